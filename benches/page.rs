@@ -1,10 +1,10 @@
-//! How long a key takes to show, a file to be refused, and a layout search to end, in Chromium. Needs `dist/`: `cargo xtask bench`
-//! builds it.
+//! How long a key takes to show, a file to be refused, and a layout search to end, in Chromium. Needs `dist/`: `cargo
+//! xtask bench` builds it.
 //!
 //! Three times per key. *Work*: from the key to the end of the frame that shows its effect, without the wait for that
-//! frame: what this page is to blame for. *Shown*: the same from the browser's own time stamp of the key, with the wait,
-//! which at 60 frames a second is 8 ms on average even when there is no work. *In all*: scripts, style and layout as
-//! the browser accounts for them, with what is drawn out of sight after that frame.
+//! frame: what this page is to blame for. *Shown*: the same from the browser's own time stamp of the key, with the
+//! wait, which at 60 frames a second is 8 ms on average even when there is no work. *In all*: scripts, style and layout
+//! as the browser accounts for them, with what is drawn out of sight after that frame.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -54,7 +54,8 @@ const WATCH: &str = "\
       }); \
     }, true)";
 
-/// The search of the most layouts: every size and every way of recomputing, for the same GPUs and the same way to train.
+/// The search of the most layouts: every size and every way of recomputing, for the same GPUs and the same way to
+/// train.
 const SEARCH: &str = "v1;m=deepseek-v3@1;gpus=2048";
 
 /// Notes the tasks of more than 50 ms, which are those that the browser calls long.
@@ -96,9 +97,7 @@ fn search() {
            if (!box.checked && !/world_size|peft/.test(box.name)) box.click(); \
          }",
     );
-    println!(
-        "\n| DeepSeek-V3 on 2,048 GPUs | seconds | tasks over 50 ms | longest ms |\n|---|---:|---:|---:|"
-    );
+    println!("\n| DeepSeek-V3 on 2,048 GPUs | seconds | tasks over 50 ms | longest ms |\n|---|---:|---:|---:|");
     for (name, button) in [
         ("every layout searched", "start"),
         ("what fits, by peak", "sort:peak_bytes"),
@@ -177,11 +176,6 @@ fn keys() {
         let times = &mut times[KEYS..];
         times.sort_by(f64::total_cmp);
         let at = |percent: usize| times[percent * (times.len() - 1) / 100];
-        println!(
-            "| {name} | {:.1} | {:.1} | {:.1} |",
-            at(50),
-            at(95),
-            at(100)
-        );
+        println!("| {name} | {:.1} | {:.1} | {:.1} |", at(50), at(95), at(100));
     }
 }

@@ -1,7 +1,8 @@
 //! How long layout searches take, natively, on all cores: `cargo bench --no-default-features --bench search`.
 //!
 //! Every search is run once and to its end or for a minute. The counts belong to the result: a search that skips more
-//! combinations together looks at fewer layouts, and one that looks at more of them a second is not thereby sooner done.
+//! combinations together looks at fewer layouts, and one that looks at more of them a second is not thereby sooner
+//! done.
 //!
 //! Measured on two idle cores:
 //!
@@ -12,8 +13,8 @@
 //! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 16 204 | 3.25 | 138 941 |
 //! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 482 236 | 1 063 100 | 33.33 | 74 484 |
 //!
-//! A machine that is shared with others is slower at times: twelve runs of the third had 104 948 to 138 958 legal layouts a second,
-//! a median of 130 549, and two of the last took 33 and 42 seconds.
+//! A machine that is shared with others is slower at times: twelve runs of the third had 104 948 to 138 958 legal
+//! layouts a second, a median of 130 549, and two of the last took 33 and 42 seconds.
 #![allow(
     clippy::expect_used,
     clippy::float_arithmetic,
@@ -57,9 +58,7 @@ fn run(space: &Space, keep: Keep) -> (Slice, Duration) {
     };
     let cores = available_parallelism().map_or(1, usize::from);
     let found = scope(|scope| {
-        let workers: Vec<_> = (0..cores)
-            .map(|worker| scope.spawn(move || work(worker)))
-            .collect();
+        let workers: Vec<_> = (0..cores).map(|worker| scope.spawn(move || work(worker))).collect();
         let mut whole = Slice::default();
         for worker in workers {
             whole.join(&worker.join().expect("a search does not panic"));
@@ -87,12 +86,7 @@ fn main() {
             usual(deepseek),
             Keep::Fitting,
         ),
-        (
-            "Qwen3-235B on 64, every axis",
-            qwen,
-            every(qwen),
-            Keep::Fitting,
-        ),
+        ("Qwen3-235B on 64, every axis", qwen, every(qwen), Keep::Fitting),
         (
             "Qwen3-235B on 64, every axis, all legal",
             qwen,
@@ -110,14 +104,10 @@ fn main() {
     println!("| search | combinations | looked at | legal | fit | seconds | legal a second |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     for (name, link, options, keep) in cases {
-        if only
-            .as_ref()
-            .is_some_and(|only| !name.contains(only.as_str()))
-        {
+        if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
             continue;
         }
-        let space =
-            Space::new(&visit(link).state.setup.job, &options).expect("the job has layouts");
+        let space = Space::new(&visit(link).state.setup.job, &options).expect("the job has layouts");
         let (found, took) = run(&space, keep);
         let seconds = took.as_secs_f64();
         println!(

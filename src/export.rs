@@ -89,8 +89,8 @@ pub enum Refusal {
 }
 
 impl Export {
-    /// Writes the job in this format. `module` is the index of the module to write, for formats that hold one model; `unit`
-    /// is the unit of amounts, for formats that people read.
+    /// Writes the job in this format. `module` is the index of the module to write, for formats that hold one model;
+    /// `unit` is the unit of amounts, for formats that people read.
     ///
     /// # Errors
     /// When the format cannot express the job.
@@ -112,9 +112,7 @@ impl Export {
                 let (config, estimate) = result.ok_or(Refusal::NoResult)?;
                 Ok(write(config, estimate, unit))
             }
-            Writer::ModelWithResult(_) if !job.modules.is_empty() => {
-                Err(Refusal::OneModelOnly(names(job)))
-            }
+            Writer::ModelWithResult(_) if !job.modules.is_empty() => Err(Refusal::OneModelOnly(names(job))),
             Writer::ModelWithResult(write) => {
                 let (config, estimate) = result.ok_or(Refusal::NoResult)?;
                 Ok(write(job, config, estimate))
@@ -129,29 +127,27 @@ impl Export {
                 let (module, one) = one.ok_or_else(|| Refusal::SeveralModules(names(job)))?;
                 let (name, count) = (&module.name, job.modules.len());
                 let name: String = name.chars().filter(|c| !c.is_control()).collect();
-                Ok(format!(
-                    "# Only {name}, one of {count} modules.\n{}",
-                    write(&one)
-                ))
+                Ok(format!("# Only {name}, one of {count} modules.\n{}", write(&one)))
             }
         }
     }
 
-    /// A text of this format after a comment that lists the errors of the job. Formats without comments stay as they are.
+    /// A text of this format after a comment that lists the errors of the job. Formats without comments stay as they
+    /// are.
     #[must_use]
     pub fn with_errors(&self, text: &str, problems: &[Problem]) -> String {
         with_errors(self.comments, text, problems)
     }
 
-    /// A text of this format after a comment that names what of the job is not modelled. Formats without comments stay as they
-    /// are.
+    /// A text of this format after a comment that names what of the job is not modelled. Formats without comments stay
+    /// as they are.
     #[must_use]
     pub fn with_marks(&self, text: &str, marks: &[NotModelled]) -> String {
         with_marks(self.comments, text, marks)
     }
 
-    /// A text of this format with a comment that names the version that made it and the link of the job. Formats without
-    /// comments stay as they are.
+    /// A text of this format with a comment that names the version that made it and the link of the job. Formats
+    /// without comments stay as they are.
     #[must_use]
     pub fn with_provenance(&self, text: &str, link: &str) -> String {
         with_provenance(self.comments, text, link)

@@ -1,9 +1,9 @@
 //! Changes with which a job fits its GPU, each with what it costs, and the largest sizes with which it fits.
 //!
 //! [`MoveSearch`] tries single changes kind by kind ([`MoveKind`]), the cheapest of each kind first, and then pairs of
-//! changes that are not enough alone. [`longest_sequence`], [`largest_micro_batch`] and [`fewest_gpus`] try the legal values
-//! of one setting. Every change is a job: [`validate`](crate::config::validate) alone decides whether Megatron runs it,
-//! and [`estimate`](crate::memory::estimate) alone what it needs.
+//! changes that are not enough alone. [`longest_sequence`], [`largest_micro_batch`] and [`fewest_gpus`] try the legal
+//! values of one setting. Every change is a job: [`validate`](crate::config::validate) alone decides whether Megatron
+//! runs it, and [`estimate`](crate::memory::estimate) alone what it needs.
 
 mod candidates;
 mod fewest;

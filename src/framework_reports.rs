@@ -36,10 +36,7 @@ struct Interleaving {
 }
 
 impl Interleaving {
-    fn new<'a>(
-        pipeline_size: PyValue<'a>,
-        virtual_size: PyValue<'a>,
-    ) -> Result<Self, OperationError> {
+    fn new<'a>(pipeline_size: PyValue<'a>, virtual_size: PyValue<'a>) -> Result<Self, OperationError> {
         let penalty = (1 + ((pipeline_size - 1) / (pipeline_size * virtual_size))).value()?;
         let in_flight = match (penalty * pipeline_size).value()?.ceil()? {
             // A whole number beyond 128 bits: Python writes all its digits.

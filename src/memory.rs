@@ -54,8 +54,8 @@ pub struct Estimate {
     pub worst: StageRef,
     /// The rank with the largest peak. Modules may share ranks, so its total can be more than any stage's.
     pub worst_rank: RankMemory,
-    /// The memory with average micro batches of packed samples, beside that with the fullest one; `None` where samples are not
-    /// packed, every micro batch is full, or the average sample is not known.
+    /// The memory with average micro batches of packed samples, beside that with the fullest one; `None` where samples
+    /// are not packed, every micro batch is full, or the average sample is not known.
     pub average_batch: Option<AverageBatch>,
 }
 
@@ -84,8 +84,8 @@ pub struct StageRef {
 pub struct ModuleEstimate {
     /// Parameters of the whole model, each counted once.
     pub parameters: Parameters,
-    /// Parameters that take part in the computation for one token: of the routed experts only the top k, in the MTP block
-    /// too.
+    /// Parameters that take part in the computation for one token: of the routed experts only the top k, in the MTP
+    /// block too.
     pub active_parameters: u64,
     /// One entry a pipeline rank.
     pub stages: Vec<StageEstimate>,
@@ -112,8 +112,8 @@ pub struct StageEstimate {
     pub moment: PeakMoment,
     /// Micro batches in flight of each chunk, at the peak of the forward and backward passes.
     pub in_flight: Vec<u32>,
-    /// The memory at every moment of the job, in the order of [`JobMoment::EACH`]. `total`, `steady`, `memory` and `moment`
-    /// are those of the moment that was asked for: later iterations, unless another one was.
+    /// The memory at every moment of the job, in the order of [`JobMoment::EACH`]. `total`, `steady`, `memory` and
+    /// `moment` are those of the moment that was asked for: later iterations, unless another one was.
     pub moments: [MomentPeak; JobMoment::EACH.len()],
 }
 
@@ -190,25 +190,20 @@ pub fn estimate(config: &Config) -> Estimate {
 pub fn estimate_at(config: &Config, moment: JobMoment) -> Estimate {
     estimate_of(config, moment, Replayed::EveryStage).unwrap_or_else(|| Estimate {
         modules: Vec::new(),
-        worst: StageRef {
-            module: 0,
-            pp_rank: 0,
-        },
+        worst: StageRef { module: 0, pp_rank: 0 },
         worst_rank: RankMemory::default(),
         average_batch: None,
     })
 }
 
-/// Estimates what the worst rank of a checked job needs in later iterations, unless a stage has a peak that is `too_large`: then
-/// `None`, and the stages after that one are not looked at.
+/// Estimates what the worst rank of a checked job needs in later iterations, unless a stage has a peak that is
+/// `too_large`: then `None`, and the stages after that one are not looked at.
 ///
-/// Of a job with one module, a stage that surely needs no more than the one before it has the estimate of that one, and average
-/// micro batches of packed samples are left out. The worst stage and the worst rank are those of [`estimate`].
+/// Of a job with one module, a stage that surely needs no more than the one before it has the estimate of that one, and
+/// average micro batches of packed samples are left out. The worst stage and the worst rank are those of [`estimate`].
 #[must_use]
 pub fn estimate_within(config: &Config, too_large: impl Fn(Bytes) -> bool) -> Option<Estimate> {
-    let replayed = Replayed::HeaviestStages {
-        too_large: &too_large,
-    };
+    let replayed = Replayed::HeaviestStages { too_large: &too_large };
     estimate_of(config, JobMoment::default(), replayed)
 }
 
@@ -236,10 +231,7 @@ fn estimate_of(config: &Config, moment: JobMoment, replayed: Replayed<'_>) -> Op
         Replayed::EveryStage => average_batch(config, moment),
         Replayed::HeaviestStages { .. } => None,
     };
-    let first = StageRef {
-        module: 0,
-        pp_rank: 0,
-    };
+    let first = StageRef { module: 0, pp_rank: 0 };
     let mut estimate = Estimate {
         modules,
         worst: first,
@@ -248,13 +240,11 @@ fn estimate_of(config: &Config, moment: JobMoment, replayed: Replayed<'_>) -> Op
     };
     if let Some(worst) = ranks::worst_rank(config, &estimate) {
         let total = |at: &StageRef| estimate.stage(*at).map(|stage| stage.total);
-        let largest = worst.stages.iter().copied().reduce(|largest, next| {
-            if total(&next) > total(&largest) {
-                next
-            } else {
-                largest
-            }
-        });
+        let largest = worst.stages.iter().copied().reduce(
+            |largest, next| {
+                if total(&next) > total(&largest) { next } else { largest }
+            },
+        );
         estimate.worst = largest.unwrap_or(first);
         estimate.worst_rank = worst;
     }
@@ -275,8 +265,8 @@ fn average_batch(config: &Config, moment: JobMoment) -> Option<AverageBatch> {
     })
 }
 
-/// The most bytes that the model states of a stage take. The stage's peak is at least as much, and the states do not depend on
-/// the micro batch or on what is recomputed.
+/// The most bytes that the model states of a stage take. The stage's peak is at least as much, and the states do not
+/// depend on the micro batch or on what is recomputed.
 #[must_use]
 pub fn largest_states(m: &Module) -> Bytes {
     let architecture = Architecture::new(m);
@@ -306,23 +296,14 @@ fn states_of_stages(m: &Module, architecture: &Architecture, local: &PartTable) 
     states.max().unwrap_or_default()
 }
 
-fn estimate_module(
-    m: &Module,
-    moment: JobMoment,
-    replayed: Replayed<'_>,
-) -> Option<ModuleEstimate> {
+fn estimate_module(m: &Module, moment: JobMoment, replayed: Replayed<'_>) -> Option<ModuleEstimate> {
     let architecture = Architecture::new(m);
-    let (local, whole) = (
-        PartTable::local(&architecture),
-        PartTable::whole(&architecture),
-    );
+    let (local, whole) = (PartTable::local(&architecture), PartTable::whole(&architecture));
     let replays = Stages::new(m, &architecture, &local);
     let mut stages: Vec<StageEstimate> = Vec::new();
     for pp_rank in 0..m.stages.pp() {
         let stage = match (replayed, stages.last()) {
-            (Replayed::HeaviestStages { .. }, Some(before))
-                if replays.needs_no_more_than_before(pp_rank) =>
-            {
+            (Replayed::HeaviestStages { .. }, Some(before)) if replays.needs_no_more_than_before(pp_rank) => {
                 before.clone()
             }
             _ => replays.estimate(pp_rank, moment),

@@ -62,12 +62,7 @@ pub(crate) fn tp(m: &Module) -> Factor {
 
 /// What one layer does, from the residual stream to the residual stream. Its parameters are listed by component,
 /// biases after weights.
-pub(crate) fn build_layer(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    spec: LayerSpec,
-    x: TensorId,
-) -> TensorId {
+pub(crate) fn build_layer(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: TensorId) -> TensorId {
     let adapters = spec.adapters.map(|adapters| adapters.modules);
     let sizes = &sizes.with_adapters(adapters.unwrap_or_default());
     let first = tape.parameters.len();
@@ -83,12 +78,7 @@ pub(crate) fn build_layer(
 }
 
 /// A mixer and an MLP, each of which reads the residual stream and is added to it.
-fn build_halves(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    spec: LayerSpec,
-    x: TensorId,
-) -> TensorId {
+fn build_halves(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: TensorId) -> TensorId {
     tape.capture = Capture::of(sizes.m, spec);
     tape.reaches(Point::Start);
     let mixed = spec.mixer.map(|mixer| match mixer {
@@ -180,12 +170,7 @@ pub fn embedding_tape(sizes: &Sizes<'_>) -> AutogradTape {
 /// The tape of what follows the decoder layers of a chunk: MTP depths, and the output layer with its loss. The weight
 /// gradient of the output layer takes `gradient_bucket` bytes of a bucket that holds it until it is reduced.
 #[must_use]
-pub fn head_tape(
-    sizes: &Sizes<'_>,
-    depths: u64,
-    output: bool,
-    gradient_bucket: u64,
-) -> AutogradTape {
+pub fn head_tape(sizes: &Sizes<'_>, depths: u64, output: bool, gradient_bucket: u64) -> AutogradTape {
     let mut tape = AutogradTape::new(Family::Residual, crate::source::FINAL_NORM);
     let x = tape.tensor("output of the last layer", sizes.residual(), sizes.width());
     if sizes.m.io.is_language() {
@@ -206,7 +191,5 @@ fn gradient_reaches_head(m: &Module) -> bool {
         let adapters = spec.adapters;
         adapters.is_none_or(|adapters| adapters.input_has_gradient || !adapters.modules.is_empty())
     };
-    m.embedding_has_gradient()
-        || m.stages().chunks().len() > 1
-        || LayerSpec::all(m).last().is_some_and(with_adapters)
+    m.embedding_has_gradient() || m.stages().chunks().len() > 1 || LayerSpec::all(m).last().is_some_and(with_adapters)
 }

@@ -1,4 +1,5 @@
-//! Parallelism: rank grids and process groups, pipeline stages and their schedule, and the modules of a multi-module job.
+//! Parallelism: rank grids and process groups, pipeline stages and their schedule, and the modules of a multi-module
+//! job.
 
 pub mod groups;
 pub mod mimo;

@@ -80,9 +80,7 @@ impl Preset {
     /// The fields of the model, overridden by those of its job.
     #[must_use]
     pub fn settings(&self) -> Settings {
-        settings::job(self.id, self.version)
-            .unwrap_or_default()
-            .shared
+        settings::job(self.id, self.version).unwrap_or_default().shared
     }
 
     /// Reads the preset's file, which is part of the program. `None` never happens: a test reads all files.

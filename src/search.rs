@@ -5,8 +5,8 @@
 //! index and continue there, and several workers can share a space. [`search`] goes through a range of indices.
 //!
 //! Every combination is a job. [`check`](crate::config::check) alone decides whether Megatron refuses it, and
-//! [`estimate`](crate::memory::estimate) alone what it needs. A rule that depends on few axes is checked as soon as these
-//! have their values; where it refuses them, all combinations that share them are skipped together.
+//! [`estimate`](crate::memory::estimate) alone what it needs. A rule that depends on few axes is checked as soon as
+//! these have their values; where it refuses them, all combinations that share them are skipped together.
 
 mod axis;
 mod bubble;

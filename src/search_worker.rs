@@ -1,8 +1,8 @@
 //! The layout search in a web worker: what the page asks, what the worker answers, and the worker itself.
 //!
 //! The page starts some workers, sends each a [`Request::Begin`], and hands out ranges of combinations with
-//! [`Request::Search`]. A worker answers a range in parts of about [`PART_MS`] milliseconds; the page asks for the rest of the range
-//! with the next request. To cancel a search, the page drops the worker's bridge.
+//! [`Request::Search`]. A worker answers a range in parts of about [`PART_MS`] milliseconds; the page asks for the rest
+//! of the range with the next request. To cancel a search, the page drops the worker's bridge.
 
 use gloo::worker::{HandlerId, Worker, WorkerScope};
 use js_sys::Date;
@@ -86,11 +86,7 @@ pub struct SearchWorker {
 impl SearchWorker {
     fn answer(&mut self, request: Request) -> Option<Answer> {
         match request {
-            Request::Begin {
-                link,
-                options,
-                keep,
-            } => {
+            Request::Begin { link, options, keep } => {
                 let share = share_url::visit(&link).state;
                 self.keep = keep;
                 self.searcher = Searcher::default();
@@ -100,9 +96,7 @@ impl SearchWorker {
                 }
                 None
             }
-            Request::Search { from, until } => {
-                Some(Answer::Found(Box::new(self.search(from, until)?)))
-            }
+            Request::Search { from, until } => Some(Answer::Found(Box::new(self.search(from, until)?))),
             Request::Explain { index } => {
                 let space = self.space.as_ref()?;
                 let alone = search(space, index..index + 1, u32::MAX, Keep::Legal);

@@ -13,8 +13,7 @@ pub const MEGATRON_LM_REVISION: &str = "d98e8a64ddf34856e74b24714e3bedb2f5a39553
 pub const MEGATRON_BRIDGE_REVISION: &str = "067f987df03b8355b03192d88d70f1709fedf51a";
 
 /// `SelfAttention`: `linear_qkv` and `linear_proj`.
-pub const SELF_ATTENTION: Source =
-    Source::megatron("megatron/core/transformer/attention.py", "SelfAttention");
+pub const SELF_ATTENTION: Source = Source::megatron("megatron/core/transformer/attention.py", "SelfAttention");
 /// Attention sinks.
 pub const ATTENTION_SINKS: Source = Source::megatron(
     "megatron/core/transformer/dot_product_attention.py",
@@ -40,21 +39,14 @@ pub const L2_NORM: Source = Source::megatron("megatron/core/transformer/torch_no
 /// The dense MLP.
 pub const MLP: Source = Source::megatron("megatron/core/transformer/mlp.py", "MLP");
 /// The router.
-pub const ROUTER: Source =
-    Source::megatron("megatron/core/transformer/moe/router.py", "Router.weight");
+pub const ROUTER: Source = Source::megatron("megatron/core/transformer/moe/router.py", "Router.weight");
 /// Grouped experts.
-pub const EXPERTS: Source =
-    Source::megatron("megatron/core/transformer/moe/experts.py", "TEGroupedMLP");
+pub const EXPERTS: Source = Source::megatron("megatron/core/transformer/moe/experts.py", "TEGroupedMLP");
 /// Shared experts.
-pub const SHARED_EXPERTS: Source = Source::megatron(
-    "megatron/core/transformer/moe/shared_experts.py",
-    "SharedExpertMLP",
-);
+pub const SHARED_EXPERTS: Source =
+    Source::megatron("megatron/core/transformer/moe/shared_experts.py", "SharedExpertMLP");
 /// Latent projections around the routed experts.
-pub const LATENT: Source = Source::megatron(
-    "megatron/core/transformer/moe/moe_layer.py",
-    "MoELayer.fc1_latent_proj",
-);
+pub const LATENT: Source = Source::megatron("megatron/core/transformer/moe/moe_layer.py", "MoELayer.fc1_latent_proj");
 /// The layer's norms.
 pub const LAYER_NORMS: Source = Source::megatron(
     "megatron/core/models/gpt/gpt_layer_specs.py",
@@ -71,28 +63,21 @@ pub const EMBEDDING: Source = Source::megatron(
     "LanguageModelEmbedding",
 );
 /// The output layer.
-pub const OUTPUT_LAYER: Source = Source::megatron(
-    "megatron/core/models/gpt/gpt_model.py",
-    "GPTModel.output_layer",
-);
+pub const OUTPUT_LAYER: Source = Source::megatron("megatron/core/models/gpt/gpt_model.py", "GPTModel.output_layer");
 /// Multi-token prediction.
 pub const MTP: Source = Source::megatron(
     "megatron/core/transformer/multi_token_prediction.py",
     "MultiTokenPredictionLayer",
 );
 /// Where the outputs of encoders join the embedded text.
-pub const MIMO_MODEL: Source =
-    Source::megatron("megatron/core/models/mimo/model/base.py", "MimoModel");
+pub const MIMO_MODEL: Source = Source::megatron("megatron/core/models/mimo/model/base.py", "MimoModel");
 /// Tensors between modules on different ranks.
 pub const BRIDGE_COMMUNICATOR: Source = Source::megatron(
     "megatron/core/pipeline_parallel/bridge_communicator.py",
     "BridgeCommunicator",
 );
 /// Image encoders: patches, class tokens, positions and the norm before the layers.
-pub const CLIP_VIT: Source = Source::megatron(
-    "megatron/core/models/vision/clip_vit_model.py",
-    "CLIPViTModel",
-);
+pub const CLIP_VIT: Source = Source::megatron("megatron/core/models/vision/clip_vit_model.py", "CLIPViTModel");
 /// Audio encoders: two convolutions and a table of sines.
 pub const WHISPER_ENCODER: Source = Source {
     origin: Origin::MegatronBridge,
@@ -117,18 +102,13 @@ pub const PATCH_MERGER: Source = Source {
     symbol: "Qwen3VLVisionPatchMerger",
 };
 /// Learned factors on the output of attention and MLP.
-pub const LAYER_SCALING: Source = Source::megatron(
-    "examples/multimodal/layer_scaling.py",
-    "LayerScalingTransformerLayer",
-);
+pub const LAYER_SCALING: Source =
+    Source::megatron("examples/multimodal/layer_scaling.py", "LayerScalingTransformerLayer");
 /// Norms on queries and keys over all heads of a rank.
-pub const INTERNVIT_ATTENTION: Source = Source::megatron(
-    "examples/multimodal/nvlm/internvit.py",
-    "InternViTSelfAttention",
-);
+pub const INTERNVIT_ATTENTION: Source =
+    Source::megatron("examples/multimodal/nvlm/internvit.py", "InternViTSelfAttention");
 /// Linear attention.
-pub const GATED_DELTA_NET: Source =
-    Source::megatron("megatron/core/ssm/gated_delta_net/common.py", "_GDNBase");
+pub const GATED_DELTA_NET: Source = Source::megatron("megatron/core/ssm/gated_delta_net/common.py", "_GDNBase");
 /// Multi-latent attention in the latent space of keys and values.
 pub const ABSORBED_MLA: Source = Source::megatron(
     "megatron/core/transformer/experimental_attention_variant/absorbed_mla.py",
@@ -160,40 +140,27 @@ pub const DSA_CUDNN: Source = Source::megatron(
     "FusedIndexerSparseAttnFunc",
 );
 /// Gated delta net with gates for every channel.
-pub const GATED_DELTA_NET_2: Source = Source::megatron(
-    "megatron/core/ssm/gated_delta_net/gdn2.py",
-    "GatedDeltaNet2",
-);
+pub const GATED_DELTA_NET_2: Source = Source::megatron("megatron/core/ssm/gated_delta_net/gdn2.py", "GatedDeltaNet2");
 /// Gated delta product.
-pub const GATED_DELTA_PRODUCT: Source = Source::megatron(
-    "megatron/core/ssm/gated_delta_product.py",
-    "GatedDeltaProductMixer",
-);
+pub const GATED_DELTA_PRODUCT: Source =
+    Source::megatron("megatron/core/ssm/gated_delta_product.py", "GatedDeltaProductMixer");
 /// Mamba-2 mixer.
 pub const MAMBA_MIXER: Source = Source::megatron("megatron/core/ssm/mamba_mixer.py", "MambaMixer");
 /// Exchanges of the Mamba-2 mixer between context-parallel ranks.
-pub const MAMBA_CONTEXT_PARALLEL: Source = Source::megatron(
-    "megatron/core/ssm/mamba_context_parallel.py",
-    "MambaContextParallel",
-);
+pub const MAMBA_CONTEXT_PARALLEL: Source =
+    Source::megatron("megatron/core/ssm/mamba_context_parallel.py", "MambaContextParallel");
 /// Scan of the Mamba-2 mixer.
-pub const MAMBA_SCAN: Source = Source::mamba(
-    "mamba_ssm/ops/triton/ssd_combined.py",
-    "MambaSplitConv1dScanCombinedFn",
-);
+pub const MAMBA_SCAN: Source = Source::mamba("mamba_ssm/ops/triton/ssd_combined.py", "MambaSplitConv1dScanCombinedFn");
 /// Gated norm of the Mamba-2 mixer.
-pub const MAMBA_NORM: Source =
-    Source::mamba("mamba_ssm/ops/triton/layernorm_gated.py", "LayerNormFn");
+pub const MAMBA_NORM: Source = Source::mamba("mamba_ssm/ops/triton/layernorm_gated.py", "LayerNormFn");
 /// Parameter and gradient buffers.
 pub const GRAD_BUFFER: Source = Source::megatron(
     "megatron/core/distributed/param_and_grad_buffer.py",
     "_ParamAndGradBuffer",
 );
 /// Sharded optimizer states.
-pub const DISTRIBUTED_OPTIMIZER: Source = Source::megatron(
-    "megatron/core/optimizer/distrib_optimizer.py",
-    "DistributedOptimizer",
-);
+pub const DISTRIBUTED_OPTIMIZER: Source =
+    Source::megatron("megatron/core/optimizer/distrib_optimizer.py", "DistributedOptimizer");
 /// Main parameters without the distributed optimizer.
 pub const MAIN_PARAMS: Source = Source::megatron(
     "megatron/core/optimizer/optimizer.py",
@@ -205,18 +172,14 @@ pub const OPTIMIZER: Source = Source::megatron(
     "_get_megatron_optimizer_based_on_param_groups",
 );
 /// Dtypes of the precision-aware optimizer.
-pub const OPTIMIZER_CONFIG: Source = Source::megatron(
-    "megatron/core/optimizer/optimizer_config.py",
-    "OptimizerConfig",
-);
+pub const OPTIMIZER_CONFIG: Source = Source::megatron("megatron/core/optimizer/optimizer_config.py", "OptimizerConfig");
 /// A norm and the linear layer after it, in one module.
 pub const TE_LAYERNORM_LINEAR: Source = Source::transformer_engine(
     "transformer_engine/pytorch/module/layernorm_linear.py",
     "_LayerNormLinear",
 );
 /// Linear layers.
-pub const TE_LINEAR: Source =
-    Source::transformer_engine("transformer_engine/pytorch/module/linear.py", "_Linear");
+pub const TE_LINEAR: Source = Source::transformer_engine("transformer_engine/pytorch/module/linear.py", "_Linear");
 /// Layouts of queries, keys and values.
 pub const TE_DOT_PRODUCT: Source = Source::transformer_engine(
     "transformer_engine/pytorch/attention/dot_product_attention/utils.py",
@@ -253,18 +216,13 @@ pub const MLA_ROPE: Source = Source::megatron(
     "MLASelfAttention.get_query_key_value_tensors",
 );
 /// Bias and activation function.
-pub const BIAS_ACTIVATION: Source = Source::megatron(
-    "megatron/core/fusions/fused_bias_swiglu.py",
-    "BiasSwiGLUFunction",
-);
+pub const BIAS_ACTIVATION: Source =
+    Source::megatron("megatron/core/fusions/fused_bias_swiglu.py", "BiasSwiGLUFunction");
 /// Bias, dropout and residual.
-pub const BIAS_DROPOUT: Source = Source::megatron(
-    "megatron/core/fusions/fused_bias_dropout.py",
-    "_bias_dropout_add_func",
-);
+pub const BIAS_DROPOUT: Source =
+    Source::megatron("megatron/core/fusions/fused_bias_dropout.py", "_bias_dropout_add_func");
 /// Tokens in the order of their experts.
-pub const PERMUTE: Source =
-    Source::megatron("megatron/core/transformer/moe/moe_utils.py", "permute");
+pub const PERMUTE: Source = Source::megatron("megatron/core/transformer/moe/moe_utils.py", "permute");
 /// Tokens on their way to the experts.
 pub const DISPATCH: Source = Source::megatron(
     "megatron/core/transformer/moe/token_dispatcher.py",
@@ -276,10 +234,8 @@ pub const COMBINE: Source = Source::megatron(
     "MoEAlltoAllTokenDispatcher.token_combine",
 );
 /// The activation function of experts, with the router's probability.
-pub const EXPERT_ACTIVATION: Source = Source::megatron(
-    "megatron/core/transformer/moe/experts.py",
-    "TEGroupedMLP.bias_act_func",
-);
+pub const EXPERT_ACTIVATION: Source =
+    Source::megatron("megatron/core/transformer/moe/experts.py", "TEGroupedMLP.bias_act_func");
 /// Cross-entropy, step by step.
 pub const CROSS_ENTROPY: Source = Source::megatron(
     "megatron/core/tensor_parallel/cross_entropy.py",
@@ -291,39 +247,28 @@ pub const FUSED_CROSS_ENTROPY: Source = Source::megatron(
     "_VocabParallelCrossEntropy",
 );
 /// What the tests that use it measure, which is one copy more than its source shows.
-pub const FUSED_CROSS_ENTROPY_RUNS: Source = Source::megatron(
-    "tests/functional_tests/test_cases",
-    "mem-max-allocated-bytes",
-);
+pub const FUSED_CROSS_ENTROPY_RUNS: Source =
+    Source::megatron("tests/functional_tests/test_cases", "mem-max-allocated-bytes");
 /// Cross-entropy in one kernel.
-pub const TE_CROSS_ENTROPY: Source = Source::transformer_engine(
-    "transformer_engine/pytorch/cross_entropy.py",
-    "CrossEntropyFunction",
-);
+pub const TE_CROSS_ENTROPY: Source =
+    Source::transformer_engine("transformer_engine/pytorch/cross_entropy.py", "CrossEntropyFunction");
 /// The attention mask that the data loader hands to a rank.
-pub const ATTENTION_MASK: Source =
-    Source::megatron("megatron/core/utils.py", "get_batch_on_this_tp_rank");
+pub const ATTENTION_MASK: Source = Source::megatron("megatron/core/utils.py", "get_batch_on_this_tp_rank");
 /// Weight gradients of the output layer that wait for the end of an iteration.
 pub const DEFERRED_WGRAD: Source = Source::megatron(
     "megatron/core/tensor_parallel/layers.py",
     "LinearWithGradAccumulationAndAsyncCommunication.backward",
 );
 /// Weight gradients of linear layers that are computed after the backward pass of several layers.
-pub const DELAYED_WGRAD: Source = Source::transformer_engine(
-    "transformer_engine/pytorch/module/_common.py",
-    "WeightGradStore",
-);
+pub const DELAYED_WGRAD: Source =
+    Source::transformer_engine("transformer_engine/pytorch/module/_common.py", "WeightGradStore");
 /// How they are computed then.
-pub const DRAINED_WGRAD: Source =
-    Source::megatron("megatron/core/utils.py", "drain_embedding_wgrad_compute");
+pub const DRAINED_WGRAD: Source = Source::megatron("megatron/core/utils.py", "drain_embedding_wgrad_compute");
 /// How PyTorch's allocator splits blocks.
-pub const SPLIT_BLOCKS: Source =
-    Source::pytorch("c10/cuda/CUDACachingAllocator.cpp", "should_split");
+pub const SPLIT_BLOCKS: Source = Source::pytorch("c10/cuda/CUDACachingAllocator.cpp", "should_split");
 /// Workspaces of cuBLAS handles.
-pub const CUBLAS_WORKSPACE: Source = Source::pytorch(
-    "aten/src/ATen/cuda/CublasHandlePool.cpp",
-    "parseChosenWorkspaceSize",
-);
+pub const CUBLAS_WORKSPACE: Source =
+    Source::pytorch("aten/src/ATen/cuda/CublasHandlePool.cpp", "parseChosenWorkspaceSize");
 /// The optimizer step of `PyTorch`'s `AdamW`.
 pub const TORCH_ADAMW: Source = Source::pytorch("torch/optim/adamw.py", "_multi_tensor_adamw");
 /// Workspaces of Transformer Engine.
@@ -332,18 +277,14 @@ pub const TE_CUBLAS_WORKSPACE: Source = Source::transformer_engine(
     "get_cublas_workspace",
 );
 /// Weights in fp8, kept from one micro batch to the next.
-pub const TE_FP8_WEIGHTS: Source = Source::transformer_engine(
-    "transformer_engine/pytorch/module/base.py",
-    "get_weight_workspace",
-);
+pub const TE_FP8_WEIGHTS: Source =
+    Source::transformer_engine("transformer_engine/pytorch/module/base.py", "get_weight_workspace");
 /// What a recipe keeps for every tensor that it turns into fp8.
 pub const TE_FP8_STATE: Source =
     Source::transformer_engine("transformer_engine/pytorch/quantization.py", "RecipeState");
 /// Stand-ins for weight gradients that were added up already.
-pub const DUMMY_WGRAD: Source = Source::transformer_engine(
-    "transformer_engine/pytorch/module/base.py",
-    "get_dummy_wgrad",
-);
+pub const DUMMY_WGRAD: Source =
+    Source::transformer_engine("transformer_engine/pytorch/module/base.py", "get_dummy_wgrad");
 /// Buffers that all layers share.
 pub const MEMORY_BUFFER: Source = Source::megatron("megatron/core/utils.py", "GlobalMemoryBuffer");
 /// The table of rotary frequencies.
@@ -357,8 +298,7 @@ pub const ROPE_TABLE_CACHE: Source = Source::megatron(
     "RotaryEmbedding.get_rotary_seq_len",
 );
 /// Where each packed sample starts.
-pub const CU_SEQLENS: Source =
-    Source::megatron("megatron/core/packed_seq_params.py", "PackedSeqParams");
+pub const CU_SEQLENS: Source = Source::megatron("megatron/core/packed_seq_params.py", "PackedSeqParams");
 /// The input that a stage holds on to.
 pub const INPUT_TENSOR: Source = Source::megatron(
     "megatron/core/transformer/transformer_block.py",
@@ -418,10 +358,7 @@ pub const TORCH_FSDP2_REDUCE: Source = Source::pytorch(
     "foreach_reduce",
 );
 /// Recompute from kept inputs.
-pub const RECOMPUTE: Source = Source::megatron(
-    "megatron/core/tensor_parallel/random.py",
-    "CheckpointFunction",
-);
+pub const RECOMPUTE: Source = Source::megatron("megatron/core/tensor_parallel/random.py", "CheckpointFunction");
 /// Gradients in fp32 for the optimizer step.
 pub const GRADIENT_COPIES: Source = Source::megatron(
     "megatron/core/optimizer/distrib_optimizer.py",
@@ -464,10 +401,7 @@ pub const PAGED_STASH: Source = Source::megatron(
     "PagedStashManager.allocate_stash_buffers",
 );
 /// The numbers of the pages of one tensor.
-pub const PAGED_TENSOR: Source = Source::megatron(
-    "megatron/core/transformer/moe/paged_stash.py",
-    "PagedTensor",
-);
+pub const PAGED_TENSOR: Source = Source::megatron("megatron/core/transformer/moe/paged_stash.py", "PagedTensor");
 /// The output layer in MXFP8.
 pub const OUTPUT_LAYER_IN_FP8: Source = Source::megatron(
     "megatron/core/extensions/transformer_engine.py",
@@ -479,10 +413,7 @@ pub const CLAMPED_QUICK_GEGLU: Source = Source::megatron(
     "weighted_bias_quick_geglu_impl",
 );
 /// The memory that captured graphs share.
-pub const CUDA_GRAPHS: Source = Source::megatron(
-    "megatron/core/transformer/cuda_graphs.py",
-    "CudaGraphManager",
-);
+pub const CUDA_GRAPHS: Source = Source::megatron("megatron/core/transformer/cuda_graphs.py", "CudaGraphManager");
 /// Inputs of captured layers: one for each layer and micro batch that are in flight at once.
 pub const GRAPH_INPUTS: Source = Source::megatron(
     "megatron/core/transformer/cuda_graphs.py",
@@ -494,10 +425,8 @@ pub const GRAPH_MASKS: Source = Source::megatron(
     "TransformerLayer.get_layer_static_inputs",
 );
 /// Gradients that replays of graphs read and write.
-pub const GRAPH_GRADIENTS: Source = Source::transformer_engine(
-    "transformer_engine/pytorch/graph.py",
-    "_make_graphed_callables",
-);
+pub const GRAPH_GRADIENTS: Source =
+    Source::transformer_engine("transformer_engine/pytorch/graph.py", "_make_graphed_callables");
 /// Static inputs and outputs of local graphs, which lie in the pool of all graphs.
 pub const GRAPH_BUFFERS: Source = Source::megatron(
     "megatron/core/transformer/cuda_graphs.py",

@@ -7,9 +7,7 @@ use core::ops::{Add, AddAssign, Mul};
 use serde::{Deserialize, Serialize};
 
 /// A number of bytes. `{}` prints it exactly, `{:#}` for people, in GiB with three decimals.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Bytes(
     /// The number of bytes.
     pub u64,
@@ -20,9 +18,9 @@ pub const GIB: u64 = 1 << 30;
 /// One MiB.
 pub const MIB: u64 = 1 << 20;
 
-/// The saturating product, as [`u64::saturating_mul`] has it, but faster on WebAssembly: that has no instruction that detects
-/// an overflow, so the standard function multiplies in 128 bits, while the leading zeros of the factors show at once that
-/// nearly all products fit.
+/// The saturating product, as [`u64::saturating_mul`] has it, but faster on WebAssembly: that has no instruction that
+/// detects an overflow, so the standard function multiplies in 128 bits, while the leading zeros of the factors show at
+/// once that nearly all products fit.
 #[must_use]
 pub fn multiply(a: u64, b: u64) -> u64 {
     if a.leading_zeros() + b.leading_zeros() >= u64::BITS {
@@ -56,8 +54,7 @@ impl Bytes {
     /// The amount as thousandths of a GiB, rounded to nearest.
     #[must_use]
     pub fn gib_thousandths(self) -> u64 {
-        u64::try_from((u128::from(self.0) * 1000 + u128::from(GIB / 2)) / u128::from(GIB))
-            .unwrap_or(u64::MAX)
+        u64::try_from((u128::from(self.0) * 1000 + u128::from(GIB / 2)) / u128::from(GIB)).unwrap_or(u64::MAX)
     }
 }
 

@@ -146,9 +146,7 @@ impl<'de> DeserializeSeed<'de> for Reader<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         let Some(left) = self.left.get().checked_sub(1) else {
-            return Err(D::Error::custom(format_args!(
-                "more than {MOST} values are too many"
-            )));
+            return Err(D::Error::custom(format_args!("more than {MOST} values are too many")));
         };
         self.left.set(left);
         deserializer.deserialize_any(self)

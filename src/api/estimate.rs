@@ -30,8 +30,8 @@ use rank::{RankReport, WorstRank};
 use savings::Saving;
 use stage::Stage;
 
-/// The memory of a job: the result of `estimate`. `derived`, `parameters`, `stages` and `reports` are those of the first
-/// module.
+/// The memory of a job: the result of `estimate`. `derived`, `parameters`, `stages` and `reports` are those of the
+/// first module.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Estimate {
@@ -43,36 +43,38 @@ pub struct Estimate {
     worst_module: usize,
     /// The rank with the largest peak; where modules share ranks it includes all of them.
     worst_rank: WorstRank,
-    /// The memory of the rank that the option `rank` asks for; `null` without the option or where no module has that rank.
+    /// The memory of the rank that the option `rank` asks for; `null` without the option or where no module has that
+    /// rank.
     rank: Option<RankReport>,
     /// With the option `ledger`, the memory that each way of recomputing or offloading would save; otherwise `null`.
     ledger: Option<Vec<Saving>>,
-    /// With the option `methods`, the job trained in full, with adapters, and with Megatron FSDP; otherwise `null`. In a job of
-    /// several modules it is the module of the stage with the largest peak that is trained so.
+    /// With the option `methods`, the job trained in full, with adapters, and with Megatron FSDP; otherwise `null`. In
+    /// a job of several modules it is the module of the stage with the largest peak that is trained so.
     methods: Option<Vec<Method>>,
-    /// With the option `methods` in a job with adapters: the tensors at the peak of the stage with the largest peak whose size
-    /// differs from full training, those that save most first; otherwise `null`.
+    /// With the option `methods` in a job with adapters: the tensors at the peak of the stage with the largest peak
+    /// whose size differs from full training, those that save most first; otherwise `null`.
     saved_by_adapters: Option<Vec<TensorSaving>>,
     modules: Vec<ModuleEstimate>,
-    /// The memory with average micro batches of packed samples. Everything else is of the fullest one, which is the one that
-    /// runs out of memory. `null` where samples are not packed, every micro batch is full, or `mean_sample_length` is not given.
+    /// The memory with average micro batches of packed samples. Everything else is of the fullest one, which is the one
+    /// that runs out of memory. `null` where samples are not packed, every micro batch is full, or `mean_sample_length`
+    /// is not given.
     average_batch: Option<AverageBatch>,
-    /// The moment whose memory is reported: the option `moment`, or `later_iteration`. The verdict is that of later iterations,
-    /// whatever the moment.
+    /// The moment whose memory is reported: the option `moment`, or `later_iteration`. The verdict is that of later
+    /// iterations, whatever the moment.
     #[tsify(type = "JobMoment")]
     moment: &'static str,
     /// The software whose memory is reported: the option `stack`, or the job's `software_stack`.
     #[tsify(type = "SoftwareStack")]
     stack: &'static str,
-    /// Whether the job fits its GPU: with the largest overheads (`fits`), only with the smallest (`tight`), or not even with
-    /// those. `not_this_job` where `not_modelled` has an entry: the memory is then that of a job without it. `null` where no GPU
-    /// is chosen.
+    /// Whether the job fits its GPU: with the largest overheads (`fits`), only with the smallest (`tight`), or not even
+    /// with those. `not_this_job` where `not_modelled` has an entry: the memory is then that of a job without it.
+    /// `null` where no GPU is chosen.
     #[tsify(type = "\"fits\" | \"tight\" | \"does_not_fit\" | \"not_this_job\" | null")]
     verdict: Option<&'static str>,
     /// The reason of the verdict in words.
     verdict_reason: String,
-    /// Settings that the estimate leaves out although they change the job's memory by 2 % or more, sorted by key: those listed
-    /// under `not_modelled` in the job, and arguments of the job such as `perform_rl_step`.
+    /// Settings that the estimate leaves out although they change the job's memory by 2 % or more, sorted by key: those
+    /// listed under `not_modelled` in the job, and arguments of the job such as `perform_rl_step`.
     not_modelled: Vec<NotModelled>,
     /// Messages about settings that Megatron accepts but that are probably not meant.
     warnings: Vec<String>,
@@ -122,8 +124,8 @@ pub struct ModuleEstimate {
     results: ModuleResults,
 }
 
-/// The results of one module. They are JavaScript values, so that `estimate` returns the first module's objects twice without
-/// converting them twice.
+/// The results of one module. They are JavaScript values, so that `estimate` returns the first module's objects twice
+/// without converting them twice.
 #[derive(Clone, Debug, Default, Serialize, Tsify)]
 pub struct ModuleResults {
     #[serde(with = "serde_wasm_bindgen::preserve")]
@@ -185,13 +187,14 @@ pub struct ModelParameters {
     all: Parameters,
 }
 
-/// The memory of every pipeline stage of a job. The options add the memory of one `rank`, the `timeline` of an iteration,
-/// the `ledger` of what recomputing would save, and the `methods` of training beside each other; they set the `moment` whose memory is reported, such as
-/// `first_iteration`, and the software, as `stack`. These keys may also stand in the job itself.
+/// The memory of every pipeline stage of a job. The options add the memory of one `rank`, the `timeline` of an
+/// iteration, the `ledger` of what recomputing would save, and the `methods` of training beside each other; they set
+/// the `moment` whose memory is reported, such as `first_iteration`, and the software, as `stack`. These keys may also
+/// stand in the job itself.
 ///
 /// # Errors
-/// Throws a `ConfigError` whose `problems` lists everything that is wrong with the job, and a `TypeError` for an option that
-/// does not exist, such as an unknown moment or stack.
+/// Throws a `ConfigError` whose `problems` lists everything that is wrong with the job, and a `TypeError` for an option
+/// that does not exist, such as an unknown moment or stack.
 #[wasm_bindgen]
 pub fn estimate(
     #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
@@ -216,12 +219,7 @@ struct Results<'r> {
 }
 
 impl Estimate {
-    fn new(
-        raw: &RawJob,
-        checked: &Checked,
-        config: &Config,
-        options: EstimateOptions,
-    ) -> Result<Self, JsValue> {
+    fn new(raw: &RawJob, checked: &Checked, config: &Config, options: EstimateOptions) -> Result<Self, JsValue> {
         let moment = options.moment.unwrap_or_default();
         let estimate = &memory::estimate_at(config, moment);
         let results = Results {
@@ -264,15 +262,8 @@ impl Estimate {
             stack: stack.name(),
             verdict: summary.verdict.id(),
             verdict_reason: verdict::reason(config, summary.device),
-            not_modelled: config
-                .not_modelled()
-                .iter()
-                .map(NotModelled::from)
-                .collect(),
-            warnings: checked
-                .warnings()
-                .map(|problem| problem.message.clone())
-                .collect(),
+            not_modelled: config.not_modelled().iter().map(NotModelled::from).collect(),
+            warnings: checked.warnings().map(|problem| problem.message.clone()).collect(),
             assumptions: assumptions
                 .into_iter()
                 .chain(memory::freezing(config, estimate))
@@ -291,12 +282,7 @@ impl From<&not_modelled::NotModelled> for NotModelled {
 }
 
 impl ModuleEstimate {
-    fn new(
-        results: Results<'_>,
-        module: usize,
-        m: &Module,
-        estimate: &ModuleResult,
-    ) -> Result<Self, JsValue> {
+    fn new(results: Results<'_>, module: usize, m: &Module, estimate: &ModuleResult) -> Result<Self, JsValue> {
         let stages = estimate.stages.iter().enumerate();
         let stages: Vec<Stage> = stages
             .map(|(pp_rank, stage)| Stage::new(results, StageRef { module, pp_rank }, m, stage))
@@ -327,9 +313,7 @@ impl Derived {
             data_parallel_size: derived.data_parallel_size.into(),
             expert_data_parallel_size: derived.expert_data_parallel_size.into(),
             expert_tensor_parallel_size: derived.expert_tensor_parallel_size.into(),
-            virtual_pipeline_model_parallel_size: derived
-                .virtual_pipeline_model_parallel_size
-                .into(),
+            virtual_pipeline_model_parallel_size: derived.virtual_pipeline_model_parallel_size.into(),
             padded_vocab_size: derived.padded_vocab_size.into(),
             num_microbatches: derived.num_microbatches.into(),
             global_batch_size: derived.global_batch_size.into(),

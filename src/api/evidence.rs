@@ -27,8 +27,8 @@ export interface Measurements {
 export type RecordFields = Record<string, unknown>;
 "#;
 
-/// Makes the record of a measured run, as the text of a JSON file. `fields` are the record's other fields; those left out have
-/// values to start from. `pp_rank` is 0 unless it is given.
+/// Makes the record of a measured run, as the text of a JSON file. `fields` are the record's other fields; those left
+/// out have values to start from. `pp_rank` is 0 unless it is given.
 ///
 /// # Errors
 /// Throws a `TypeError` for a field that a record does not have, and for a wrong value.

@@ -16,9 +16,7 @@ pub struct Exact(i128);
 impl Serialize for Exact {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match i64::try_from(self.0) {
-            Ok(number) if self.0.unsigned_abs() <= MAX_SAFE_INTEGER => {
-                serializer.serialize_i64(number)
-            }
+            Ok(number) if self.0.unsigned_abs() <= MAX_SAFE_INTEGER => serializer.serialize_i64(number),
             // The serializer makes a BigInt of every number of 128 bits.
             _ => serializer.serialize_i128(self.0),
         }

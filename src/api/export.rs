@@ -20,7 +20,8 @@ export type ExportFormat =
 #[serde(default)]
 #[tsify(missing_as_null)]
 pub struct ExportOptions {
-    /// The preset that the job starts from, such as `deepseek-v3@1`. Links and JSON then hold only the differences to it.
+    /// The preset that the job starts from, such as `deepseek-v3@1`. Links and JSON then hold only the differences to
+    /// it.
     preset: Option<String>,
     /// The name of the module to export, for formats that hold one model.
     module: Option<String>,
@@ -39,8 +40,8 @@ pub struct ExportOptions {
 /// Writes a job, or the job of a link, as text.
 ///
 /// # Errors
-/// Throws an `ExportError` for an unknown format and for a job that the format cannot express, and a `ConfigError` where the
-/// format holds results and the job has mistakes.
+/// Throws an `ExportError` for an unknown format and for a job that the format cannot express, and a `ConfigError`
+/// where the format holds results and the job has mistakes.
 #[wasm_bindgen(js_name = exportText)]
 pub fn export_text(
     #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
@@ -51,9 +52,7 @@ pub fn export_text(
     let options = arguments::options(options)?;
     let share = job::read_state(job, options.preset.as_deref())?;
     let Some(format) = export::ExportFormat::by_id(&format) else {
-        let known: Vec<&str> = export::ExportFormat::all()
-            .map(export::ExportFormat::id)
-            .collect();
+        let known: Vec<&str> = export::ExportFormat::all().map(export::ExportFormat::id).collect();
         let known = known.join(", ");
         return Err(error::export(&format!(
             "no format is called {format}; there are {known}"

@@ -36,14 +36,16 @@ pub struct Reports {
     differences: Vec<Difference>,
 }
 
-/// The results of Megatron-LM's own estimator. A formula that raises an exception there has an `error` instead of a value.
+/// The results of Megatron-LM's own estimator. A formula that raises an exception there has an `error` instead of a
+/// value.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct MegatronLmReport {
     weight_and_optimizer_bytes: Outcome<f64>,
     activation_bytes: Outcome<f64>,
     activation_bytes_without_sp: Outcome<f64>,
-    /// Weights with optimizer, activations, and their sum, in units of 1024 * 1024 bytes; `null` where nothing is reported.
+    /// Weights with optimizer, activations, and their sum, in units of 1024 * 1024 bytes; `null` where nothing is
+    /// reported.
     report_mb: Outcome<Option<[f64; 3]>>,
     report_verbose_stdout: String,
 }
@@ -130,9 +132,11 @@ pub struct Difference {
     #[tsify(type = "(\"Megatron-LM\" | \"Megatron-Bridge\")[]")]
     frameworks: Vec<&'static str>,
     text: String,
-    /// Bytes by which the report is too low for this reason, on the stage with the largest peak; `null` where not known.
+    /// Bytes by which the report is too low for this reason, on the stage with the largest peak; `null` where not
+    /// known.
     less_bytes: Option<Exact>,
-    /// Bytes by which the report is too high for this reason, on the stage with the largest peak; `null` where not known.
+    /// Bytes by which the report is too high for this reason, on the stage with the largest peak; `null` where not
+    /// known.
     more_bytes: Option<Exact>,
 }
 
@@ -203,10 +207,7 @@ impl Reports {
         Self {
             megatron_lm: reports.megatron_lm.into(),
             megatron_bridge: reports.megatron_bridge.into(),
-            differences: differences(m, estimate)
-                .into_iter()
-                .map(Difference::from)
-                .collect(),
+            differences: differences(m, estimate).into_iter().map(Difference::from).collect(),
         }
     }
 }
@@ -215,9 +216,7 @@ impl<T> From<Result<T, PythonError>> for Outcome<T> {
     fn from(result: Result<T, PythonError>) -> Self {
         match result {
             Ok(value) => Self::Value(value),
-            Err(error) => Self::Failed {
-                error: error.into(),
-            },
+            Err(error) => Self::Failed { error: error.into() },
         }
     }
 }
@@ -263,11 +262,7 @@ impl From<megatron_bridge::MegatronBridgeReport> for BridgeOutcome {
 }
 
 impl MegatronBridgeReport {
-    fn new(
-        estimate: TrainingMemory,
-        report_error: Option<PythonException>,
-        report_verbose_stdout: String,
-    ) -> Self {
+    fn new(estimate: TrainingMemory, report_error: Option<PythonException>, report_verbose_stdout: String) -> Self {
         let component = MegatronBridgeComponent::from;
         Self {
             components: estimate.components.into_iter().map(component).collect(),

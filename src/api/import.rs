@@ -42,14 +42,15 @@ pub struct ImportOptions {
     branches: Option<Entries<u32>>,
     /// The number of GPUs.
     gpus: Option<u64>,
-    /// Values of the arguments that questions of the kind `field` ask for, by their names. They replace what the text says.
+    /// Values of the arguments that questions of the kind `field` ask for, by their names. They replace what the text
+    /// says.
     #[tsify(type = "Record<string, number> | null")]
     fields: Option<Entries<Value>>,
     /// For a text that only names its model: the text of the model's `config.json`, or the id of a preset.
     model: Option<String>,
-    /// A job, or a link to one, that the text changes. A `config.json` replaces the job's model; its parallelism, batch and
-    /// precision stay as far as the new model can be trained with them. A text without a model overrides single settings.
-    /// Any other text replaces the job, except that the GPU stays where the text names none.
+    /// A job, or a link to one, that the text changes. A `config.json` replaces the job's model; its parallelism, batch
+    /// and precision stay as far as the new model can be trained with them. A text without a model overrides single
+    /// settings. Any other text replaces the job, except that the GPU stays where the text names none.
     #[serde(with = "serde_wasm_bindgen::preserve")]
     #[tsify(type = "Job | string | null")]
     onto: JsValue,
@@ -62,7 +63,8 @@ pub struct Import {
     #[tsify(type = "ImportFormat")]
     format: &'static str,
     format_label: &'static str,
-    /// What the format was recognized by, as the end of a sentence that starts with "because"; `null` where it was given.
+    /// What the format was recognized by, as the end of a sentence that starts with "because"; `null` where it was
+    /// given.
     reason: Option<&'static str>,
     /// The framework whose defaults fill what the text leaves out, such as `Megatron-LM`.
     dialect: &'static str,
@@ -79,8 +81,8 @@ pub struct Import {
     questions: Vec<ImportQuestion>,
     /// The measurements in the text, where it is a training log.
     measured: Option<LogMeasurement>,
-    /// What is true of all numbers of the job, and has to be said wherever they are shown: a job of another program, trained with
-    /// Megatron-LM instead.
+    /// What is true of all numbers of the job, and has to be said wherever they are shown: a job of another program,
+    /// trained with Megatron-LM instead.
     warning: Option<&'static str>,
 }
 
@@ -96,8 +98,8 @@ pub struct ImportRow {
         type = "\"mapped\" | \"defaulted\" | \"derived\" | \"ignored\" | \"not_modelled\" | \"conflicting\" | \"unknown\" | \"missing\""
     )]
     fate: &'static str,
-    /// How much the key changes memory, where its fate is `not_modelled`: nothing, by less than 2 %, or by more. With `more` it is
-    /// an entry of the job's `not_modelled`.
+    /// How much the key changes memory, where its fate is `not_modelled`: nothing, by less than 2 %, or by more. With
+    /// `more` it is an entry of the job's `not_modelled`.
     #[tsify(type = "\"nothing\" | \"below_two_percent\" | \"more\" | null")]
     effect: Option<&'static str>,
     /// The argument that the key sets, alone or with other keys.
@@ -155,8 +157,8 @@ pub struct ImportChoice {
     value: u64,
 }
 
-/// Reads any text that holds a job: a `config.json`, a launch script, flags, YAML, overrides, a recipe in Python, JSON, a
-/// link, a training log. Nothing in it is run, and nothing is fetched.
+/// Reads any text that holds a job: a `config.json`, a launch script, flags, YAML, overrides, a recipe in Python, JSON,
+/// a link, a training log. Nothing in it is run, and nothing is fetched.
 ///
 /// # Errors
 /// Throws an `ImportError` where the text holds no job.
@@ -227,11 +229,7 @@ impl From<ImportedText> for Import {
             link: share_url::encode(&import.state),
             changes: changes.map(names),
             report: import.report.into_iter().map(ImportRow::from).collect(),
-            questions: import
-                .questions
-                .into_iter()
-                .map(ImportQuestion::from)
-                .collect(),
+            questions: import.questions.into_iter().map(ImportQuestion::from).collect(),
             measured: import.measured.map(LogMeasurement::from),
             warning: import.warning,
         }
@@ -283,15 +281,7 @@ impl From<Question> for ImportQuestion {
                 default,
                 keys,
             },
-            Question::Branch {
-                line,
-                labels,
-                taken,
-            } => Self::Branch {
-                line,
-                labels,
-                taken,
-            },
+            Question::Branch { line, labels, taken } => Self::Branch { line, labels, taken },
             Question::Gpus => Self::Gpus,
             Question::Model { name } => Self::Model { name },
             Question::Field { field, choices } => Self::Field {

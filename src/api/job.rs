@@ -40,8 +40,8 @@ pub(super) fn read(job: &JsValue) -> Result<Value, JsValue> {
     })
 }
 
-/// A copy of a job in which every `BigInt` is a string; `None` for a job without one. The deserializer fails on integers
-/// beyond 64 bits, while a string reaches the field's own check, which reports it with the field's name.
+/// A copy of a job in which every `BigInt` is a string; `None` for a job without one. The deserializer fails on
+/// integers beyond 64 bits, while a string reaches the field's own check, which reports it with the field's name.
 fn big_integers_as_text(value: &JsValue, depth: u32) -> Option<JsValue> {
     if let Some(number) = value.dyn_ref::<BigInt>() {
         return number.to_string(10).ok().map(Into::into);
@@ -68,8 +68,8 @@ fn big_integers_as_text(value: &JsValue, depth: u32) -> Option<JsValue> {
     replaced.then_some(copy)
 }
 
-/// Reads a job in any of its forms: settings under Megatron's names, this calculator's JSON document, or a link. `preset` is
-/// the preset that plain settings start from, such as `deepseek-v3@1`.
+/// Reads a job in any of its forms: settings under Megatron's names, this calculator's JSON document, or a link.
+/// `preset` is the preset that plain settings start from, such as `deepseek-v3@1`.
 ///
 /// # Errors
 /// Throws a `TypeError`, a `LinkError` or an `ImportError`.
@@ -119,9 +119,7 @@ pub(super) fn decode(text: &str) -> Result<ShareState, JsValue> {
 /// A job as settings under Megatron's names, in canonical form: without the values that equal their defaults.
 pub(super) fn canonical(job: &RawJob) -> PlainData {
     let job = normalize_job(job, &RawJob::default());
-    let mut entries = named(&job.shared, |id, value| {
-        meaning(id, Some(value)) != meaning(id, None)
-    });
+    let mut entries = named(&job.shared, |id, value| meaning(id, Some(value)) != meaning(id, None));
     entries.extend(job.unknown.iter().cloned());
     if !job.not_modelled.is_empty() {
         let marks = job.not_modelled.iter().map(NotModelled::to_value);

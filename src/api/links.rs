@@ -120,9 +120,7 @@ pub fn encode_link(
 /// Throws a `LinkError` for a text that is no link, and for a link of a newer version. Mistakes in single settings are
 /// `notices` of the result.
 #[wasm_bindgen(js_name = decodeLink)]
-pub fn decode_link(
-    #[wasm_bindgen(unchecked_param_type = "string")] link: &JsValue,
-) -> Result<Ts<Link>, JsValue> {
+pub fn decode_link(#[wasm_bindgen(unchecked_param_type = "string")] link: &JsValue) -> Result<Ts<Link>, JsValue> {
     let link = arguments::text(link, "link")?;
     let share = job::decode(&link)?;
     let notices = share_url::decode(&link).1;

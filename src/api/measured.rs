@@ -34,10 +34,7 @@ pub struct RankParameters {
 }
 
 /// Bytes that Megatron-LM's own estimator printed.
-#[allow(
-    clippy::struct_field_names,
-    reason = "names of bytes end so in the whole API"
-)]
+#[allow(clippy::struct_field_names, reason = "names of bytes end so in the whole API")]
 #[derive(Debug, Serialize, Tsify)]
 pub struct Theoretical {
     weight_and_optimizer_bytes: Exact,
@@ -114,9 +111,7 @@ pub struct MeasuredStage {
 /// A possible reason for a difference between a measured and a predicted number.
 #[derive(Debug, Serialize, Tsify)]
 pub struct DifferenceReason {
-    #[tsify(
-        type = "\"parameters\" | \"moment\" | \"checkpoint\" | \"software\" | \"routing\" | \"reserved\""
-    )]
+    #[tsify(type = "\"parameters\" | \"moment\" | \"checkpoint\" | \"software\" | \"routing\" | \"reserved\"")]
     id: &'static str,
     text: &'static str,
 }
@@ -220,11 +215,7 @@ impl From<LogMeasurements> for LogMeasurement {
                 last_iteration: times.last_iteration.into(),
                 median_tenth_ms: times.median_tenth_ms.into(),
             }),
-            out_of_memory: log
-                .out_of_memory
-                .iter()
-                .map(OutOfMemoryError::from)
-                .collect(),
+            out_of_memory: log.out_of_memory.iter().map(OutOfMemoryError::from).collect(),
         }
     }
 }

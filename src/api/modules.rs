@@ -72,8 +72,7 @@ pub fn parse_component_spec(
 )]
 pub fn build_layout(
     #[wasm_bindgen(unchecked_param_type = "string[]")] specs: &JsValue,
-    #[wasm_bindgen(js_name = worldSize, unchecked_optional_param_type = "number | null")]
-    world_size: &JsValue,
+    #[wasm_bindgen(js_name = worldSize, unchecked_optional_param_type = "number | null")] world_size: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let specs = arguments::texts(specs, "specs")?;
     let world_size = if world_size.is_null() || world_size.is_undefined() {

@@ -1,4 +1,5 @@
-//! Plain data, converted from and to JavaScript: numbers, texts, lists and objects, as a job may hold them under any key.
+//! Plain data, converted from and to JavaScript: numbers, texts, lists and objects, as a job may hold them under any
+//! key.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -39,8 +40,8 @@ impl Serialize for Borrowed<'_> {
     }
 }
 
-/// Serializes an object whose keys come from a caller. The key `__proto__` is left out, since setting it would change the
-/// object's prototype.
+/// Serializes an object whose keys come from a caller. The key `__proto__` is left out, since setting it would change
+/// the object's prototype.
 pub(super) fn serialize_entries<'k, T: Serialize, S: Serializer>(
     entries: impl Iterator<Item = (&'k str, T)>,
     serializer: S,
@@ -54,8 +55,8 @@ pub(super) fn serialize_entries<'k, T: Serialize, S: Serializer>(
 
 /// Whole numbers under names that are constants of the program, such as bytes by bucket.
 ///
-/// They serialize as a struct, since the serializer keeps the JavaScript string of every field name and makes a new one for
-/// every key of a map. A result has hundreds of keys, and making their strings would take most of the time.
+/// They serialize as a struct, since the serializer keeps the JavaScript string of every field name and makes a new one
+/// for every key of a map. A result has hundreds of keys, and making their strings would take most of the time.
 #[derive(Clone, Debug)]
 pub(super) struct ByName(pub(super) Vec<(&'static str, Exact)>);
 

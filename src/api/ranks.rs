@@ -19,8 +19,8 @@ const MOST_RANKS: u64 = 1 << 20;
 /// The size of the largest process group whose members `rankInfo` lists.
 const MOST_MEMBERS: u64 = 4096;
 
-/// Everything about one rank. `module`, `coordinates`, `groups` and `seeds` are those of the first of the modules that run
-/// on it; `memory` is the sum over all of them.
+/// Everything about one rank. `module`, `coordinates`, `groups` and `seeds` are those of the first of the modules that
+/// run on it; `memory` is the sum over all of them.
 #[derive(Debug, Serialize, Tsify)]
 pub struct RankInfo {
     rank: Exact,
@@ -49,8 +49,8 @@ pub struct RankInModule {
     /// The module's name.
     module: String,
     coordinates: Coordinates,
-    /// The ranks of each process group that the rank is in, by Megatron's name of the group; without groups of more than
-    /// 4096 ranks.
+    /// The ranks of each process group that the rank is in, by Megatron's name of the group; without groups of more
+    /// than 4096 ranks.
     #[tsify(type = "Record<string, Exact[]>")]
     groups: Groups,
     seeds: Seeds,
@@ -81,8 +81,8 @@ pub struct ExpertCoordinates {
     pp: u64,
 }
 
-/// The seeds of a rank's random number generators: Megatron's base seed on its pipeline stage, and those of the tensor and
-/// expert parallel generators.
+/// The seeds of a rank's random number generators: Megatron's base seed on its pipeline stage, and those of the tensor
+/// and expert parallel generators.
 #[derive(Clone, Copy, Debug, Serialize, Tsify)]
 pub struct Seeds {
     base: Exact,
@@ -100,8 +100,8 @@ impl Serialize for Groups {
     }
 }
 
-/// The process groups of a module over some dimensions of its dense or expert rank grid, in Megatron's order. `dims` names
-/// the dimensions, as an array or joined by hyphens, such as `tp-cp`.
+/// The process groups of a module over some dimensions of its dense or expert rank grid, in Megatron's order. `dims`
+/// names the dimensions, as an array or joined by hyphens, such as `tp-cp`.
 ///
 /// # Errors
 /// Throws a `ConfigError` for a job with mistakes, an `Error` for an unknown module, view or dimension.
@@ -137,21 +137,18 @@ pub fn rank_groups(
     let grids = module.rank_grids();
     let grids = grids.map_err(|exception| error::raised(&exception))?;
     let groups = grids.view(view).partition(&dims, MemberOrder::Ascending);
-    let groups = groups.ok_or_else(|| {
-        error::plain("the view does not have all of these dimensions, or one came twice")
-    })?;
+    let groups =
+        groups.ok_or_else(|| error::plain("the view does not have all of these dimensions, or one came twice"))?;
     if groups.count().saturating_mul(groups.group_size()) > MOST_RANKS {
         return Err(error::plain("too many ranks to list"));
     }
     let groups = groups.iter();
-    let groups: Vec<Vec<Exact>> = groups
-        .map(|group| group.ranks().map(Exact::from).collect())
-        .collect();
+    let groups: Vec<Vec<Exact>> = groups.map(|group| group.ranks().map(Exact::from).collect()).collect();
     to_js(&groups)
 }
 
-/// Everything about one rank: its module, coordinates, process groups, random seeds and memory. Several modules may share
-/// the rank: these are then the first module's, with the memory of all, and `modules` has each.
+/// Everything about one rank: its module, coordinates, process groups, random seeds and memory. Several modules may
+/// share the rank: these are then the first module's, with the memory of all, and `modules` has each.
 ///
 /// # Errors
 /// Throws a `ConfigError` for a job with mistakes, an `Error` for a rank that no module has.
@@ -162,23 +159,17 @@ pub fn rank_info(
 ) -> Result<Ts<RankInfo>, JsValue> {
     let rank = arguments::whole(rank, "rank")?;
     let config = checked(job)?;
-    let info = u64::try_from(rank)
-        .ok()
-        .and_then(|rank| RankInfo::new(&config, rank));
+    let info = u64::try_from(rank).ok().and_then(|rank| RankInfo::new(&config, rank));
     let info = info.ok_or_else(|| {
         let last = config.world_size().saturating_sub(1);
-        error::plain(&format!(
-            "no module has this rank; the job has ranks 0 to {last}"
-        ))
+        error::plain(&format!("no module has this rank; the job has ranks 0 to {last}"))
     })?;
     to_ts(&info)
 }
 
 fn checked(job: &JsValue) -> Result<Config, JsValue> {
     let checked = check(&RawJob::from_value(&job::read(job)?));
-    checked
-        .config
-        .ok_or_else(|| error::config(&checked.problems))
+    checked.config.ok_or_else(|| error::config(&checked.problems))
 }
 
 impl RankInfo {

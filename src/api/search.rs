@@ -12,9 +12,7 @@ use crate::config::raw::RawJob;
 use crate::memory::savings::Choice;
 use crate::report::amount::{Scale, Unit};
 use crate::report::verdict::Verdict;
-use crate::search::{
-    self, Axis, Candidate, Dimension, Keep, Options, Pick, Slice, Space, Split, Unsearchable,
-};
+use crate::search::{self, Axis, Candidate, Dimension, Keep, Options, Pick, Slice, Space, Split, Unsearchable};
 use crate::value::Value;
 
 /// The default of the option `steps`.
@@ -39,17 +37,19 @@ export type LayoutGroup = "TP" | "ETP" | "CP" | "EP";
 pub struct SearchOptions {
     /// The preset that the job starts from, such as `deepseek-v3@1`.
     preset: Option<String>,
-    /// The arguments to vary. `recompute_granularity` stands for all settings of recomputation, and `peft_type` for the ways to
-    /// train: in full, with adapters alone, and with each sharding strategy of Megatron FSDP. The default is TP and PP, EP where
-    /// the job has experts, and each other parallel size that the job sets above 1. The global batch and everything else stay as
-    /// in the job. Of a job of several modules, the language model's sizes vary on its ranks.
+    /// The arguments to vary. `recompute_granularity` stands for all settings of recomputation, and `peft_type` for the
+    /// ways to train: in full, with adapters alone, and with each sharding strategy of Megatron FSDP. The default is TP
+    /// and PP, EP where the job has experts, and each other parallel size that the job sets above 1. The global batch
+    /// and everything else stay as in the job. Of a job of several modules, the language model's sizes vary on its
+    /// ranks.
     #[tsify(type = "SearchAxis[] | null")]
     vary: Option<Vec<String>>,
-    /// The largest value of each argument. The default is the number of GPUs of a node for TP, and no bound for the others.
+    /// The largest value of each argument. The default is the number of GPUs of a node for TP, and no bound for the
+    /// others.
     #[tsify(type = "Partial<Record<SearchAxis, number>> | null")]
     at_most: Option<Entries<u64>>,
-    /// How layers are split over stages: `as_given` as the job says; `rest_in_last_stage` evenly, with fewer layers in the
-    /// last stage where the number of layers is not divisible. The default is `as_given`.
+    /// How layers are split over stages: `as_given` as the job says; `rest_in_last_stage` evenly, with fewer layers in
+    /// the last stage where the number of layers is not divisible. The default is `as_given`.
     #[tsify(type = "\"as_given\" | \"rest_in_last_stage\" | null")]
     split: Option<String>,
     /// The layouts that are listed: all that Megatron runs (`legal`, the default), or of these those that fit the GPU.
@@ -93,11 +93,11 @@ pub struct Layouts {
     closest: Option<Layout>,
     /// The job's own layout; `null` where Megatron refuses it, or it is not among the combinations.
     own: Option<Layout>,
-    /// What changes the job's memory and is not modelled, as `estimate` has it: with an entry, all layouts are estimated without
-    /// it, and their verdict is `not_this_job`.
+    /// What changes the job's memory and is not modelled, as `estimate` has it: with an entry, all layouts are
+    /// estimated without it, and their verdict is `not_this_job`.
     not_modelled: Vec<NotModelled>,
-    /// Changes, each by itself, with which the combination of the option `explain` fits; `null` where Megatron refuses that combination, and no
-    /// key without the option.
+    /// Changes, each by itself, with which the combination of the option `explain` fits; `null` where Megatron refuses
+    /// that combination, and no key without the option.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[tsify(type = "Remedy | null")]
     #[allow(
@@ -148,14 +148,14 @@ pub struct OutOfBounds {
 pub struct Layout {
     /// The layout's index among the combinations.
     index: Exact,
-    /// The arguments that the layout changes; `null` stands for a default. `{ ...job, ...settings }` is the layout as a job; in
-    /// a job of several modules they belong to the language model.
+    /// The arguments that the layout changes; `null` stands for a default. `{ ...job, ...settings }` is the layout as a
+    /// job; in a job of several modules they belong to the language model.
     #[tsify(type = "Job")]
     settings: PlainData,
     /// The largest peak of a stage, as `estimate` gives it for the layout.
     peak_bytes: Exact,
-    /// The least memory that the device shows for the layout: the peak with the allocator's fragmentation, the CUDA context
-    /// and CUDA graphs. The layout fits where the GPU has at least this much.
+    /// The least memory that the device shows for the layout: the peak with the allocator's fragmentation, the CUDA
+    /// context and CUDA graphs. The layout fits where the GPU has at least this much.
     device_bytes: Exact,
     /// The GPU's memory minus the peak, negative where the GPU has less; `null` where no GPU is chosen.
     headroom_bytes: Option<Exact>,
@@ -163,7 +163,8 @@ pub struct Layout {
     #[tsify(type = "\"fits\" | \"tight\" | \"does_not_fit\" | \"not_this_job\" | null")]
     verdict: Option<&'static str>,
     worst_stage: usize,
-    /// Whether adapters alone are trained. Such layouts come after all that train every weight and fit: they are another training.
+    /// Whether adapters alone are trained. Such layouts come after all that train every weight and fit: they are
+    /// another training.
     trains_adapters: bool,
     /// GPUs of the job.
     #[tsify(type = "number")]
@@ -183,9 +184,9 @@ pub struct Layout {
     expert_data_parallel_size: Exact,
     #[tsify(type = "number")]
     num_microbatches: Exact,
-    /// The pipeline bubble: waiting time over working time of the pipeline's ranks in millionths, from a replay of the schedule in
-    /// which passes take as long as their matrix products. With equal stages (PP - 1) / (VPP · micro batches), as in
-    /// arXiv 2104.04473.
+    /// The pipeline bubble: waiting time over working time of the pipeline's ranks in millionths, from a replay of the
+    /// schedule in which passes take as long as their matrix products. With equal stages (PP - 1) / (VPP · micro
+    /// batches), as in arXiv 2104.04473.
     #[tsify(type = "number")]
     pipeline_bubble_ppm: Exact,
     /// Operations of matrix products that the worst stage recomputes, in millionths of those of its forward pass.
@@ -215,8 +216,8 @@ pub struct Remedy {
     gpu: Option<&'static str>,
 }
 
-/// Tries combinations of parallel sizes for a job in order, and lists those that Megatron runs with their memory. A call
-/// tries a part of the combinations; pass `next` of its result as `from` to continue.
+/// Tries combinations of parallel sizes for a job in order, and lists those that Megatron runs with their memory. A
+/// call tries a part of the combinations; pass `next` of its result as `from` to continue.
 ///
 /// # Errors
 /// Throws a `ConfigError` for a job with mistakes besides its layout, a `SearchError` for a job whose layouts cannot be

@@ -72,11 +72,7 @@ impl SvgOptions {
                 module: stage.module.into(),
                 pp_rank: stage.pp_rank.into(),
             }),
-            coloring: self
-                .color
-                .map(coloring)
-                .transpose()?
-                .unwrap_or(usual.coloring),
+            coloring: self.color.map(coloring).transpose()?.unwrap_or(usual.coloring),
             page: usual.page,
         })
     }

@@ -74,9 +74,7 @@ pub struct Change {
 /// # Errors
 /// Throws a `TypeError` where the argument is not plain data.
 #[wasm_bindgen]
-pub fn validate(
-    #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
-) -> Result<Vec<Ts<Problem>>, JsValue> {
+pub fn validate(#[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue) -> Result<Vec<Ts<Problem>>, JsValue> {
     let checked = check(&RawJob::from_value(&job::read(job)?));
     problems(&checked.problems).iter().map(to_ts).collect()
 }
@@ -125,14 +123,8 @@ impl From<&mimo::Repair> for Repair {
 impl From<&mimo::Change> for Change {
     fn from(change: &mimo::Change) -> Self {
         let (module, field, value) = match change {
-            mimo::Change::Set {
-                module,
-                field,
-                value,
-            } => (Some(*module), field.name(), Value::Int(*value)),
-            mimo::Change::Rename { module, name } => {
-                (Some(*module), "name", Value::Text(name.clone()))
-            }
+            mimo::Change::Set { module, field, value } => (Some(*module), field.name(), Value::Int(*value)),
+            mimo::Change::Rename { module, name } => (Some(*module), "name", Value::Text(name.clone())),
             mimo::Change::WorldSize(ranks) => (None, "world_size", Value::Int(*ranks)),
         };
         Self {

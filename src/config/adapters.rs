@@ -1,5 +1,5 @@
-//! Adapters: small matrices that are trained beside linear layers whose weights are frozen, as Megatron-Bridge's `LoRA`,
-//! `CanonicalLoRA` and `DoRA` add them (`megatron/bridge/peft`).
+//! Adapters: small matrices that are trained beside linear layers whose weights are frozen, as Megatron-Bridge's
+//! `LoRA`, `CanonicalLoRA` and `DoRA` add them (`megatron/bridge/peft`).
 
 mod map;
 mod modules;
@@ -65,16 +65,10 @@ impl Adapters {
         for chunk in chunks {
             for (number, index) in chunk.layers.clone().enumerate() {
                 let index = index as usize;
-                let (Some(into), Some(layer)) =
-                    (self.layers.get_mut(index), layers.decoder().get(index))
-                else {
+                let (Some(into), Some(layer)) = (self.layers.get_mut(index), layers.decoder().get(index)) else {
                     continue;
                 };
-                let same = if targets.same_in_all_layers() {
-                    0
-                } else {
-                    number
-                };
+                let same = if targets.same_in_all_layers() { 0 } else { number };
                 while by_number.len() <= same {
                     let prefix = ["decoder.layers.", &by_number.len().to_string(), "."];
                     by_number.push(targets.modules(&prefix.concat(), grouped));

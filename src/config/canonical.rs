@@ -158,12 +158,9 @@ pub fn set_names(kind: Kind, bits: u32) -> impl Iterator<Item = &'static str> {
         .map(|(name, _)| *name)
 }
 
-/// The fields of `settings` whose meaning differs from that in `base`, in declaration order. Values that a field cannot take
-/// are among them: without them the settings would be those of another job.
-pub fn differences<'s>(
-    settings: &'s Settings,
-    base: &'s Settings,
-) -> impl Iterator<Item = (FieldId, Meaning)> + 's {
+/// The fields of `settings` whose meaning differs from that in `base`, in declaration order. Values that a field cannot
+/// take are among them: without them the settings would be those of another job.
+pub fn differences<'s>(settings: &'s Settings, base: &'s Settings) -> impl Iterator<Item = (FieldId, Meaning)> + 's {
     FieldId::ALL.iter().filter_map(move |id| {
         let (own, other) = (settings.get(*id), base.get(*id));
         if own == other {

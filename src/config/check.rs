@@ -83,10 +83,7 @@ fn validate_module(
     language: &LanguageModel,
     problems: &mut Vec<Problem>,
 ) -> (u64, Option<Module>) {
-    let name = raw
-        .modules
-        .get(index)
-        .map_or(LANGUAGE_MODULE, |m| m.name.as_str());
+    let name = raw.modules.get(index).map_or(LANGUAGE_MODULE, |m| m.name.as_str());
     let (args, unreadable) = read_args(raw, index, problems);
     let context = ModuleContext::new(name, raw, index, language);
     let draft = Draft::new(&context, args, range);
@@ -99,9 +96,8 @@ fn validate_module(
         }
     };
     found.retain(|p| !p.fields.iter().any(|field| unreadable.contains(field)));
-    let refused = range.is_some_and(|range| range.refused)
-        || !unreadable.is_empty()
-        || found.iter().any(Problem::is_error);
+    let refused =
+        range.is_some_and(|range| range.refused) || !unreadable.is_empty() || found.iter().any(Problem::is_error);
     problems.extend(found);
     let end = draft.rank_offset.saturating_add(draft.world_size);
     let module = stages
@@ -168,7 +164,9 @@ fn unknown_gpu(name: &str, absent: impl Fn(FieldId) -> bool) -> Option<Problem> 
 pub(super) fn report_unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
     for (key, _) in raw.unknown.iter().take(MOST_UNKNOWN) {
         if key == "modules" {
-            let message = "modules must be a list of modules, one of them called language; leave it out where there is one model".to_owned();
+            let message =
+                "modules must be a list of modules, one of them called language; leave it out where there is one model"
+                    .to_owned();
             problems.push(Problem::error(0, "modules", &[], message));
             continue;
         }
@@ -216,26 +214,20 @@ fn nearest_name(key: &str) -> Option<&'static str> {
         .map(|(_, name)| name)
 }
 
-/// Whether two texts of so many characters can be as similar as [`SIMILAR`] says: the Jaro similarity of a text that is more than
-/// twice as long as the other is below 5/6, and its Jaro-Winkler similarity therefore below 0.9. Asked first, since comparing
-/// takes a time proportional to the product of both lengths.
+/// Whether two texts of so many characters can be as similar as [`SIMILAR`] says: the Jaro similarity of a text that is
+/// more than twice as long as the other is below 5/6, and its Jaro-Winkler similarity therefore below 0.9. Asked first,
+/// since comparing takes a time proportional to the product of both lengths.
 fn may_be_similar(one: usize, other: usize) -> bool {
     one.max(other) <= one.min(other).saturating_mul(2)
 }
 
 /// Reads every field of one module; the second result lists the fields that could not be read.
-pub(super) fn read_args(
-    raw: &RawJob,
-    module: usize,
-    problems: &mut Vec<Problem>,
-) -> (Args, Vec<FieldId>) {
+pub(super) fn read_args(raw: &RawJob, module: usize, problems: &mut Vec<Problem>) -> (Args, Vec<FieldId>) {
     let mut unreadable = Vec::new();
     let mut values = Vec::with_capacity(FieldId::ALL.len());
     for id in FieldId::ALL {
         let field = id.field();
-        let given = raw
-            .get(module, *id)
-            .map_or(Ok(None), |value| parse(field, value));
+        let given = raw.get(module, *id).map_or(Ok(None), |value| parse(field, value));
         let problem = match &given {
             Err(error) => Some(("value", format!("{} {error}", field.name))),
             Ok(None) if *id == FieldId::seq_length && knows_item_tokens(raw, module) => None,

@@ -1,9 +1,6 @@
 //! The closed lists of names that fields choose from, under Megatron-LM's own spellings.
 
-#![allow(
-    clippy::doc_markdown,
-    reason = "Megatron's names stand in the texts as they are"
-)]
+#![allow(clippy::doc_markdown, reason = "Megatron's names stand in the texts as they are")]
 
 use super::from_field::{Choice, FromField};
 use super::parse::Parsed;
@@ -277,7 +274,8 @@ choices! {
         Mlp = "mlp",
         /// The MLP of a MoE layer with the norm before it.
         Moe = "moe",
-        /// The norm before the MLP of a MoE layer, the router, and the shared experts unless they overlap communication.
+        /// The norm before the MLP of a MoE layer, the router, and the shared experts unless they overlap
+        /// communication.
         MoeRouter = "moe_router",
         /// The sorting and counting of tokens before the dispatcher sends them to the experts.
         MoePreprocess = "moe_preprocess",
@@ -301,7 +299,8 @@ choices! {
 
     /// `software_stack`: versions of the software that trains, whose memory differs.
     SoftwareStack {
-        /// Megatron-LM d98e8a64 of 2026-08-22 with Transformer Engine 2.10 to 2.17: what everything else here is read from.
+        /// Megatron-LM d98e8a64 of 2026-08-22 with Transformer Engine 2.10 to 2.17: what everything else here is read
+        /// from.
         MegatronMain = "megatron_main",
         /// Transformer Engine 2.18 and later.
         Te218 = "te_2_18",

@@ -89,12 +89,7 @@ pub(super) struct ModuleContext<'a> {
 
 impl<'a> ModuleContext<'a> {
     /// The context of the module at index `module`.
-    pub(super) fn new(
-        name: &'a str,
-        raw: &RawJob,
-        module: usize,
-        language: &'a LanguageModel,
-    ) -> Self {
+    pub(super) fn new(name: &'a str, raw: &RawJob, module: usize, language: &'a LanguageModel) -> Self {
         let own = |field: FieldId| {
             let value = raw.modules.get(module)?.settings.get(field)?;
             match parse(field.field(), value) {
@@ -122,9 +117,7 @@ impl<'a> ModuleContext<'a> {
 
     /// Samples of the language model's micro batch, for every module but the language model itself.
     pub(super) fn followed_samples(&self) -> Option<u64> {
-        self.language
-            .samples
-            .filter(|_| self.name != LANGUAGE_MODULE)
+        self.language.samples.filter(|_| self.name != LANGUAGE_MODULE)
     }
 
     /// Samples of a micro batch over all data-parallel ranks; at least 1.
@@ -169,10 +162,7 @@ pub(super) fn knows_item_tokens(raw: &RawJob, module: usize) -> bool {
     };
     let sizes: &[FieldId] = match FrontEnd::at(index) {
         Some(FrontEnd::Patches) => &[FieldId::img_h, FieldId::image_tokens_per_sample],
-        Some(FrontEnd::Audio) => &[
-            FieldId::num_position_embeddings,
-            FieldId::audio_tokens_per_sample,
-        ],
+        Some(FrontEnd::Audio) => &[FieldId::num_position_embeddings, FieldId::audio_tokens_per_sample],
         _ => return false,
     };
     let mut sizes = sizes.iter();

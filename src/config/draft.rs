@@ -1,9 +1,7 @@
 //! One module's arguments, parsed and with every derived size, before any rule has been asked.
 
 use super::adapters::Adapters;
-use super::choices::{
-    AdapterType, AttentionVariant, OptimizerKind, RecomputeGranularity, RecomputeModule,
-};
+use super::choices::{AdapterType, AttentionVariant, OptimizerKind, RecomputeGranularity, RecomputeModule};
 use super::context::ModuleContext;
 use super::fields::{Args, FieldId};
 use super::gpus::{self, GpuGeneration};
@@ -70,11 +68,7 @@ pub(super) struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// Derives every size of the module with these arguments.
-    pub(super) fn new(
-        context: &'a ModuleContext<'a>,
-        mut args: Args,
-        range: Option<&RankRange>,
-    ) -> Self {
+    pub(super) fn new(context: &'a ModuleContext<'a>, mut args: Args, range: Option<&RankRange>) -> Self {
         // `validate_args` sets num_experts to None where it is 0.
         args.num_experts = args.num_experts.filter(|experts| *experts > 0);
         let io = context.complete(&mut args, range);
@@ -222,7 +216,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The generation of the GPU: the one that was given, or else that of the chosen GPU; `None` where neither is known.
+    /// The generation of the GPU: the one that was given, or else that of the chosen GPU; `None` where neither is
+    /// known.
     pub(super) fn gpu_generation(&self) -> Option<GpuGeneration> {
         let chosen = || gpus::generation(self.args.gpu.as_deref()?);
         self.args.gpu_generation.or_else(chosen)
@@ -315,16 +310,14 @@ pub(super) fn mtp_without_decoder(stages: &StageLayout) -> bool {
     chunks.any(|chunk| chunk.mtp > 0 && chunk.num_layers() == 0)
 }
 
-/// Sets the arguments that follow from a pattern (`validate_args`): it overrides the numbers of layers and of MTP depths, and
-/// the letters of MLA turn it on.
+/// Sets the arguments that follow from a pattern (`validate_args`): it overrides the numbers of layers and of MTP
+/// depths, and the letters of MLA turn it on.
 fn follow_pattern(a: &mut Args, pattern: &HybridPattern) {
     a.num_layers = pattern.layers().count() as u64;
     a.mtp_num_layers = (pattern.depths() > 0).then_some(pattern.depths());
-    let latent = [
-        LayerSymbol::MultiLatentAttention,
-        LayerSymbol::SparseAttention,
-    ];
-    // The layers of MLA in a hybrid model are of the pinned revision, whose `linear_q_proj` has the norm on queries in it.
+    let latent = [LayerSymbol::MultiLatentAttention, LayerSymbol::SparseAttention];
+    // The layers of MLA in a hybrid model are of the pinned revision, whose `linear_q_proj` has the norm on queries in
+    // it.
     a.mla_q_proj_layernorm = true;
     a.multi_latent_attention |= latent.into_iter().any(|symbol| pattern.has(symbol));
     // `core_transformer_config_from_args`.
@@ -339,8 +332,8 @@ fn follow_fsdp(a: &mut Args) {
     a.fsdp_double_buffer |= a.use_nccl_ub || a.megatron_fsdp_max_pool_double_buffer;
 }
 
-/// Sets the arguments that follow from packed samples: a budget of tokens takes the place of a number of samples, and no data
-/// loader makes an attention mask (`SFTDataset.__getitem__`).
+/// Sets the arguments that follow from packed samples: a budget of tokens takes the place of a number of samples, and
+/// no data loader makes an attention mask (`SFTDataset.__getitem__`).
 fn follow_packing(a: &mut Args) {
     a.create_attention_mask_in_dataloader = false;
     if a.max_seqlen_per_dp_cp_rank.is_some() {

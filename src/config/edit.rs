@@ -11,7 +11,8 @@ use crate::parallel::mimo::{Change, Field, LANGUAGE_MODULE, ModuleParallelism, R
 use crate::python::PythonError;
 use crate::value::Value;
 
-/// Whether a field is a module's own: it says what the module is and how its ranks share it, not how the job is trained.
+/// Whether a field is a module's own: it says what the module is and how its ranks share it, not how the job is
+/// trained.
 fn of_one_module(id: FieldId) -> bool {
     let field = id.field();
     let groups = [
@@ -35,11 +36,7 @@ impl RawJob {
     pub fn change_ranks(&mut self, changes: &[Change]) {
         for change in changes {
             match change {
-                Change::Set {
-                    module,
-                    field,
-                    value,
-                } => self.set_parallelism(*module, *field, Value::Int(*value)),
+                Change::Set { module, field, value } => self.set_parallelism(*module, *field, Value::Int(*value)),
                 Change::Rename { module, name } => {
                     if let Some(module) = self.modules.get_mut(*module) {
                         module.name.clone_from(name);
@@ -102,9 +99,7 @@ impl RawJob {
             module.settings.set(etp, tp);
         }
         let dp = FieldId::data_parallel_size;
-        module
-            .settings
-            .set(dp, Value::Int((ranks / copy).max(1).into()));
+        module.settings.set(dp, Value::Int((ranks / copy).max(1).into()));
         self.modules.push(module);
     }
 
@@ -152,13 +147,8 @@ impl RawJob {
         if said {
             return;
         }
-        let of_experts =
-            |name: &Value| matches!(name, Value::Text(name) if name.starts_with("moe"));
-        let others: Vec<Value> = names
-            .iter()
-            .filter(|name| !of_experts(name))
-            .cloned()
-            .collect();
+        let of_experts = |name: &Value| matches!(name, Value::Text(name) if name.starts_with("moe"));
+        let others: Vec<Value> = names.iter().filter(|name| !of_experts(name)).cloned().collect();
         let without = settings.get(FieldId::num_experts) == Some(&Value::Null);
         if without && others.len() < names.len() {
             settings.set(id, Value::List(others));
@@ -271,15 +261,8 @@ impl RawJob {
     ///
     /// # Errors
     /// The exception that MegatronMIMO raises for specs that it cannot read.
-    pub fn set_component_specs(
-        &mut self,
-        text: &str,
-        unknown: &Settings,
-    ) -> Result<(), PythonError> {
-        let specs: Vec<&str> = text
-            .split_whitespace()
-            .filter(|word| *word != "--component")
-            .collect();
+    pub fn set_component_specs(&mut self, text: &str, unknown: &Settings) -> Result<(), PythonError> {
+        let specs: Vec<&str> = text.split_whitespace().filter(|word| *word != "--component").collect();
         let world = self.number(0, FieldId::world_size).map(i128::from);
         // Without a size for every module MegatronMIMO shares the world out; with one, it is left alone.
         let mut modules = build_layout(&specs, None)?;

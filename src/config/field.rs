@@ -122,7 +122,8 @@ pub struct Flag {
     pub destination: &'static str,
     /// Whether it changes the memory of most jobs that have it; an import does not ask for the others' values.
     pub changes_memory: bool,
-    /// The value that the parser stores when no flag is given, as Python prints it, where it is not the field's default.
+    /// The value that the parser stores when no flag is given, as Python prints it, where it is not the field's
+    /// default.
     pub parser_default: Option<&'static str>,
 }
 

@@ -1,33 +1,27 @@
 //! Every input field, declared once: Megatron's name, its flag, form label, link key, range, default, help, and when it
 //! matters.
 //!
-//! The declaration yields the [`FieldId`], the table [`FIELDS`] and the typed [`Args`]; form controls, link keys, launch
-//! flags and range checks all follow from it.
+//! The declaration yields the [`FieldId`], the table [`FIELDS`] and the typed [`Args`]; form controls, link keys,
+//! launch flags and range checks all follow from it.
 
-#![allow(
-    clippy::doc_markdown,
-    reason = "the field texts are shown to users as they are"
-)]
+#![allow(clippy::doc_markdown, reason = "the field texts are shown to users as they are")]
 
 use super::choices::{
-    AdapterDropout, AdapterType, AttentionBackend, AttentionVariant, CpCommType,
-    CrossEntropyFusion, CudaGraphImpl, CudaGraphModule, DsaKernelBackend, FlexBackend, Fp4Format,
-    Fp8Format, Fp8Recipe, FrontEnd, FsdpDtype, GpuGeneration, HybridStackSpec, MainGradsDtype,
-    MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind,
-    OuterShardingStrategy, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
-    RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, ShardingStrategy, SoftmaxType,
-    SoftwareFact, SoftwareStack, TokenDispatcher, TokenLoss, TransformerImpl,
+    AdapterDropout, AdapterType, AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, CudaGraphImpl,
+    CudaGraphModule, DsaKernelBackend, FlexBackend, Fp4Format, Fp8Format, Fp8Recipe, FrontEnd, FsdpDtype,
+    GpuGeneration, HybridStackSpec, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule,
+    OptimizerKind, OuterShardingStrategy, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
+    RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, ShardingStrategy, SoftmaxType, SoftwareFact,
+    SoftwareStack, TokenDispatcher, TokenLoss, TransformerImpl,
 };
 use super::condition::Condition::{
-    Adapters as HasAdapters, CudaGraphs, DeferredLogits, DeltaProducts, Encoder as IsEncoder,
-    ExpertAdapters, Experts, FineGrainedOffload, FlexDispatcher, Fp8, FullRecompute, FusedLoss,
-    HybridLayers, LatentAttention, LinearAttention, MambaLayers, MegatronFsdp, MtpDepths,
-    OptimizerOffload, OwnKeysAndValues, PackedSamples, PipelineStages, PrecisionAware, QueryGroups,
-    SelectiveRecompute, SparseAttention, TorchFsdp2,
+    Adapters as HasAdapters, CudaGraphs, DeferredLogits, DeltaProducts, Encoder as IsEncoder, ExpertAdapters, Experts,
+    FineGrainedOffload, FlexDispatcher, Fp8, FullRecompute, FusedLoss, HybridLayers, LatentAttention, LinearAttention,
+    MambaLayers, MegatronFsdp, MtpDepths, OptimizerOffload, OwnKeysAndValues, PackedSamples, PipelineStages,
+    PrecisionAware, QueryGroups, SelectiveRecompute, SparseAttention, TorchFsdp2,
 };
 use super::field::Group::{
-    Adapters, Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism,
-    Savers,
+    Adapters, Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
 };
 use super::field::Level::{All, Essential, More};
 use super::field::{Decimal, Field, dashed};
@@ -88,11 +82,13 @@ fields! {
     num_layers: u64 = Field::required(1, 10_000).at(Model, Essential, "L", "Layers").symbol("L").also(&["num_hidden_layers", "n_layer", "encoder_num_layers", "depth"]);
     /// Width of the residual stream.
     hidden_size: u64 = Field::required(1, 1_000_000).at(Model, Essential, "h", "Hidden size").symbol("h").also(&["n_embd", "d_model", "width"]);
-    /// Inner width of the dense MLP. Left out, Megatron-LM takes 4·h, or 8/3·h rounded down to a multiple of 64 with SwiGLU.
+    /// Inner width of the dense MLP. Left out, Megatron-LM takes 4·h, or 8/3·h rounded down to a multiple of 64 with
+    /// SwiGLU.
     ffn_hidden_size: Option<u64> = Field::derived(1, 10_000_000, "4·h, or 8/3·h down to a multiple of 64 with SwiGLU").at(Model, Essential, "f", "FFN size").symbol("f").also(&["intermediate_size"]);
     /// Tokens in the vocabulary before padding.
     vocab_size: Option<u64> = Field::derived(1, 100_000_000, "from the padded vocabulary").at(Model, Essential, "v", "Vocabulary").symbol("v");
-    /// Vocabulary after padding. Left out, the vocabulary is rounded up to a multiple of make_vocab_size_divisible_by · TP.
+    /// Vocabulary after padding. Left out, the vocabulary is rounded up to a multiple of make_vocab_size_divisible_by ·
+    /// TP.
     padded_vocab_size: Option<u64> = Field::derived(1, 100_000_000, "vocabulary rounded up to a multiple of divisor · TP").at(Model, All, "vp", "Padded vocabulary").symbol("V");
     /// The vocabulary is padded to a multiple of this times TP.
     make_vocab_size_divisible_by: u64 = Field::int(1, 1_000_000, 128).at(Model, More, "vdiv", "Vocabulary divisor");
@@ -114,7 +110,8 @@ fields! {
     quick_geglu: bool = Field::flag(false).at(Model, All, "qgeglu", "Quick GeGLU");
     /// Squared ReLU, not gated.
     squared_relu: bool = Field::flag(false).at(Model, All, "sqrelu", "Squared ReLU");
-    /// The input of a gated activation is cut off at this value. Fused quick GEGLU of experts then keeps it both before and after. Left out, nothing is cut off.
+    /// The input of a gated activation is cut off at this value. Fused quick GEGLU of experts then keeps it both before
+    /// and after. Left out, nothing is cut off.
     activation_func_clamp_value: Option<Decimal> = Field::optional_decimal(1, 1_000_000_000_000, "nothing is cut off").at(Model, All, "clamp", "Clamped activation").also(&["swiglu_limit"]);
     /// Biases on every linear layer. Megatron-LM has them unless --disable-bias-linear is given.
     add_bias_linear: bool = Field::flag(true).at(Model, More, "bias", "Linear biases").also(&["disable_bias_linear", "mlp_bias"]).turned_off_by("disable-bias-linear");
@@ -148,7 +145,8 @@ fields! {
     qk_pos_emb_head_dim: u64 = Field::int(0, 1_000_000, 64).at(Attention, More, "roped", "Rotary width").symbol("d_r").also(&["qk_rope_head_dim"]).relevant_if(LatentAttention);
     /// Width of a head's value.
     v_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, More, "vd", "V head width").symbol("d_v").relevant_if(LatentAttention);
-    /// Megatron-Core newer than 0.16 fuses a norm into linear_q_proj when MLA has no query compression but has Q/K norms: one more hidden-size norm a layer.
+    /// Megatron-Core newer than 0.16 fuses a norm into linear_q_proj when MLA has no query compression but has Q/K
+    /// norms: one more hidden-size norm a layer.
     mla_q_proj_layernorm: bool = Field::flag(false).at(Attention, All, "qpln", "Norm fused into linear_q_proj").own().relevant_if(LatentAttention);
 
     // MoE
@@ -190,15 +188,20 @@ fields! {
     moe_pad_expert_input_to_capacity: bool = Field::flag(false).at(Moe, All, "cappad", "Pad to capacity").trains_experts().relevant_if(Experts);
     /// The router fills up every expert's tokens to what fp8 products need; else a copy is filled up.
     moe_router_padding_for_quantization: bool = Field::flag(false).at(Moe, All, "rpad", "Padding by the router").also(&["moe_router_padding_for_fp8"]).trains_experts().relevant_if(Fp8);
-    /// Rows that an expert-parallel rank has room for, over the mean. HybridEP and NCCL-EP then hand the experts tensors of this fixed size, and a step that needs more runs again without it. Left out, tensors have as many rows as tokens arrive.
+    /// Rows that an expert-parallel rank has room for, over the mean. HybridEP and NCCL-EP then hand the experts
+    /// tensors of this fixed size, and a step that needs more runs again without it. Left out, tensors have as many
+    /// rows as tokens arrive.
     moe_expert_rank_capacity_factor: Option<Decimal> = Field::optional_decimal(1, 1_000_000_000, "as many rows as tokens arrive").at(Moe, All, "rankcap", "Rank capacity factor").trains_experts().relevant_if(FlexDispatcher);
-    /// What fused experts keep for their backward pass moves to pages of a buffer that is sized for the mean of tokens. It needs a rank capacity factor.
+    /// What fused experts keep for their backward pass moves to pages of a buffer that is sized for the mean of tokens.
+    /// It needs a rank capacity factor.
     moe_paged_stash: bool = Field::flag(false).at(Moe, All, "stash", "Paged stash").trains_experts().relevant_if(FlexDispatcher);
     /// Tokens of one page of the paged stash.
     moe_paged_stash_page_size: u64 = Field::int(1, 1_000_000, 64).at(Moe, All, "stashpg", "Page of the stash").unit("tokens").trains_experts().relevant_if(FlexDispatcher);
-    /// Tokens that the paged stash has room for on the GPU, over those of evenly routed micro batches in flight. Megatron also takes negative factors, over the tokens of the first iteration; those are not read.
+    /// Tokens that the paged stash has room for on the GPU, over those of evenly routed micro batches in flight.
+    /// Megatron also takes negative factors, over the tokens of the first iteration; those are not read.
     moe_paged_stash_buffer_size_factor_cuda: Decimal = Field::decimal(0, 1_000_000_000, 1_100_000).at(Moe, All, "stashsz", "Size of the stash").trains_experts().relevant_if(FlexDispatcher);
-    /// Tokens on the busiest expert-parallel rank over the mean. The worst rank is what runs out of memory; 1 is perfect balance.
+    /// Tokens on the busiest expert-parallel rank over the mean. The worst rank is what runs out of memory; 1 is
+    /// perfect balance.
     expert_load_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Moe, More, "imb", "Routing imbalance").own().trains_experts().relevant_if(Experts);
 
     // Parallelism
@@ -230,7 +233,8 @@ fields! {
     account_for_embedding_in_pipeline_split: bool = Field::flag(false).at(Parallelism, More, "acce", "Embedding counts as a layer").relevant_if(PipelineStages);
     /// The loss counts as a layer when layers are dealt out.
     account_for_loss_in_pipeline_split: bool = Field::flag(false).at(Parallelism, More, "accl", "Loss counts as a layer").relevant_if(PipelineStages);
-    /// Every stage spelled out, such as Et*3|(tt|)*29m|L: E embedding, t decoder layer, m MTP layer, L loss, | ends a stage.
+    /// Every stage spelled out, such as Et*3|(tt|)*29m|L: E embedding, t decoder layer, m MTP layer, L loss, | ends a
+    /// stage.
     pipeline_model_parallel_layout: Option<String> = Field::text(4_000, "even stages").at(Parallelism, More, "layout", "Pipeline layout").also(&["layout"]).splits_layers().relevant_if(PipelineStages);
     /// All modules run on the same ranks instead of ranges of their own.
     colocate_modules: bool = Field::flag(false).at(Parallelism, All, "coloc", "Colocate modules").job().own();
@@ -248,7 +252,8 @@ fields! {
     cp_comm_type: CpCommType = Field::choice(CpCommType::NAMES, "p2p").at(Parallelism, All, "cpcomm", "CP communication").takes_many_words();
     /// Forward and backward of neighbouring micro batches run side by side to hide expert communication.
     overlap_moe_expert_parallel_comm: bool = Field::flag(false).at(Parallelism, All, "epovl", "Overlap expert communication").relevant_if(Experts);
-    /// The weight gradients of layers are computed after the gradients of their inputs, while other micro batches communicate: of experts before their tokens' way back, of all else at the end of the layer.
+    /// The weight gradients of layers are computed after the gradients of their inputs, while other micro batches
+    /// communicate: of experts before their tokens' way back, of all else at the end of the layer.
     delay_wgrad_compute: bool = Field::flag(false).at(Parallelism, All, "dwgrad", "Delay weight gradients").relevant_if(Experts);
 
     // Batch and sequence
@@ -258,15 +263,20 @@ fields! {
     micro_batch_size: u64 = Field::int(1, 1_000_000, 1).at(Batch, Essential, "mbs", "Micro batch").symbol("b").unit("samples").also(&["mbs"]).parsed_as_none();
     /// Samples of one optimizer step over all ranks. Left out, micro batch times DP.
     global_batch_size: Option<u64> = Field::derived(1, 1_000_000_000, "micro batch · DP").at(Batch, Essential, "gbs", "Global batch").symbol("GBS").unit("samples").job().also(&["gbs"]);
-    /// Samples are packed into sequences of this job's length, with cu_seqlens in place of an attention mask. Megatron-LM packs conversations so; Megatron-Bridge's packed_sequence_specs and ms-swift's packing are the same to memory.
+    /// Samples are packed into sequences of this job's length, with cu_seqlens in place of an attention mask.
+    /// Megatron-LM packs conversations so; Megatron-Bridge's packed_sequence_specs and ms-swift's packing are the same
+    /// to memory.
     sft: bool = Field::flag(false).at(Batch, More, "sft", "Packed samples").also(&["packing", "packed_sequence", "padding_free", "THD", "cu_seqlens", "dataloader_inter_document_masking"]);
-    /// Tokens that a GPU gets in one micro batch, in place of samples: samples are packed until TP ranks hold this many, times CP. Then seq_length is the longest sample.
+    /// Tokens that a GPU gets in one micro batch, in place of samples: samples are packed until TP ranks hold this
+    /// many, times CP. Then seq_length is the longest sample.
     max_seqlen_per_dp_cp_rank: Option<u64> = Field::derived(1, 100_000_000, "micro batch · sequence length").at(Batch, More, "tokgpu", "Tokens per GPU").unit("tokens").also(&["max_tokens_per_gpu", "ppo_max_token_len_per_gpu", "dynamic batch size", "token budget"]);
-    /// Tokens of an average sample. With it, the average micro batch is estimated beside the fullest one. Left out, samples are as long as the longest.
+    /// Tokens of an average sample. With it, the average micro batch is estimated beside the fullest one. Left out,
+    /// samples are as long as the longest.
     mean_sample_length: Option<u64> = Field::derived(1, 100_000_000, "the longest sample").at(Batch, More, "meanseq", "Average sample").unit("tokens").own().relevant_if(PackedSamples);
     /// Tokens of the longest sample. Left out, the sequence length.
     longest_sample_length: Option<u64> = Field::derived(1, 100_000_000, "the sequence length").at(Batch, All, "longseq", "Longest sample").unit("tokens").own().relevant_if(PackedSamples);
-    /// Each sample runs on as many data- and context-parallel ranks as its length needs (dynamic context parallelism). It needs a number of tokens per GPU.
+    /// Each sample runs on as many data- and context-parallel ranks as its length needs (dynamic context parallelism).
+    /// It needs a number of tokens per GPU.
     hybrid_context_parallel: bool = Field::flag(false).at(Batch, All, "hcp", "Dynamic context parallelism").also(&["dynamic_context_parallel"]);
 
     /// The data loader makes an attention mask of s × s bytes a sample, which lives through each forward pass.
@@ -323,7 +333,8 @@ fields! {
     optimizer_cpu_offload: bool = Field::flag(false).at(Optimizer, More, "ocpu", "Optimizer on CPU");
     /// Part of the optimizer states that lives in host memory.
     optimizer_offload_fraction: Decimal = Field::decimal(0, 1_000_000, 1_000_000).at(Optimizer, All, "ofrac", "Part on CPU").relevant_if(OptimizerOffload);
-    /// Moments and main parameters are in host memory while passes run, and on the GPU for the optimizer step. An argument of Megatron-LM's dev branch.
+    /// Moments and main parameters are in host memory while passes run, and on the GPU for the optimizer step. An
+    /// argument of Megatron-LM's dev branch.
     offload_optimizer_states: bool = Field::flag(false).at(Optimizer, All, "ostoff", "States offloaded during passes").own();
     /// Matrix products in fp8.
     fp8_format: Option<Fp8Format> = Field::optional_choice(Fp8Format::NAMES, "no fp8").at(Optimizer, More, "fp8", "fp8").stored_as("fp8");
@@ -339,9 +350,11 @@ fields! {
     num_layers_at_end_in_bf16: u64 = Field::int(0, 10_000, 1).at(Optimizer, All, "bfe", "Layers in bf16 at the end").relevant_if(Fp8);
     /// Weights are turned into fp8 again for every micro batch, which keeps them until its backward pass.
     disable_parameter_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "nowc", "No cache of fp8 weights").relevant_if(Fp8).without_flag();
-    /// Weights in fp8 are cached by rows alone and transposed in each backward pass: Primus with AMD's Transformer Engine, for the delayed and tensorwise recipes.
+    /// Weights in fp8 are cached by rows alone and transposed in each backward pass: Primus with AMD's Transformer
+    /// Engine, for the delayed and tensorwise recipes.
     no_fp8_weight_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "nowtc", "No cache of transposed fp8 weights").own().relevant_if(Fp8);
-    /// Matrix products in fp4 (NVFP4): inputs and weights in half a byte, with a scale for 16 values. It excludes fp8_format.
+    /// Matrix products in fp4 (NVFP4): inputs and weights in half a byte, with a scale for 16 values. It excludes
+    /// fp8_format.
     fp4_format: Option<Fp4Format> = Field::optional_choice(Fp4Format::NAMES, "no fp4").at(Optimizer, All, "fp4", "fp4").stored_as("fp4").also(&["nvfp4"]);
     /// Parameters are stored in fp4.
     fp4_param_gather: bool = Field::flag(false).at(Optimizer, All, "fp4p", "fp4 parameters").also(&["fp4_param"]);
@@ -349,7 +362,8 @@ fields! {
     fp8_dot_product_attention: bool = Field::flag(false).at(Optimizer, All, "fp8dpa", "Attention in fp8").also(&["fp8_dpa"]).relevant_if(Fp8).without_flag();
     /// Core attention in fp8 that also gives its output in fp8. Only the delayed recipe has it.
     fp8_multi_head_attention: bool = Field::flag(false).at(Optimizer, All, "fp8mha", "Attention in fp8 with output").also(&["fp8_mha"]).relevant_if(Fp8).without_flag();
-    /// The output layer in MXFP8, as a linear layer of Transformer Engine. Its weight stays in bf16, beside copies in fp8.
+    /// The output layer in MXFP8, as a linear layer of Transformer Engine. Its weight stays in bf16, beside copies in
+    /// fp8.
     fp8_output_proj: bool = Field::flag(false).at(Optimizer, All, "fp8out", "Output layer in fp8").relevant_if(Fp8);
     /// Past maxima from which the delayed recipe takes its scales.
     fp8_amax_history_len: u64 = Field::int(1, 1_000_000, 1).at(Optimizer, All, "amax", "fp8 history").relevant_if(Fp8);
@@ -361,9 +375,12 @@ fields! {
     ddp_bucket_size: Option<u64> = Field::derived(1, 1_000_000_000_000, "40 000 000, or 1 000 000 · DP if that is more").at(Optimizer, All, "bucket", "Bucket size").unit("parameters");
     /// The module's parameters are not trained, except its projector's: no gradients, no optimizer states.
     frozen: bool = Field::flag(false).at(Optimizer, All, "frozen", "Frozen").own().also(&["freeze"]);
-    /// The weights of a frozen copy of the model stay on the GPUs beside it: the reference model of reinforcement learning, as verl (ref) and ms-swift (ref_models) have it unless it is offloaded.
+    /// The weights of a frozen copy of the model stay on the GPUs beside it: the reference model of reinforcement
+    /// learning, as verl (ref) and ms-swift (ref_models) have it unless it is offloaded.
     ref_model: bool = Field::flag(false).at(Optimizer, All, "refmodel", "Reference model").own().also(&["reference policy", "ref_models"]);
-    /// A critic stays on the GPUs beside the trained model, as PPO in verl has it unless it is offloaded: a model like it with one value for each token in place of logits, and with gradients and optimizer states of its own. Both are trained in turn, and the passes of the trained model are the heavier ones.
+    /// A critic stays on the GPUs beside the trained model, as PPO in verl has it unless it is offloaded: a model like
+    /// it with one value for each token in place of logits, and with gradients and optimizer states of its own. Both
+    /// are trained in turn, and the passes of the trained model are the heavier ones.
     critic: bool = Field::flag(false).at(Optimizer, All, "critic", "Critic").own().also(&["PPO", "value model", "adv_estimator"]);
 
     // Kernels
@@ -377,13 +394,17 @@ fields! {
     hidden_dropout: Decimal = Field::decimal(0, 999_999, 100_000).at(Kernels, More, "hdrop", "Hidden dropout");
     /// Loss in one fused kernel.
     cross_entropy_loss_fusion: bool = Field::flag(false).at(Kernels, More, "cef", "Fused cross-entropy");
-    /// Transformer Engine's fused operations run MLPs. Grouped experts then fill up every expert's tokens to a multiple of 256, and keep what the fused activation keeps.
+    /// Transformer Engine's fused operations run MLPs. Grouped experts then fill up every expert's tokens to a multiple
+    /// of 256, and keep what the fused activation keeps.
     use_transformer_engine_op_fuser: bool = Field::flag(false).at(Kernels, All, "opfuser", "TE operation fuser").also(&["op fuser", "fused grouped MLP"]);
     /// Whose fused loss.
     cross_entropy_fusion_impl: CrossEntropyFusion = Field::choice(CrossEntropyFusion::NAMES, "native").at(Kernels, All, "cefi", "Fused cross-entropy by").relevant_if(FusedLoss);
-    /// The fused loss of Transformer Engine up to 2.12 writes its gradient over the logits; later versions keep one in fp32.
+    /// The fused loss of Transformer Engine up to 2.12 writes its gradient over the logits; later versions keep one in
+    /// fp32.
     te_cross_entropy_in_place: bool = Field::flag(true).at(Kernels, All, "tecei", "TE loss in place").own().relevant_if(FusedLoss);
-    /// The program that computes the loss: Megatron's cross-entropy, or what programs of reinforcement learning have in its place. nemo_rl: NeMo-RL with logits in fp32. nemo_rl_deferred: with defer_fp32_logits. verl_fused: verl with use_fused_kernels, which makes no logits. chatlearn: ChatLearn, with the entropy of every token.
+    /// The program that computes the loss: Megatron's cross-entropy, or what programs of reinforcement learning have in
+    /// its place. nemo_rl: NeMo-RL with logits in fp32. nemo_rl_deferred: with defer_fp32_logits. verl_fused: verl with
+    /// use_fused_kernels, which makes no logits. chatlearn: ChatLearn, with the entropy of every token.
     token_loss: TokenLoss = Field::choice(TokenLoss::NAMES, "megatron").at(Kernels, All, "tloss", "Loss computed by").own().also(&["defer_fp32_logits", "use_fused_kernels"]);
     /// Tokens whose logits NeMo-RL converts to fp32 at a time (logprob_chunk_size).
     logprob_chunk_size: Option<u64> = Field::derived(1, 100_000_000, "all tokens at once").at(Kernels, All, "lpchunk", "Tokens of a chunk of logits").unit("tokens").own().relevant_if(DeferredLogits);
@@ -419,13 +440,17 @@ fields! {
     gpu: Option<String> = Field::text(80, "no GPU chosen").at(Hardware, Essential, "gpu", "GPU").job().own();
     /// Usable memory of one GPU, as nvidia-smi shows it. Left out, the chosen GPU's.
     gpu_memory_mib: Option<u64> = Field::derived(1, 100_000_000, "of the chosen GPU").at(Hardware, More, "mem", "Usable memory").unit("MiB").job().own();
-    /// The generation of a GPU that is not in the list: it decides which kernels run and how large their workspaces are. Left out, that of the chosen GPU, or Hopper where none is known.
+    /// The generation of a GPU that is not in the list: it decides which kernels run and how large their workspaces
+    /// are. Left out, that of the chosen GPU, or Hopper where none is known.
     gpu_generation: Option<GpuGeneration> = Field::optional_choice(GpuGeneration::NAMES, "of the chosen GPU").at(Hardware, All, "gen", "GPU generation").job().own();
-    /// PyTorch's allocator extends its segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True). Without that, a block that would leave 1 MiB or less is not split.
+    /// PyTorch's allocator extends its segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True). Without that, a
+    /// block that would leave 1 MiB or less is not split.
     expandable_segments: bool = Field::flag(false).at(Hardware, All, "expseg", "Expandable segments").job().own();
-    /// Workspace of one cuBLAS handle of PyTorch; two handles are in use. CUBLAS_WORKSPACE_CONFIG sets it. Left out, 32 MiB from Hopper on, 8.125 MiB before.
+    /// Workspace of one cuBLAS handle of PyTorch; two handles are in use. CUBLAS_WORKSPACE_CONFIG sets it. Left out, 32
+    /// MiB from Hopper on, 8.125 MiB before.
     cublas_workspace_kib: Option<u64> = Field::derived(0, 10_000_000, "32 MiB from Hopper on, 8.125 MiB before").at(Hardware, All, "cublas", "cuBLAS workspace").unit("KiB").job().own();
-    /// Workspace of one cuBLAS stream of Transformer Engine; one is in use, and four more for grouped experts. Left out, 32 MiB and 1 KiB from Hopper on, 4 MiB before.
+    /// Workspace of one cuBLAS stream of Transformer Engine; one is in use, and four more for grouped experts. Left
+    /// out, 32 MiB and 1 KiB from Hopper on, 4 MiB before.
     te_cublas_workspace_kib: Option<u64> = Field::derived(0, 10_000_000, "32 MiB and 1 KiB from Hopper on, 4 MiB before").at(Hardware, All, "tecublas", "TE cuBLAS workspace").unit("KiB").job().own();
     /// The least that the allocator reserves for each byte in use. Published runs without fragmentation: 1.03 to 1.09.
     reserved_over_allocated_low: Decimal = Field::decimal(1_000_000, 10_000_000, 1_030_000).at(Hardware, All, "reslo", "Reserved over allocated, low").job().own();
@@ -440,23 +465,34 @@ fields! {
     /// GPUs of one node.
     gpus_per_node: u64 = Field::int(1, 65_536, 8).at(Hardware, More, "node", "GPUs per node").job().own();
 
-    /// Versions of the software that trains. megatron_main: what everything here is read from. te_2_18: the fused loss of Transformer Engine keeps an fp32 gradient. core_0_14_te_2_3: Transformer Engine before 2.10 holds no stand-ins for experts' weight gradients. core_0_12_te_2_3: the output layer has none either. core_0_9_te_1_13: no stand-ins at all. core_0_10_te_1_9: and Q/K norms keep views. core_0_8_te_1: and experts run on the package grouped_gemm. megatron_lm_2023: and the loss copies the logits once more. torch_only, rocm_torch_only: neither Transformer Engine nor Apex, so PyTorch's AdamW, which needs 4 bytes a parameter more in its step; on ROCm hipBLASLt's workspaces.
+    /// Versions of the software that trains. megatron_main: what everything here is read from. te_2_18: the fused loss
+    /// of Transformer Engine keeps an fp32 gradient. core_0_14_te_2_3: Transformer Engine before 2.10 holds no
+    /// stand-ins for experts' weight gradients. core_0_12_te_2_3: the output layer has none either. core_0_9_te_1_13:
+    /// no stand-ins at all. core_0_10_te_1_9: and Q/K norms keep views. core_0_8_te_1: and experts run on the package
+    /// grouped_gemm. megatron_lm_2023: and the loss copies the logits once more. torch_only, rocm_torch_only: neither
+    /// Transformer Engine nor Apex, so PyTorch's AdamW, which needs 4 bytes a parameter more in its step; on ROCm
+    /// hipBLASLt's workspaces.
     software_stack: SoftwareStack = Field::choice(SoftwareStack::NAMES, "megatron_main").at(Hardware, More, "stack", "Software").job().own().also(&["stack", "container", "Transformer Engine version", "Apex", "ROCm"]);
     /// Single differences from megatron_main, besides those of the chosen software.
     software_facts: NameSet<SoftwareFact> = Field::set(SoftwareFact::NAMES, "").at(Hardware, All, "facts", "Software differences").job().own();
 
     // CUDA graphs
-    /// What captures CUDA graphs: transformer_engine and local capture layer by layer, full_iteration all passes of an iteration.
+    /// What captures CUDA graphs: transformer_engine and local capture layer by layer, full_iteration all passes of an
+    /// iteration.
     cuda_graph_impl: CudaGraphImpl = Field::choice(CudaGraphImpl::NAMES, "none").at(Kernels, All, "cg", "CUDA graphs").also(&["enable_cuda_graph", "external_cuda_graph"]);
     /// What graphs of layers capture; nothing chosen is whole layers.
     cuda_graph_modules: NameSet<CudaGraphModule> = Field::set(CudaGraphModule::NAMES, "").at(Kernels, All, "cgmod", "Captured modules").also(&["cuda_graph_scope"]).relevant_if(CudaGraphs);
-    /// Iterations before graphs are captured. Their passes need what they need without graphs, and count for the peak. With cuda_graph_impl local these are passes of each layer before its capture, in the first iteration.
+    /// Iterations before graphs are captured. Their passes need what they need without graphs, and count for the peak.
+    /// With cuda_graph_impl local these are passes of each layer before its capture, in the first iteration.
     cuda_graph_warmup_steps: u64 = Field::int(0, 1_000_000, 3).at(Kernels, All, "cgwarm", "Iterations before capture").unit("iterations").relevant_if(CudaGraphs);
 
     // Linear attention
-    /// Layers with other attention. gdn: linear attention by the gated delta net of Qwen3-Next and Qwen3.5; gdn2: the same with gates for every channel, also for G in a layer pattern. dsa: sparse attention as in DeepSeek-V3.2, which needs MLA.
+    /// Layers with other attention. gdn: linear attention by the gated delta net of Qwen3-Next and Qwen3.5; gdn2: the
+    /// same with gates for every channel, also for G in a layer pattern. dsa: sparse attention as in DeepSeek-V3.2,
+    /// which needs MLA.
     experimental_attention_variant: Option<AttentionVariant> = Field::optional_choice(AttentionVariant::NAMES, "softmax attention in every layer").at(Attention, All, "eav", "Attention variant").also(&["gated delta net", "linear attention", "DSA", "DeepSeek sparse attention"]);
-    /// Which layers keep softmax attention: N for every N-th layer, or a list with 1 for linear and 0 for softmax layers.
+    /// Which layers keep softmax attention: N for every N-th layer, or a list with 1 for linear and 0 for softmax
+    /// layers.
     linear_attention_freq: LayerPattern = Field::layer_pattern().at(Attention, All, "lafreq", "Linear attention layers").relevant_if(LinearAttention).parsed_as_none();
     /// Width of the causal convolution over queries, keys and values of a linear attention layer.
     linear_conv_kernel_dim: u64 = Field::int(1, 1_000, 4).at(Attention, All, "laconv", "Convolution width").symbol("c").relevant_if(LinearAttention);
@@ -472,7 +508,8 @@ fields! {
     attention_output_gate: bool = Field::flag(false).at(Attention, All, "agate", "Attention output gate");
 
     // Encoder
-    /// What a module starts with: a word embedding, patches of images, or a sound's spectrum. features means that it gets vectors from elsewhere. A module with a word embedding has an output layer too.
+    /// What a module starts with: a word embedding, patches of images, or a sound's spectrum. features means that it
+    /// gets vectors from elsewhere. A module with a word embedding has an output layer too.
     front_end: Option<FrontEnd> = Field::optional_choice(FrontEnd::NAMES, "tokens for the language model, features for other modules").at(Encoder, More, "front", "Front end").own().also(&["vision", "audio", "encoder"]).relevant_if(IsEncoder);
     /// Height of an image in pixels.
     img_h: Option<u64> = Field::derived(1, 1_000_000, "the sequence length says how many tokens an item has").at(Encoder, More, "imgh", "Image height").unit("pixels").also(&["image_size"]).relevant_if(IsEncoder).rarely_counts();
@@ -488,7 +525,8 @@ fields! {
     patch_bias: bool = Field::flag(true).at(Encoder, All, "pbias", "Patch bias").own().relevant_if(IsEncoder);
     /// Frequency bands of a sound's spectrum.
     num_mel_bins: u64 = Field::int(1, 100_000, 128).at(Encoder, More, "mel", "Mel bins").symbol("n_mel").own().relevant_if(IsEncoder);
-    /// Channels of the three 2-D convolutions with step 2 that a sound's spectrum goes through, as in Qwen3-Omni. Left out, it goes through two 1-D convolutions, as in Whisper.
+    /// Channels of the three 2-D convolutions with step 2 that a sound's spectrum goes through, as in Qwen3-Omni. Left
+    /// out, it goes through two 1-D convolutions, as in Whisper.
     downsample_hidden_size: Option<u64> = Field::derived(1, 100_000, "two 1-D convolutions, as in Whisper").at(Encoder, All, "audconv", "Channels of audio convolutions").symbol("c_down").own().relevant_if(IsEncoder);
     /// Half of the frames of a chunk, in which the 2-D convolutions take a spectrum in.
     n_window: u64 = Field::int(1, 100_000, 50).at(Encoder, All, "audwin", "Half an audio chunk").symbol("w").unit("frames").own().relevant_if(IsEncoder);
@@ -506,13 +544,17 @@ fields! {
     qk_layernorm_all_heads: bool = Field::flag(false).at(Attention, All, "qknall", "Q/K norm over all heads").own().relevant_if(OwnKeysAndValues);
     /// Items such as images or sounds in one sample, on average.
     items_per_sample: Decimal = Field::decimal(1, 100_000_000_000, 1_000_000).at(Encoder, More, "items", "Items per sample").unit("items").own().relevant_if(IsEncoder);
-    /// Tokens of the language model that the images of one sample become, at most; of samples that are packed to one length, those of a whole row. They stand in for the size and the number of images.
+    /// Tokens of the language model that the images of one sample become, at most; of samples that are packed to one
+    /// length, those of a whole row. They stand in for the size and the number of images.
     image_tokens_per_sample: Option<u64> = Field::derived(0, 100_000_000, "the size of an image and the items per sample").at(Encoder, More, "imgtok", "Image tokens per sample").unit("tokens").own().also(&["max_pixels", "image_max_token_num"]).relevant_if(IsEncoder);
-    /// Tokens of the language model that the sounds of one sample become, at most; of samples that are packed to one length, those of a whole row. They stand in for the length and the number of sounds.
+    /// Tokens of the language model that the sounds of one sample become, at most; of samples that are packed to one
+    /// length, those of a whole row. They stand in for the length and the number of sounds.
     audio_tokens_per_sample: Option<u64> = Field::derived(0, 100_000_000, "the rows of the position table and the items per sample").at(Encoder, More, "audtok", "Audio tokens per sample").unit("tokens").own().relevant_if(IsEncoder);
-    /// Every tensor-parallel rank has the whole encoder and runs it on all images, as encoders of Hugging Face are built into a Megatron model.
+    /// Every tensor-parallel rank has the whole encoder and runs it on all images, as encoders of Hugging Face are
+    /// built into a Megatron model.
     replicated: bool = Field::flag(false).at(Encoder, All, "replic", "Whole on every TP rank").own().relevant_if(IsEncoder);
-    /// Tokens of the fullest micro batch over the mean. Images differ in size and number, and the fullest micro batch is what runs out of memory.
+    /// Tokens of the fullest micro batch over the mean. Images differ in size and number, and the fullest micro batch
+    /// is what runs out of memory.
     token_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Encoder, More, "tokimb", "Token imbalance").own().relevant_if(IsEncoder);
     /// Neighboring patches that become one token of the language model, along each side.
     spatial_merge_size: u64 = Field::int(1, 1_000, 1).at(Encoder, More, "merge", "Spatial merge").symbol("m").own().also(&["pixel_shuffle", "downsample_ratio"]).relevant_if(IsEncoder);
@@ -534,9 +576,12 @@ fields! {
     projector_frozen: bool = Field::flag(false).at(Encoder, All, "projz", "Projector frozen").own().relevant_if(IsEncoder);
 
     // Hybrid models
-    /// The layers of a HybridModel, one letter each: M Mamba, * attention, - MLP, E MoE, G gated delta net, + MLA, D sparse attention. | ends a pipeline stage, / begins an MTP depth: M-M-|M-M*-/MM. It says how many layers and MTP depths there are.
+    /// The layers of a HybridModel, one letter each: M Mamba, * attention, - MLP, E MoE, G gated delta net, + MLA, D
+    /// sparse attention. | ends a pipeline stage, / begins an MTP depth: M-M-|M-M*-/MM. It says how many layers and MTP
+    /// depths there are.
     hybrid_layer_pattern: Option<String> = Field::text(20_000, "every layer has attention and an MLP").at(Model, More, "hyb", "Layer pattern").also(&["hybrid_override_pattern", "layers_block_type", "mamba", "nemotron"]);
-    /// Which modules the letters of the pattern stand for. gated_delta_product_stack_spec builds gated delta products for M.
+    /// Which modules the letters of the pattern stand for. gated_delta_product_stack_spec builds gated delta products
+    /// for M.
     spec: HybridStackSpec = Field::choice(HybridStackSpec::NAMES, "hybrid_stack_spec").at(Model, All, "spec", "Layer spec").relevant_if(HybridLayers).takes_many_words().parsed_as_none();
     /// Width of the state that a Mamba head keeps for each of its columns.
     mamba_state_dim: u64 = Field::int(1, 1_000_000, 128).at(Model, More, "mstate", "Mamba state size").symbol("N").also(&["ssm_state_size", "mamba_d_state"]).relevant_if(MambaLayers);
@@ -550,15 +595,18 @@ fields! {
     use_mamba_mem_eff_path: bool = Field::flag(true).at(Kernels, All, "mmem", "Mamba's fused kernel").turned_off_by("disable-mamba-mem-eff-path").relevant_if(MambaLayers);
     /// All MTP depths share one set of parameters. Each depth still keeps its own activations.
     mtp_use_repeated_layer: bool = Field::flag(false).at(Model, All, "mtprep", "One MTP layer for all depths").relevant_if(MtpDepths);
-    /// Squared ReLU of the experts and its product with the router's probability in one kernel, which keeps no result in between.
+    /// Squared ReLU of the experts and its product with the router's probability in one kernel, which keeps no result
+    /// in between.
     use_fused_weighted_squared_relu: bool = Field::flag(false).at(Kernels, All, "wsrf", "Fused weighted squared ReLU").relevant_if(Experts);
 
     // Attention variants
-    /// One projection makes compressed queries, keys and values of MLA and has the input norm in it. Tensor-parallel ranks split it, while each holds separate down projections in full. It needs q_lora_rank.
+    /// One projection makes compressed queries, keys and values of MLA and has the input norm in it. Tensor-parallel
+    /// ranks split it, while each holds separate down projections in full. It needs q_lora_rank.
     mla_down_proj_fusion: bool = Field::flag(false).at(Attention, All, "mladp", "Fused down projection").relevant_if(LatentAttention);
     /// An L2 norm on queries and keys, which has no parameters. It takes the place of qk_layernorm's norms.
     qk_l2_norm: bool = Field::flag(false).at(Attention, All, "qkl2", "Q/K L2 norm").relevant_if(OwnKeysAndValues);
-    /// Several residual streams that learned matrices mix before and after each half of a layer. No layer spec of Megatron-LM builds such layers.
+    /// Several residual streams that learned matrices mix before and after each half of a layer. No layer spec of
+    /// Megatron-LM builds such layers.
     enable_mhc_connections: bool = Field::flag(false).at(Model, All, "mhc", "Hyper-connections");
     /// Heads of the indexer of sparse attention, which scores every earlier token for each token.
     dsa_indexer_n_heads: Option<u64> = Field::derived(1, 100_000, "must be given for sparse attention").at(Attention, More, "dsan", "Indexer heads").symbol("n_i").also(&["index_n_heads", "lightning indexer"]).relevant_if(SparseAttention);
@@ -570,21 +618,26 @@ fields! {
     dsa_indexer_topk_freq: u64 = Field::int(1, 10_000, 1).at(Attention, All, "dsaf", "Indexer every N layers").also(&["index_topk_freq"]).relevant_if(SparseAttention);
     /// The first layers that all have an indexer, where only every N-th later layer has one. 0 counts as 1.
     dsa_indexer_skip_topk_offset: u64 = Field::int(0, 10_000, 0).at(Attention, All, "dsao", "First layers with indexer").unit("layers").also(&["index_skip_topk_offset"]).relevant_if(SparseAttention);
-    /// Weight of the loss that trains the indexer. Left out or 0, the indexer is not trained and keeps nothing for a backward pass.
+    /// Weight of the loss that trains the indexer. Left out or 0, the indexer is not trained and keeps nothing for a
+    /// backward pass.
     dsa_indexer_loss_coeff: Option<Decimal> = Field::optional_decimal(0, 1_000_000_000_000, "no loss: the indexer is not trained").at(Attention, All, "dsal", "Indexer loss weight").trains().relevant_if(SparseAttention);
     /// The indexer's loss looks only at the tokens that were picked instead of all earlier ones.
     dsa_indexer_use_sparse_loss: bool = Field::flag(false).at(Attention, All, "dsas", "Sparse indexer loss").trains().relevant_if(SparseAttention);
-    /// Fused kernels of sparse attention. Without them, and for sizes that they do not support, PyTorch operations compute and keep the scores of all pairs of tokens.
+    /// Fused kernels of sparse attention. Without them, and for sizes that they do not support, PyTorch operations
+    /// compute and keep the scores of all pairs of tokens.
     dsa_kernel_backend: DsaKernelBackend = Field::choice(DsaKernelBackend::NAMES, "none").at(Kernels, All, "dsakb", "Sparse attention kernels").relevant_if(SparseAttention);
     /// Householder steps that a gated delta product takes for each token.
     gdp_num_householder: u64 = Field::int(1, 1_000, 3).at(Model, More, "gdph", "Householder steps").symbol("k_h").relevant_if(DeltaProducts);
 
     // Megatron FSDP
-    /// Parameters, gradients and optimizer states are split over data-parallel ranks layer by layer, and gathered where a layer runs. It brings the distributed optimizer with it.
+    /// Parameters, gradients and optimizer states are split over data-parallel ranks layer by layer, and gathered where
+    /// a layer runs. It brings the distributed optimizer with it.
     use_megatron_fsdp: bool = Field::flag(false).at(Optimizer, More, "fsdp", "Megatron FSDP").also(&["use_custom_fsdp", "FSDP", "ZeRO-3"]);
-    /// What Megatron FSDP splits over data-parallel ranks: nothing, the optimizer states, these and the gradients, or all of them and the parameters.
+    /// What Megatron FSDP splits over data-parallel ranks: nothing, the optimizer states, these and the gradients, or
+    /// all of them and the parameters.
     data_parallel_sharding_strategy: ShardingStrategy = Field::choice(ShardingStrategy::NAMES, "optim_grads_params").at(Optimizer, More, "fsdps", "FSDP splits").also(&["ZeRO stage"]).relevant_if(MegatronFsdp);
-    /// With several optimizer instances: whether main parameters and optimizer states are also split between the instances.
+    /// With several optimizer instances: whether main parameters and optimizer states are also split between the
+    /// instances.
     outer_dp_sharding_strategy: OuterShardingStrategy = Field::choice(OuterShardingStrategy::NAMES, "no_shard").at(Optimizer, All, "fsdpo", "FSDP between instances").also(&["HSDP"]).relevant_if(MegatronFsdp);
     /// Dtype of main parameters with Megatron FSDP. auto keeps none: the optimizer updates the parameters themselves.
     megatron_fsdp_main_params_dtype: FsdpDtype = Field::choice(FsdpDtype::NAMES, "fp32").at(Optimizer, More, "fsdpmp", "FSDP main params").relevant_if(MegatronFsdp);
@@ -592,11 +645,14 @@ fields! {
     megatron_fsdp_main_grads_dtype: FsdpDtype = Field::choice(FsdpDtype::NAMES, "auto").at(Optimizer, More, "fsdpmg", "FSDP main grads").relevant_if(MegatronFsdp);
     /// Dtype in which Megatron FSDP reduces gradients. auto is that of the main gradients.
     megatron_fsdp_grad_comm_dtype: FsdpDtype = Field::choice(FsdpDtype::NAMES, "auto").at(Optimizer, All, "fsdpgc", "FSDP gradient reduction").relevant_if(MegatronFsdp);
-    /// Elements of gathered parameters and unreduced gradients that may be in flight. Parameters are gathered ahead up to half of it. Left out, at least a billion.
+    /// Elements of gathered parameters and unreduced gradients that may be in flight. Parameters are gathered ahead up
+    /// to half of it. Left out, at least a billion.
     suggested_communication_unit_size: Option<u64> = Field::derived(1, 1_000_000_000_000, "a billion, or two layers where that is more").at(Optimizer, All, "fsdpu", "FSDP communication size").unit("elements").relevant_if(MegatronFsdp);
-    /// Two sets of buffers for gathered parameters and unreduced gradients stay for the whole run, and every layer uses them in turn.
+    /// Two sets of buffers for gathered parameters and unreduced gradients stay for the whole run, and every layer uses
+    /// them in turn.
     fsdp_double_buffer: bool = Field::flag(false).at(Optimizer, All, "fsdpdb", "FSDP double buffer").relevant_if(MegatronFsdp);
-    /// The double buffers are as large as the largest layer needs, so that layers of every kind use them. It turns the double buffer on.
+    /// The double buffers are as large as the largest layer needs, so that layers of every kind use them. It turns the
+    /// double buffer on.
     megatron_fsdp_max_pool_double_buffer: bool = Field::flag(false).at(Optimizer, All, "fsdpxp", "FSDP buffers for all layers").relevant_if(MegatronFsdp);
     /// What does not fit the double buffers has buffers of its own that stay, instead of new ones each time.
     fsdp_db_use_persist_buf_on_alloc_fail: bool = Field::flag(false).at(Optimizer, All, "fsdppb", "FSDP buffers stay").relevant_if(MegatronFsdp);
@@ -606,27 +662,39 @@ fields! {
     keep_fp8_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "fsdptc", "FSDP keeps fp8 transposes").relevant_if(MegatronFsdp);
     /// Parameters are made layer by layer when they are split, so that the whole model is on no GPU at the start.
     init_model_with_meta_device: bool = Field::flag(false).at(Optimizer, All, "meta", "Model made on meta device").relevant_if(MegatronFsdp).rarely_counts();
-    /// PyTorch's FSDP2: every parameter, gradient and optimizer state is split over data-parallel ranks along its first dimension, and layers are gathered while they run. It excludes the distributed optimizer.
+    /// PyTorch's FSDP2: every parameter, gradient and optimizer state is split over data-parallel ranks along its first
+    /// dimension, and layers are gathered while they run. It excludes the distributed optimizer.
     use_torch_fsdp2: bool = Field::flag(false).at(Optimizer, More, "fsdp2", "PyTorch FSDP2").also(&["fully_shard", "torch FSDP", "ZeRO-3"]);
-    /// FSDP2 drops a layer's gathered parameters after its forward pass, and gathers them again for the backward pass. Otherwise they stay in between.
+    /// FSDP2 drops a layer's gathered parameters after its forward pass, and gathers them again for the backward pass.
+    /// Otherwise they stay in between.
     torch_fsdp2_reshard_after_forward: bool = Field::flag(true).at(Optimizer, All, "fsdp2rs", "FSDP2 reshards after forward").turned_off_by("torch-fsdp2-no-reshard-after-forward").relevant_if(TorchFsdp2);
 
     // Norms and MTP
-    /// A second norm after attention and after a dense MLP, before their output is added to the residual stream. Megatron-Bridge builds Gemma 2 and 3 so.
+    /// A second norm after attention and after a dense MLP, before their output is added to the residual stream.
+    /// Megatron-Bridge builds Gemma 2 and 3 so.
     post_layernorm: bool = Field::flag(false).at(Model, All, "postln", "Norms after attention and MLP").own().also(&["sandwich norm"]);
-    /// Attention and the MLP of a layer read the same normed input, and both are added to the residual stream at once. NeMo 1 builds Falcon 7B so.
+    /// Attention and the MLP of a layer read the same normed input, and both are added to the residual stream at once.
+    /// NeMo 1 builds Falcon 7B so.
     parallel_attention: bool = Field::flag(false).at(Model, All, "parattn", "Attention beside the MLP").own().also(&["parallel residual", "Falcon"]);
-    /// The layer of an MTP depth has a dense MLP although the last layer of the model has experts. Megatron-Bridge builds K-EXAONE and Step-3.5 so.
+    /// The layer of an MTP depth has a dense MLP although the last layer of the model has experts. Megatron-Bridge
+    /// builds K-EXAONE and Step-3.5 so.
     mtp_dense: bool = Field::flag(false).at(Model, All, "mtpdense", "MTP layers without experts").own().relevant_if(MtpDepths);
-    /// Soft cap on the scores of attention, as Gemma 2 has one. NeMo 2 has attention of its own for it, which keeps scores and probabilities: that goes with attention_backend unfused. The other kernels keep what they keep without a cap, as FlexAttention in Megatron-Bridge does. The value changes no sizes.
+    /// Soft cap on the scores of attention, as Gemma 2 has one. NeMo 2 has attention of its own for it, which keeps
+    /// scores and probabilities: that goes with attention_backend unfused. The other kernels keep what they keep
+    /// without a cap, as FlexAttention in Megatron-Bridge does. The value changes no sizes.
     attn_logit_softcapping: Option<Decimal> = Field::optional_decimal(1, 1_000_000_000_000, "no cap").at(Attention, All, "acap", "Cap on attention scores").own();
-    /// Soft cap on the logits of the output layer, as NeMo 2 and Megatron-Bridge build Gemma 2. It keeps a tensor as large as the logits. The value changes no sizes.
+    /// Soft cap on the logits of the output layer, as NeMo 2 and Megatron-Bridge build Gemma 2. It keeps a tensor as
+    /// large as the logits. The value changes no sizes.
     final_logit_softcapping: Option<Decimal> = Field::optional_decimal(1, 1_000_000_000_000, "no cap").at(Model, All, "lcap", "Cap on logits").own();
-    /// Labels of sequence classification. A layer with a logit for each label takes the place of the output layer over the vocabulary, as ms-swift builds it (task_type seq_cls, or a reward model with one label); every tensor-parallel rank has all of it, and beside adapters a copy of it is trained. Left out, a language model is trained.
+    /// Labels of sequence classification. A layer with a logit for each label takes the place of the output layer over
+    /// the vocabulary, as ms-swift builds it (task_type seq_cls, or a reward model with one label); every
+    /// tensor-parallel rank has all of it, and beside adapters a copy of it is trained. Left out, a language model is
+    /// trained.
     num_labels: Option<u64> = Field::derived(1, 1_000_000, "an output layer over the vocabulary").at(Model, All, "nlabels", "Labels").symbol("n_labels").own().also(&["seq_cls", "sequence classification", "reward model", "score head"]);
 
     // Adapters
-    /// Adapters that are trained while the model's own parameters are frozen: LoRA, LoRA with separate matrices for queries, keys and values (canonical_lora), or DoRA, as Megatron-Bridge builds them.
+    /// Adapters that are trained while the model's own parameters are frozen: LoRA, LoRA with separate matrices for
+    /// queries, keys and values (canonical_lora), or DoRA, as Megatron-Bridge builds them.
     peft_type: AdapterType = Field::choice(AdapterType::NAMES, "none").at(Adapters, Essential, "peft", "Adapters").own().also(&["peft", "lora", "dora", "tuner_type", "train_type", "parameter-efficient fine-tuning"]);
     /// Rank of the adapters: columns of the first matrix and rows of the second. With 0 nothing is trained.
     peft_dim: u64 = Field::int(0, 100_000, 32).at(Adapters, Essential, "pdim", "Adapter rank").symbol("r").own().also(&["lora_rank", "rank"]).relevant_if(HasAdapters);
@@ -636,11 +704,15 @@ fields! {
     peft_dropout: Decimal = Field::decimal(0, 999_999, 0).at(Adapters, More, "pdrop", "Adapter dropout").own().also(&["lora_dropout"]).relevant_if(HasAdapters);
     /// Whether adapters drop values of their input or of their output.
     peft_dropout_position: AdapterDropout = Field::choice(AdapterDropout::NAMES, "pre").at(Adapters, All, "pdropat", "Adapter dropout position").own().relevant_if(HasAdapters);
-    /// Linear layers that get adapters, separated by commas: names such as linear_qkv, or full names with *, such as *.layers.0.*.linear_qkv. Left out: linear_qkv, linear_proj, linear_fc1 and linear_fc2; with canonical_lora, linear_q, linear_k, linear_v, linear_proj, linear_fc1_up, linear_fc1_gate and linear_fc2.
+    /// Linear layers that get adapters, separated by commas: names such as linear_qkv, or full names with *, such as
+    /// *.layers.0.*.linear_qkv. Left out: linear_qkv, linear_proj, linear_fc1 and linear_fc2; with canonical_lora,
+    /// linear_q, linear_k, linear_v, linear_proj, linear_fc1_up, linear_fc1_gate and linear_fc2.
     peft_target_modules: Option<String> = Field::text(20_000, "the projections of attention, MLPs and experts").at(Adapters, Essential, "ptarget", "Adapted layers").own().also(&["target_modules", "lora_modules"]).relevant_if(HasAdapters);
-    /// In place of adapted layers: all linear layers get adapters but these. Names or full names with *, separated by commas.
+    /// In place of adapted layers: all linear layers get adapters but these. Names or full names with *, separated by
+    /// commas.
     peft_exclude_modules: Option<String> = Field::text(20_000, "only the adapted layers have adapters").at(Adapters, All, "pexclude", "Layers without adapters").own().also(&["exclude_modules"]).relevant_if(HasAdapters);
-    /// With sequence parallelism, adapters of linear_qkv and linear_fc1 keep this rank's part of their input and gather it again in the backward pass.
+    /// With sequence parallelism, adapters of linear_qkv and linear_fc1 keep this rank's part of their input and gather
+    /// it again in the backward pass.
     peft_sequence_parallel_input_regather: bool = Field::flag(false).at(Adapters, More, "pgather", "Adapters gather their input again").own().also(&["sequence_parallel_input_regather"]).relevant_if(HasAdapters);
     /// Adapters of row-parallel layers exchange their output instead of gathering it, with sequence parallelism.
     peft_a2a_experimental: bool = Field::flag(false).at(Adapters, All, "pa2a", "Adapters exchange their output").own().also(&["a2a_experimental"]).relevant_if(HasAdapters);
@@ -648,7 +720,8 @@ fields! {
     peft_normalize_moe_lora: bool = Field::flag(false).at(Adapters, More, "pnorm", "Rank over top k for experts").own().also(&["normalize_moe_lora"]).relevant_if(ExpertAdapters);
     /// All routed experts of a rank share one adapter. Otherwise each has its own.
     peft_share_expert_adapters: bool = Field::flag(true).at(Adapters, More, "pshare", "One adapter for all experts").own().also(&["share_expert_adapters"]).relevant_if(ExpertAdapters);
-    /// Routed experts share the first matrix of linear_fc1 and the second of linear_fc2, and each has the other two of its own.
+    /// Routed experts share the first matrix of linear_fc1 and the second of linear_fc2, and each has the other two of
+    /// its own.
     peft_experts_shared_outer_loras: bool = Field::flag(false).at(Adapters, All, "pouter", "Experts share outer matrices").own().also(&["experts_shared_outer_loras"]).relevant_if(ExpertAdapters);
 }
 
@@ -656,10 +729,7 @@ impl FieldId {
     /// The field's declaration.
     #[must_use]
     pub fn field(self) -> &'static Field {
-        #[allow(
-            clippy::indexing_slicing,
-            reason = "the table has one entry for every variant"
-        )]
+        #[allow(clippy::indexing_slicing, reason = "the table has one entry for every variant")]
         &FIELDS[self as usize]
     }
 
@@ -679,8 +749,7 @@ impl FieldId {
         ];
         let name = name.trim_start_matches('-');
         let same = |(known, given): (u8, u8)| known == given || (known == b'_' && given == b'-');
-        let is =
-            |known: &str| known.len() == name.len() && known.bytes().zip(name.bytes()).all(same);
+        let is = |known: &str| known.len() == name.len() && known.bytes().zip(name.bytes()).all(same);
         let own = Self::ALL.iter().find(|id| is(id.field().name));
         own.copied().or_else(|| {
             let second = SECOND.iter().find(|(known, _)| is(known));

@@ -42,10 +42,7 @@ impl<T: Choice> NameSet<T> {
     }
 
     fn from_bits(bits: u32) -> Self {
-        Self {
-            bits,
-            of: PhantomData,
-        }
+        Self { bits, of: PhantomData }
     }
 
     /// Whether the set has `name`.
@@ -62,10 +59,7 @@ impl<T: Choice> NameSet<T> {
 
     /// The set's names, in the order of their list.
     pub fn iter(self) -> impl Iterator<Item = T> {
-        T::ALL
-            .iter()
-            .copied()
-            .filter(move |name| self.contains(*name))
+        T::ALL.iter().copied().filter(move |name| self.contains(*name))
     }
 }
 

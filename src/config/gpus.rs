@@ -33,7 +33,8 @@ pub struct Gpu {
     pub per_node: u32,
     /// Whether the GPUs of a node are connected directly (`NVLink`, Infinity Fabric).
     pub connected: bool,
-    /// GPUs that one `NVLink` switch fabric joins: more than `per_node` in the racks of the GB200 NVL72 and its successors.
+    /// GPUs that one `NVLink` switch fabric joins: more than `per_node` in the racks of the GB200 NVL72 and its
+    /// successors.
     pub nvlink_domain: u32,
 }
 
@@ -59,12 +60,8 @@ impl Certainty {
         match self {
             Self::Reported => "as the driver reports it on published machines",
             Self::DriverDependent => "as current drivers report it; older ones show about 1 % less",
-            Self::Inferred => {
-                "computed from a GPU of the same family; not seen in a published driver output"
-            }
-            Self::SharedWithCpu => {
-                "as CUDA reports it; the operating system takes its part of the same memory"
-            }
+            Self::Inferred => "computed from a GPU of the same family; not seen in a published driver output",
+            Self::SharedWithCpu => "as CUDA reports it; the operating system takes its part of the same memory",
             Self::Announced => {
                 "announced; taken from the GPU before it, which has as much; not seen in a published driver output"
             }
@@ -124,10 +121,7 @@ pub const GPUS: &[Gpu] = &[
 /// The id of the free entry, whose memory the user gives.
 pub const CUSTOM: &str = "custom";
 
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the columns of the table of GPUs"
-)]
+#[allow(clippy::too_many_arguments, reason = "the columns of the table of GPUs")]
 const fn gpu(
     id: &'static str,
     name: &'static str,
@@ -173,7 +167,5 @@ pub fn candidates(name: &str) -> impl Iterator<Item = &'static Gpu> {
 /// The generation of the GPU with an id or name; `None` where the name is not known.
 #[must_use]
 pub fn generation(name: &str) -> Option<GpuGeneration> {
-    by_id(name)
-        .map(|gpu| gpu.generation)
-        .or_else(|| name::generation(name))
+    by_id(name).map(|gpu| gpu.generation).or_else(|| name::generation(name))
 }

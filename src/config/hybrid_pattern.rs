@@ -108,10 +108,7 @@ pub enum HybridPatternError {
     #[error("has no layer; write letters such as M-M*-")]
     Empty,
     /// A letter that stands for no layer.
-    #[error(
-        "has “{letter}” at character {place}, which is no layer; use {}",
-        letters()
-    )]
+    #[error("has “{letter}” at character {place}, which is no layer; use {}", letters())]
     UnknownSymbol {
         /// The letter.
         letter: char,
@@ -119,17 +116,13 @@ pub enum HybridPatternError {
         place: usize,
     },
     /// `|` within an MTP depth, which is never split over stages.
-    #[error(
-        "has “|” at character {place}, within an MTP depth; only the part before the first / is split into stages"
-    )]
+    #[error("has “|” at character {place}, within an MTP depth; only the part before the first / is split into stages")]
     SegmentInMtp {
         /// Where it is.
         place: usize,
     },
     /// Two MTP depths that differ.
-    #[error(
-        "has an MTP depth “{second}” at character {place} that differs from “{first}”; all depths must be alike"
-    )]
+    #[error("has an MTP depth “{second}” at character {place} that differs from “{first}”; all depths must be alike")]
     UnequalDepths {
         /// The first depth.
         first: String,
@@ -147,9 +140,7 @@ pub enum HybridPatternError {
         place: usize,
     },
     /// Quotes, but no Python expression of quoted parts, `+`, `*` and parentheses.
-    #[error(
-        "cannot be read at character {place}; write letters, or quoted parts such as \"M-M*-\" * 4 + \"M\""
-    )]
+    #[error("cannot be read at character {place}; write letters, or quoted parts such as \"M-M*-\" * 4 + \"M\"")]
     Expression {
         /// Where reading stopped.
         place: usize,
@@ -168,11 +159,7 @@ impl HybridPattern {
     /// A pattern of these segments, with so many MTP depths of these layers.
     #[must_use]
     pub fn new(segments: Vec<Vec<LayerSymbol>>, mtp: Vec<LayerSymbol>, depths: u64) -> Self {
-        Self {
-            segments,
-            mtp,
-            depths,
-        }
+        Self { segments, mtp, depths }
     }
 
     /// The layers of each pipeline segment; one segment where there is no `|`.
@@ -317,14 +304,8 @@ fn parse(text: &str) -> Result<HybridPattern, HybridPatternError> {
     if pattern.layers().count() + pattern.mtp.len() > LONGEST {
         return Err(HybridPatternError::TooLong);
     }
-    for latent in [
-        LayerSymbol::MultiLatentAttention,
-        LayerSymbol::SparseAttention,
-    ] {
-        if let (true, Some(place)) = (
-            pattern.has(LayerSymbol::Attention),
-            pattern.place_of(latent),
-        ) {
+    for latent in [LayerSymbol::MultiLatentAttention, LayerSymbol::SparseAttention] {
+        if let (true, Some(place)) = (pattern.has(LayerSymbol::Attention), pattern.place_of(latent)) {
             return Err(HybridPatternError::MixedAttention {
                 letter: latent.letter(),
                 place,
@@ -341,9 +322,7 @@ fn symbol(letter: char, place: usize) -> Result<LayerSymbol, HybridPatternError>
 /// The pattern as Megatron-LM's argument.
 impl fmt::Display for HybridPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let letters = |layers: &[LayerSymbol]| -> String {
-            layers.iter().map(|symbol| symbol.letter()).collect()
-        };
+        let letters = |layers: &[LayerSymbol]| -> String { layers.iter().map(|symbol| symbol.letter()).collect() };
         let segments: Vec<String> = self.segments.iter().map(|s| letters(s)).collect();
         f.write_str(&segments.join("|"))?;
         for _ in 0..self.depths {

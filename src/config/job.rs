@@ -86,8 +86,8 @@ pub struct Module {
     pub(crate) global_batch_size: u64,
     /// Micro batches of one optimizer step on each rank.
     pub(crate) num_microbatches: u64,
-    /// The micro batches of packed samples; `None` where samples are not packed. The fullest one is then the only sample of
-    /// the micro batch, and its tokens are the sequence length.
+    /// The micro batches of packed samples; `None` where samples are not packed. The fullest one is then the only
+    /// sample of the micro batch, and its tokens are the sequence length.
     pub(crate) packing: Option<Packing>,
     /// What the module reads and puts out.
     pub(crate) io: ModuleIo,
@@ -117,8 +117,8 @@ pub struct Boundary {
     pub(crate) first_stage: Option<FirstStage>,
 }
 
-/// The sizes of the language model's pipeline that decide how many micro batches its first stage has in flight, under Megatron's
-/// names.
+/// The sizes of the language model's pipeline that decide how many micro batches its first stage has in flight, under
+/// Megatron's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstStage {
     /// Pipeline stages.
@@ -239,8 +239,8 @@ impl Config {
         self.gpu_memory
     }
 
-    /// The same job with average micro batches of packed samples in place of the fullest; `None` where samples are not packed
-    /// or the average sample is not known.
+    /// The same job with average micro batches of packed samples in place of the fullest; `None` where samples are not
+    /// packed or the average sample is not known.
     #[must_use]
     pub fn with_average_batch(&self) -> Option<Self> {
         let mut job = self.clone();
@@ -282,8 +282,7 @@ impl Module {
     /// Tokens that attend to each other: a sample's, and those of the longest one where samples are packed.
     pub(crate) fn attention_length(&self) -> u64 {
         let length = self.args.seq_length;
-        self.packing
-            .map_or(length, |packing| packing.longest.min(length))
+        self.packing.map_or(length, |packing| packing.longest.min(length))
     }
 
     /// What each layer is.
@@ -344,8 +343,8 @@ impl Module {
         self.args.frozen || self.adapters.is_some()
     }
 
-    /// Whether the embedding's output has a gradient: the embedding is trained, or an encoder before it; or full recompute
-    /// has turned it on for the sake of adapters.
+    /// Whether the embedding's output has a gradient: the embedding is trained, or an encoder before it; or full
+    /// recompute has turned it on for the sake of adapters.
     pub(crate) fn embedding_has_gradient(&self) -> bool {
         self.adapters.is_none()
             || self.boundary.received > 0
@@ -372,20 +371,9 @@ impl Module {
     /// Never for a checked module; the grid's own rules are part of the check.
     pub fn rank_grids(&self) -> Result<RankGrids, PythonError> {
         let Self {
-            tp,
-            cp,
-            pp,
-            ep,
-            etp,
-            ..
+            tp, cp, pp, ep, etp, ..
         } = *self;
-        let model = ModelParallel {
-            tp,
-            cp,
-            pp,
-            ep,
-            etp,
-        };
+        let model = ModelParallel { tp, cp, pp, ep, etp };
         let grids = RankGrids::new(&model, self.ranks(), RankOrder::PpLast, self.rank_offset)?;
         if self.args.use_distributed_optimizer {
             grids.with_optimizer_instances(self.args.num_distributed_optimizer_instances)

@@ -179,8 +179,8 @@ impl From<Vec<Layer>> for Decoder {
 }
 
 impl Layers {
-    /// The layers that the arguments ask for. `hybrid` is the pattern of a `HybridModel`, `known` are the layers of a job that
-    /// mostly has the same.
+    /// The layers that the arguments ask for. `hybrid` is the pattern of a `HybridModel`, `known` are the layers of a
+    /// job that mostly has the same.
     pub(super) fn of(a: &Args, hybrid: Option<&HybridPattern>, known: Option<&Self>) -> Self {
         if let Some(pattern) = hybrid {
             let layers = |symbols: &mut dyn Iterator<Item = LayerSymbol>| {
@@ -255,10 +255,7 @@ impl Layers {
     /// Whether any layer of the decoder has this mixer.
     #[must_use]
     pub fn has_mixer(&self, mixer: Mixer) -> bool {
-        self.decoder
-            .distinct
-            .iter()
-            .any(|layer| layer.mixer == Some(mixer))
+        self.decoder.distinct.iter().any(|layer| layer.mixer == Some(mixer))
     }
 
     /// Whether any layer of the decoder or of an MTP depth has sparse attention.
@@ -271,10 +268,7 @@ impl Layers {
     /// Whether any layer of the decoder has this kind of MLP.
     #[must_use]
     pub fn has_mlp(&self, mlp: MlpKind) -> bool {
-        self.decoder
-            .distinct
-            .iter()
-            .any(|layer| layer.mlp == Some(mlp))
+        self.decoder.distinct.iter().any(|layer| layer.mlp == Some(mlp))
     }
 }
 
@@ -356,13 +350,11 @@ fn of_gpt(a: &Args, index: u64) -> Layer {
         } else {
             Mixer::Attention
         }),
-        mlp: Some(
-            if a.num_experts.is_some() && a.moe_layer_freq.is_moe(index) {
-                MlpKind::Moe
-            } else {
-                MlpKind::Dense
-            },
-        ),
+        mlp: Some(if a.num_experts.is_some() && a.moe_layer_freq.is_moe(index) {
+            MlpKind::Moe
+        } else {
+            MlpKind::Dense
+        }),
     }
 }
 

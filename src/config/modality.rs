@@ -69,8 +69,8 @@ impl ModuleIo {
     }
 }
 
-/// Tokens of one item where the front end determines them. All images or sounds of a sample are one item where only their tokens
-/// in the language model are known.
+/// Tokens of one item where the front end determines them. All images or sounds of a sample are one item where only
+/// their tokens in the language model are known.
 ///
 /// `WhisperEncoder` halves the frames of the spectrum and has a position for each.
 fn item_tokens(a: &Args, front_end: FrontEnd) -> Option<u64> {

@@ -4,33 +4,24 @@ use super::choices::FrontEnd;
 use super::job::{FirstStage, Module};
 use crate::parallel::mimo::LANGUAGE_MODULE;
 
-/// Joins encoders to the language model. The outputs of those on other ranks arrive at its first stage, and their stages come
-/// before it in one pipeline as long as the longest path (`compute_total_pipeline_stages`). Those on the ranks of its first
-/// stage run with the first chunk of that stage.
+/// Joins encoders to the language model. The outputs of those on other ranks arrive at its first stage, and their
+/// stages come before it in one pipeline as long as the longest path (`compute_total_pipeline_stages`). Those on the
+/// ranks of its first stage run with the first chunk of that stage.
 pub(super) fn connect(modules: &mut [Module]) {
     let Some(language) = modules.iter().find(|m| m.name == LANGUAGE_MODULE) else {
         return;
     };
-    let (first, ranks, pp, dp) = (
-        language.rank_offset,
-        language.ranks(),
-        language.pp,
-        language.dp,
-    );
+    let (first, ranks, pp, dp) = (language.rank_offset, language.ranks(), language.pp, language.dp);
     let apart = |m: &Module| {
         m.name != LANGUAGE_MODULE
-            && (m.rank_offset >= first.saturating_add(ranks)
-                || first >= m.rank_offset.saturating_add(m.ranks()))
+            && (m.rank_offset >= first.saturating_add(ranks) || first >= m.rank_offset.saturating_add(m.ranks()))
     };
     let (vpp, group, overlaps) = (
         language.stages.vpp(),
-        language
-            .args
-            .microbatch_group_size_per_virtual_pipeline_stage,
+        language.args.microbatch_group_size_per_virtual_pipeline_stage,
         language.args.overlap_moe_expert_parallel_comm,
     );
-    let on_first_stage =
-        |m: &&mut Module| m.name != LANGUAGE_MODULE && !apart(m) && m.pp == 1 && pp > 1;
+    let on_first_stage = |m: &&mut Module| m.name != LANGUAGE_MODULE && !apart(m) && m.pp == 1 && pp > 1;
     for m in modules.iter_mut().filter(on_first_stage) {
         m.boundary.first_stage = Some(FirstStage {
             pp,

@@ -13,12 +13,7 @@ pub(crate) fn near_multiples(near: u64, step: u64) -> Vec<u64> {
 }
 
 /// Numbers from 1 to `max` that pass `test`, nearest to `near` first, at most `count`.
-pub(crate) fn near_matches(
-    near: u64,
-    max: u64,
-    count: usize,
-    test: &dyn Fn(u64) -> bool,
-) -> Vec<u64> {
+pub(crate) fn near_matches(near: u64, max: u64, count: usize, test: &dyn Fn(u64) -> bool) -> Vec<u64> {
     let reach = near.max(max.saturating_sub(near)).min(100_000);
     let around = |distance: u64| {
         let below = near.checked_sub(distance);

@@ -1,5 +1,5 @@
-//! What changes the memory of a job and is not modelled. Such a key marks its job: the estimate is then that of another job,
-//! without what the key says.
+//! What changes the memory of a job and is not modelled. Such a key marks its job: the estimate is then that of another
+//! job, without what the key says.
 
 mod settings;
 mod table;
@@ -39,8 +39,8 @@ pub struct NotModelled {
 pub struct Feature {
     /// The feature's name in links, which stays the same in later versions.
     pub id: &'static str,
-    /// The keys in snake case, without the keys around them. The feature is on where one of them is given, unless its value
-    /// means "off".
+    /// The keys in snake case, without the keys around them. The feature is on where one of them is given, unless its
+    /// value means "off".
     pub keys: &'static [&'static str],
     /// Values of these keys, beside those that mean "off" for any key, with which the feature is off.
     pub off: &'static [&'static str],
@@ -85,9 +85,7 @@ impl Feature {
             Value::List(items) => items.is_empty(),
             Value::Map(entries) => entries.is_empty(),
             Value::Bool(true) => false,
-            number @ (Value::Int(_) | Value::Float(_)) => {
-                self.off.contains(&number.to_string().as_str())
-            }
+            number @ (Value::Int(_) | Value::Float(_)) => self.off.contains(&number.to_string().as_str()),
         }
     }
 }

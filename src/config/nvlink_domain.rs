@@ -24,8 +24,8 @@ impl NvlinkDomain {
         }
     }
 
-    /// Whether groups that each span so many neighboring ranks, one behind the other, never leave it. Jobs take a rack's GPUs
-    /// as far as they fill whole groups; nodes are filled to the last GPU.
+    /// Whether groups that each span so many neighboring ranks, one behind the other, never leave it. Jobs take a
+    /// rack's GPUs as far as they fill whole groups; nodes are filled to the last GPU.
     pub(crate) fn holds(self, span: u64) -> bool {
         span <= self.gpus && (self.is_rack || self.gpus.is_multiple_of(span.max(1)))
     }

@@ -1,5 +1,5 @@
-//! Packed sequences: several samples in one row of tokens (`qkv_format` `thd`), and budgets of tokens for a GPU in place of
-//! a number of samples.
+//! Packed sequences: several samples in one row of tokens (`qkv_format` `thd`), and budgets of tokens for a GPU in
+//! place of a number of samples.
 
 use super::draft::Draft;
 use super::fields::Args;
@@ -29,8 +29,8 @@ pub struct PackedBatch {
 }
 
 impl Packing {
-    /// The micro batches of a module, and how many of them each rank runs in an optimizer step. `None` where samples are not
-    /// packed.
+    /// The micro batches of a module, and how many of them each rank runs in an optimizer step. `None` where samples
+    /// are not packed.
     pub(super) fn new(d: &Draft<'_>) -> Option<(Self, u64)> {
         if !is_packed(&d.args) || !d.io.is_language() {
             return None;
@@ -54,8 +54,8 @@ impl Packing {
                 (batch, batch, d.num_microbatches)
             }
             Some(budget) if a.hybrid_context_parallel => {
-                // `hybrid_context_parallel_forward_backward` runs one sample at a time, over as many ranks as its length
-                // needs (`BalancedCPScheduler.gpus_needed`).
+                // `hybrid_context_parallel_forward_backward` runs one sample at a time, over as many ranks as its
+                // length needs (`BalancedCPScheduler.gpus_needed`).
                 let one = |length: u64| PackedBatch {
                     tokens: pad(length.min(budget)).saturating_mul(d.cp),
                     samples: 1,
@@ -126,8 +126,8 @@ pub(super) fn longest_sample(a: &Args) -> u64 {
     given.min(a.seq_length).max(1)
 }
 
-/// The number that the tokens of every sample are padded to a multiple of: context parallelism cuts a sample into 2 · CP
-/// parts, and sequence parallelism the tokens of a rank into TP.
+/// The number that the tokens of every sample are padded to a multiple of: context parallelism cuts a sample into 2 ·
+/// CP parts, and sequence parallelism the tokens of a rank into TP.
 fn multiple(d: &Draft<'_>) -> u64 {
     let parts = if d.cp > 1 && !d.args.hybrid_context_parallel {
         d.cp.saturating_mul(2)

@@ -136,10 +136,7 @@ fn parse_kind(kind: Kind, value: &Value) -> Result<Parsed, ParseError> {
             let negative = number.negative && small != Some(0);
             match small.filter(|small| !negative && (min..=max).contains(small)) {
                 Some(small) => Ok(Parsed::Decimal(Decimal(small))),
-                None => Err(out_of_range(
-                    Decimal(min).to_string(),
-                    Decimal(max).to_string(),
-                )),
+                None => Err(out_of_range(Decimal(min).to_string(), Decimal(max).to_string())),
             }
         }
         Kind::Flag => flag(value).map(Parsed::Flag),
@@ -232,8 +229,7 @@ fn decimal_text(text: &str) -> Result<Number, ParseError> {
     };
     // A space is a separator only where three digits follow, as in `4 096`.
     let mut groups = mantissa.split('.').next().unwrap_or_default().split(' ');
-    let in_thousands = groups.next().is_some_and(|first| !first.is_empty())
-        && groups.all(|group| group.len() == 3);
+    let in_thousands = groups.next().is_some_and(|first| !first.is_empty()) && groups.all(|group| group.len() == 3);
     let mut digits = Some(0_u128);
     let mut seen = 0_i32;
     let mut before_point = None;

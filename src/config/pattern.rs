@@ -35,9 +35,7 @@ pub enum PatternError {
     #[error("may only list zeros (dense layers) and ones (MoE layers)")]
     NotZeroOrOne,
     /// The text does not follow the grammar.
-    #[error(
-        "cannot be read at character {place}; write a number, a list like [0,1,1], or ([0]*3+[1]*58)"
-    )]
+    #[error("cannot be read at character {place}; write a number, a list like [0,1,1], or ([0]*3+[1]*58)")]
     Syntax {
         /// Position in characters, from 1.
         place: usize,
@@ -94,10 +92,7 @@ impl LayerPattern {
             return Err(PatternError::Empty);
         }
         if !trimmed.contains('[') {
-            return trimmed
-                .parse()
-                .map_err(|_| PatternError::NotPositive)
-                .and_then(every);
+            return trimmed.parse().map_err(|_| PatternError::NotPositive).and_then(every);
         }
         let mut reader = Reader {
             chars: trimmed.chars().filter(|c| *c != ' ').collect(),
@@ -164,9 +159,7 @@ struct Reader {
 
 impl Reader {
     fn syntax(&self) -> PatternError {
-        PatternError::Syntax {
-            place: self.place + 1,
-        }
+        PatternError::Syntax { place: self.place + 1 }
     }
 
     fn peek(&self) -> Option<char> {
@@ -180,11 +173,7 @@ impl Reader {
     }
 
     fn expect(&mut self, c: char) -> Result<(), PatternError> {
-        if self.take(c) {
-            Ok(())
-        } else {
-            Err(self.syntax())
-        }
+        if self.take(c) { Ok(()) } else { Err(self.syntax()) }
     }
 
     /// Adds what the text lists to the end of `list`.

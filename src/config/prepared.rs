@@ -29,7 +29,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Reads a job; `None` where it has modules or a pattern, whose sizes other fields follow, or fields that cannot be read.
+    /// Reads a job; `None` where it has modules or a pattern, whose sizes other fields follow, or fields that cannot be
+    /// read.
     #[must_use]
     pub fn new(raw: &RawJob) -> Option<Self> {
         let mut problems = Vec::new();
@@ -70,17 +71,13 @@ impl Prepared {
         }
     }
 
-    /// Checks the job with other arguments, as [`validate`](super::validate) does. `split` is the split of the layers into stages,
-    /// where it is known from a job with the same. Rules that are not among the `refusals` are known to be kept.
+    /// Checks the job with other arguments, as [`validate`](super::validate) does. `split` is the split of the layers
+    /// into stages, where it is known from a job with the same. Rules that are not among the `refusals` are known to be
+    /// kept.
     ///
     /// # Errors
     /// The first rule that keeps the job from training.
-    pub fn check(
-        &self,
-        args: Args,
-        split: Option<&StageLayout>,
-        refusals: &Refusals,
-    ) -> Result<Config, &'static str> {
+    pub fn check(&self, args: Args, split: Option<&StageLayout>, refusals: &Refusals) -> Result<Config, &'static str> {
         let language = LanguageModel::default();
         let context = self.context(&args, &language);
         let draft = Draft::new(&context, args, None);
@@ -93,9 +90,7 @@ impl Prepared {
         };
         let stages = stages.map_err(|problems| {
             let first = problems.iter().find(|p| p.keeps_from_training());
-            first
-                .or(problems.first())
-                .map_or("stages", |problem| problem.rule)
+            first.or(problems.first()).map_or("stages", |problem| problem.rule)
         })?;
         let world_size = draft.rank_offset.saturating_add(draft.world_size).max(1);
         let module = draft.into_module(LANGUAGE_MODULE.to_owned(), stages);

@@ -15,10 +15,12 @@ pub enum Severity {
     Warning,
 }
 
-/// Rules whose violation is a warning while a job is planned, since only Megatron's scheduler refuses it, when training starts.
+/// Rules whose violation is a warning while a job is planned, since only Megatron's scheduler refuses it, when training
+/// starts.
 const REFUSED_AT_START: [&str; 2] = ["microbatches_fill_group", "last_group"];
 
-/// Whether Megatron refuses to train with a problem of this severity that this rule found, at once or when training starts.
+/// Whether Megatron refuses to train with a problem of this severity that this rule found, at once or when training
+/// starts.
 pub(crate) fn keeps_from_training(severity: Severity, rule: &str) -> bool {
     severity == Severity::Error || REFUSED_AT_START.contains(&rule)
 }
@@ -53,12 +55,7 @@ pub struct Problem {
 
 impl Problem {
     /// An error about `fields`.
-    pub(crate) fn error(
-        module: usize,
-        rule: &'static str,
-        fields: &[FieldId],
-        message: String,
-    ) -> Self {
+    pub(crate) fn error(module: usize, rule: &'static str, fields: &[FieldId], message: String) -> Self {
         Self {
             module,
             fields: fields.to_vec(),
@@ -71,12 +68,7 @@ impl Problem {
     }
 
     /// A warning about `fields`.
-    pub(crate) fn warning(
-        module: usize,
-        rule: &'static str,
-        fields: &[FieldId],
-        message: String,
-    ) -> Self {
+    pub(crate) fn warning(module: usize, rule: &'static str, fields: &[FieldId], message: String) -> Self {
         Self {
             severity: Severity::Warning,
             ..Self::error(module, rule, fields, message)

@@ -55,22 +55,12 @@ pub(super) fn rank_ranges(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Opti
         Err(found) => found,
     };
     // A plain model in a list of one is still a Megatron-LM job, which asks less of TP.
-    let binding = |rule: Rule| {
-        several
-            || matches!(
-                rule,
-                Rule::LanguageModule | Rule::NonNegativeOffset | Rule::NoGap
-            )
-    };
+    let binding = |rule: Rule| several || matches!(rule, Rule::LanguageModule | Rule::NonNegativeOffset | Rule::NoGap);
     let mut refused = vec![false; raw.modules.len()];
     for problem in found.into_iter().filter(|problem| binding(problem.rule)) {
         let index = problem.module.as_ref().map_or(0, |module| module.index);
         match &problem.module {
-            Some(module) => refused
-                .iter_mut()
-                .skip(module.index)
-                .take(1)
-                .for_each(|r| *r = true),
+            Some(module) => refused.iter_mut().skip(module.index).take(1).for_each(|r| *r = true),
             None => refused.fill(true),
         }
         let field = problem.field.map_or_else(
@@ -118,10 +108,7 @@ pub fn mimo_input(raw: &RawJob) -> MimoInput {
 /// The parallelism that a module states: its own values, and the shared ones where it has none.
 fn module_input(raw: &RawJob, index: usize, several: bool) -> ModuleInput {
     let module = raw.modules.get(index);
-    let mut input = ModuleInput::new(
-        module.map_or("", |m| m.name.as_str()),
-        &ModuleParallelism::default(),
-    );
+    let mut input = ModuleInput::new(module.map_or("", |m| m.name.as_str()), &ModuleParallelism::default());
     for field in Field::ALL {
         let given = match FieldId::by_name(field.name()) {
             Some(id) => raw.get(index, id).map(|value| number(Some(value), id)),
@@ -133,11 +120,7 @@ fn module_input(raw: &RawJob, index: usize, several: bool) -> ModuleInput {
             None => {}
         }
     }
-    if !several
-        && raw
-            .get(index, FieldId::expert_tensor_parallel_size)
-            .is_none()
-    {
+    if !several && raw.get(index, FieldId::expert_tensor_parallel_size).is_none() {
         let tp = input.get(Field::TensorModelParallelSize).clone();
         input.set(Field::ExpertTensorParallelSize, tp);
     }

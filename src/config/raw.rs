@@ -169,8 +169,8 @@ impl RawJob {
         Value::Map(entries)
     }
 
-    /// Keeps a key that no field has. The list `not_modelled` and keys of [features](Feature) that are not modelled become
-    /// marks, unless the feature is off; all others are unknown.
+    /// Keeps a key that no field has. The list `not_modelled` and keys of [features](Feature) that are not modelled
+    /// become marks, unless the feature is off; all others are unknown.
     pub fn add_other(&mut self, key: String, value: Value) {
         match (key.as_str(), Feature::of_key(&key)) {
             ("not_modelled", _) => self.not_modelled.extend(NotModelled::from_value(&value)),
@@ -194,9 +194,7 @@ impl RawJob {
 
     /// Moves what has one value for the whole job out of the modules, but for values that contradict each other.
     fn share(&mut self) {
-        let Self {
-            shared, modules, ..
-        } = self;
+        let Self { shared, modules, .. } = self;
         for module in modules {
             module.settings.0.retain(|(field, value)| {
                 if field.field().scope == Scope::Module {

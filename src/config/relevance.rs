@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::canonical::{Meaning, is_on, meaning};
 use super::choices::{
-    AdapterType, AttentionVariant, CudaGraphImpl, FrontEnd, HybridStackSpec, RecomputeGranularity,
-    TokenDispatcher, TokenLoss,
+    AdapterType, AttentionVariant, CudaGraphImpl, FrontEnd, HybridStackSpec, RecomputeGranularity, TokenDispatcher,
+    TokenLoss,
 };
 use super::condition::Condition;
 use super::fields::FieldId;
@@ -23,10 +23,7 @@ impl Relevance {
     #[must_use]
     pub fn of(job: &RawJob, module: usize) -> Self {
         let all = Condition::VARIANTS.iter().copied();
-        Self(
-            all.filter(|condition| holds(*condition, job, module))
-                .collect(),
-        )
+        Self(all.filter(|condition| holds(*condition, job, module)).collect())
     }
 
     /// Whether a field matters for the module.
@@ -65,9 +62,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         Some(Parsed::Choice(index)) => Some(index),
         _ => None,
     };
-    let recompute = |granularity: RecomputeGranularity| {
-        choice(F::recompute_granularity) == Some(granularity as u8)
-    };
+    let recompute = |granularity: RecomputeGranularity| choice(F::recompute_granularity) == Some(granularity as u8);
     let pattern = match value(F::hybrid_layer_pattern) {
         Some(Parsed::Text(text)) => Some(text),
         _ => None,
@@ -79,11 +74,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
             .is_some_and(|pattern| symbols.iter().any(|s| pattern.has(*s)))
     };
     let latent = || {
-        on(F::multi_latent_attention)
-            || pattern_has(&[
-                LayerSymbol::MultiLatentAttention,
-                LayerSymbol::SparseAttention,
-            ])
+        on(F::multi_latent_attention) || pattern_has(&[LayerSymbol::MultiLatentAttention, LayerSymbol::SparseAttention])
     };
     let adapters = || choice(F::peft_type).is_some_and(|kind| kind != AdapterType::None as u8);
     let variant = || choice(F::experimental_attention_variant).and_then(AttentionVariant::at);
@@ -97,8 +88,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         Condition::OwnKeysAndValues => !latent(),
         Condition::QueryGroups => on(F::group_query_attention) && !latent(),
         Condition::LinearAttention => {
-            variant().is_some_and(AttentionVariant::is_gated_delta_net)
-                || pattern_has(&[LayerSymbol::GatedDeltaNet])
+            variant().is_some_and(AttentionVariant::is_gated_delta_net) || pattern_has(&[LayerSymbol::GatedDeltaNet])
         }
         Condition::SparseAttention => {
             variant() == Some(AttentionVariant::Dsa) || pattern_has(&[LayerSymbol::SparseAttention])
@@ -125,9 +115,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         Condition::CudaGraphs => choice(F::cuda_graph_impl) != Some(CudaGraphImpl::None as u8),
         Condition::FusedLoss => on(F::cross_entropy_loss_fusion),
         Condition::DeferredLogits => choice(F::token_loss) == Some(TokenLoss::NemoRlDeferred as u8),
-        Condition::Encoder => {
-            choice(F::front_end).is_some_and(|index| index != FrontEnd::Tokens as u8)
-        }
+        Condition::Encoder => choice(F::front_end).is_some_and(|index| index != FrontEnd::Tokens as u8),
     }
 }
 

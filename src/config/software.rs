@@ -77,10 +77,7 @@ pub const STACKS: &[Versions] = &[
         transformer_engine: "2.3 to 2.9",
         megatron_core: "0.12 and 0.13",
         apex: true,
-        facts: &[
-            SoftwareFact::NoExpertStandIns,
-            SoftwareFact::NoOutputStandIn,
-        ],
+        facts: &[SoftwareFact::NoExpertStandIns, SoftwareFact::NoOutputStandIn],
     },
     Versions {
         stack: SoftwareStack::Core09Te113,
@@ -292,7 +289,6 @@ impl SoftwareFact {
     #[must_use]
     pub fn holds(self, a: &Args) -> bool {
         let versions = a.software_stack.versions();
-        versions.is_some_and(|versions| versions.facts.contains(&self))
-            || a.software_facts.contains(self)
+        versions.is_some_and(|versions| versions.facts.contains(&self)) || a.software_facts.contains(self)
     }
 }

@@ -28,7 +28,8 @@ pub fn check(raw: &RawJob) -> Checked {
     checked
 }
 
-/// A job without the keys that are only warned of: each of the many checks of its changes would look for a similar field again.
+/// A job without the keys that are only warned of: each of the many checks of its changes would look for a similar
+/// field again.
 fn without_unknown_keys(raw: &RawJob) -> RawJob {
     let mut tried = raw.clone();
     // A wrong list of modules is an error.

@@ -44,8 +44,8 @@ pub struct Unadjusted {
     pub peak_error: Option<Error>,
 }
 
-/// The predictions of the frameworks' own estimators for a job's peak, on the GPU that they take to be the most loaded one;
-/// `None` where they print no total.
+/// The predictions of the frameworks' own estimators for a job's peak, on the GPU that they take to be the most loaded
+/// one; `None` where they print no total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frameworks {
     /// Megatron-LM's `report_theoretical_memory`.
@@ -77,8 +77,8 @@ impl Error {
     }
 }
 
-/// Compares a run with the estimate of its job, with its software and at the moment when it was measured; `None` where its
-/// job is not known or not modeled, the measured stage is not known, or Megatron would refuse the job.
+/// Compares a run with the estimate of its job, with its software and at the moment when it was measured; `None` where
+/// its job is not known or not modeled, the measured stage is not known, or Megatron would refuse the job.
 #[must_use]
 pub fn compare(run: &Run) -> Option<Comparison> {
     let compared = compare_with(run, &run.job_with_software()?, run.moment)?;
@@ -121,9 +121,7 @@ fn compare_with(run: &Run, job: &RawJob, moment: JobMoment) -> Option<Comparison
         steady_error: error(needed.steady, run.measured.steady_allocated),
         peak_error: error(
             needed.total,
-            run.measured
-                .peak_allocated
-                .filter(|_| run.peak_not_compared.is_none()),
+            run.measured.peak_allocated.filter(|_| run.peak_not_compared.is_none()),
         ),
         device: memory_range(first, needed.total, needed.graphs),
         frameworks: frameworks(first),

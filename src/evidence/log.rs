@@ -73,9 +73,7 @@ impl Reason {
             Self::Moment => {
                 "The numbers were printed after the first iteration or after skipped steps, before the passes ran beside the optimizer's states. The prediction is for later iterations."
             }
-            Self::Checkpoint => {
-                "A checkpoint was loaded or saved before: its copies can be in the peak."
-            }
+            Self::Checkpoint => "A checkpoint was loaded or saved before: its copies can be in the peak.",
             Self::Software => {
                 "The log does not name its software. Versions of Megatron-Core and Transformer Engine differ in the tensors that they keep."
             }
@@ -111,8 +109,8 @@ pub struct LogComparison {
     pub stages: Vec<StageComparison>,
 }
 
-/// Compares the measurements of a log with the estimate of a job; `None` where Megatron would refuse the job, or the log
-/// measured nothing on its stages.
+/// Compares the measurements of a log with the estimate of a job; `None` where Megatron would refuse the job, or the
+/// log measured nothing on its stages.
 #[must_use]
 pub fn compare_log(job: &RawJob, log: &LogMeasurements) -> Option<LogComparison> {
     let config = check(job).config?;
@@ -149,11 +147,7 @@ fn compare_stage(
     }
     let first = module.rank_offset() + module.ranks() / stages.len() as u64 * pp_rank as u64;
     let needed = rank_memory(config, estimate, first)?;
-    let predicted_parameters = stage
-        .chunks
-        .iter()
-        .map(|chunk| chunk.parameters.total())
-        .sum();
+    let predicted_parameters = stage.chunks.iter().map(|chunk| chunk.parameters.total()).sum();
     let error = |predicted, measured| Error::new(predicted, measured);
     let mut reasons = Vec::new();
     if parameters.is_some_and(|parameters| parameters != predicted_parameters) {
@@ -164,8 +158,7 @@ fn compare_stage(
         if moment(report).is_some_and(|moment| moment != later) {
             reasons.push(Reason::Moment);
         }
-        if report.iteration.is_none() || log.memory.iter().any(|report| report.iteration.is_none())
-        {
+        if report.iteration.is_none() || log.memory.iter().any(|report| report.iteration.is_none()) {
             reasons.push(Reason::Checkpoint);
         }
         reasons.push(Reason::Software);

@@ -39,9 +39,7 @@ pub fn short_table(compared: &[(&Run, Option<Comparison>)]) -> String {
     let mut text = String::from(
         "| Runs | Measured | Compared | Steady within 1 % or 100 MiB | Peak: median error | 90 % within | Worst |\n| --- | --: | --: | --: | --: | --: | --: |\n",
     );
-    let (some, none): (Vec<_>, Vec<_>) = summaries(compared)
-        .into_iter()
-        .partition(|s| s.compared > 0);
+    let (some, none): (Vec<_>, Vec<_>) = summaries(compared).into_iter().partition(|s| s.compared > 0);
     for s in some {
         let share = if s.steady == 0 {
             String::new()
@@ -92,11 +90,7 @@ fn link(run: &Run) -> String {
         run.id.clone()
     };
     let stale = if run.stale.is_some() { " (stale)" } else { "" };
-    let inferred = if run.gpus_inferred {
-        " (GPUs inferred)"
-    } else {
-        ""
-    };
+    let inferred = if run.gpus_inferred { " (GPUs inferred)" } else { "" };
     format!("{name}{stale}{inferred}")
 }
 

@@ -60,11 +60,8 @@ pub fn read_performance(text: &str) -> Result<Vec<PerformanceRow>, ReadError> {
 fn read(row: &Value) -> PerformanceRow {
     let system = word(row, "system");
     let sizes = SIZES.iter().take(5);
-    let layout = sizes
-        .filter_map(|(key, _)| Some(format!("{} {}", key.to_uppercase(), count(row.get(key)?)?)));
-    let said = SIZES
-        .iter()
-        .filter_map(|(key, id)| Some((*id, row.get(key)?.clone())));
+    let layout = sizes.filter_map(|(key, _)| Some(format!("{} {}", key.to_uppercase(), count(row.get(key)?)?)));
+    let said = SIZES.iter().filter_map(|(key, id)| Some((*id, row.get(key)?.clone())));
     let gpu = system.trim_start_matches("DGX-").to_lowercase();
     // Those of the other recipe follow from its own parallel sizes.
     let pipeline = [

@@ -1,7 +1,8 @@
-//! The jobs that Megatron-Bridge publishes as recipe functions, each as the `run_config.yaml` that Bridge writes for it.
+//! The jobs that Megatron-Bridge publishes as recipe functions, each as the `run_config.yaml` that Bridge writes for
+//! it.
 //!
-//! The recipes are data, in `tests/oracle/bridge_recipes.json`: the values that each function's job runs with. They are not
-//! compiled in.
+//! The recipes are data, in `tests/oracle/bridge_recipes.json`: the values that each function's job runs with. They are
+//! not compiled in.
 
 use core::fmt::Write as _;
 
@@ -15,7 +16,8 @@ type Map = Vec<(String, Value)>;
 /// A recipe function and its job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
-    /// The file below Bridge's sources and the function: `perf/llama/h100/llama3:llama3_8b_pretrain_8gpu_h100_bf16_config`.
+    /// The file below Bridge's sources and the function:
+    /// `perf/llama/h100/llama3:llama3_8b_pretrain_8gpu_h100_bf16_config`.
     pub id: String,
     /// How many GPUs the job runs on; `None` where the recipe does not say.
     pub gpus: Option<u64>,
@@ -37,9 +39,7 @@ pub struct Recipe {
 pub fn read_recipes(text: &str) -> Result<Vec<Recipe>, ReadError> {
     let root = json::parse(text)?.to_value();
     match (root.get("base"), root.get("recipes")) {
-        (Some(base), Some(Value::List(recipes))) => {
-            Ok(recipes.iter().map(|recipe| read(recipe, base)).collect())
-        }
+        (Some(base), Some(Value::List(recipes))) => Ok(recipes.iter().map(|recipe| read(recipe, base)).collect()),
         _ => Err(ReadError::NotARecord),
     }
 }
@@ -87,9 +87,7 @@ fn whole(name: &str, section: &Value, base: &Value) -> Value {
     let target = Value::Text(format!("megatron.bridge.{class}"));
     if name == "model" && class.ends_with("Config") {
         let outer = ["vocab_size", "should_pad_vocab", "seq_length"];
-        let (mut outside, inside): (Map, Map) = map
-            .into_iter()
-            .partition(|(key, _)| outer.contains(&key.as_str()));
+        let (mut outside, inside): (Map, Map) = map.into_iter().partition(|(key, _)| outer.contains(&key.as_str()));
         outside.push((String::from("_target_"), target));
         outside.push((String::from("transformer"), Value::Map(inside)));
         return Value::Map(outside);

@@ -18,10 +18,11 @@
 //! }
 //! ```
 //!
-//! Amounts are bytes. `pp_rank` is the pipeline rank of the GPU that was measured, or `"last"`, or `"largest"` where the
-//! source gives the largest number of all ranks. A run whose job is not known or not modeled has `out_of_scope`, the reason,
-//! instead of `job`. `moment` says when the numbers were printed, such as `first_iteration`, and `stack` with which software,
-//! by the names of the field `software_stack`. The reader refuses keys that a record does not have: a misspelled one would be lost.
+//! Amounts are bytes. `pp_rank` is the pipeline rank of the GPU that was measured, or `"last"`, or `"largest"` where
+//! the source gives the largest number of all ranks. A run whose job is not known or not modeled has `out_of_scope`,
+//! the reason, instead of `job`. `moment` says when the numbers were printed, such as `first_iteration`, and `stack`
+//! with which software, by the names of the field `software_stack`. The reader refuses keys that a record does not
+//! have: a misspelled one would be lost.
 
 mod fields;
 
@@ -113,13 +114,8 @@ impl Run {
                 Ok(confidence) => confidence,
                 Err(_) => return Err(fields.error("confidence", CONFIDENCE_RULE)),
             },
-            measured: Measured::from_value(
-                fields.required("measured", "{\"peak_allocated\": 57312500000}")?,
-            )?,
-            stage: fields
-                .get("pp_rank")
-                .map(|rank| stage(&fields, rank))
-                .transpose()?,
+            measured: Measured::from_value(fields.required("measured", "{\"peak_allocated\": 57312500000}")?)?,
+            stage: fields.get("pp_rank").map(|rank| stage(&fields, rank)).transpose()?,
             job: job(&fields)?,
             moment: match fields.text("moment", "first_iteration")? {
                 None => JobMoment::default(),
@@ -142,10 +138,7 @@ impl Run {
             assumed: fields.text("assumed", "The optimizer is Adam.")?,
             peak_not_compared: fields.text("peak_not_compared", "It is that of the validation.")?,
             note: fields.text("note", "after 2 iterations")?,
-            predicted: fields
-                .get("predicted")
-                .map(Predicted::from_value)
-                .transpose()?,
+            predicted: fields.get("predicted").map(Predicted::from_value).transpose()?,
         })
     }
 
@@ -166,14 +159,8 @@ impl Run {
         put("source", Some(text_value(&self.source)));
         put("hardware", optional(&self.hardware));
         put("gpus", self.gpus.map(|gpus| Value::Int(gpus.into())));
-        put(
-            "gpus_inferred",
-            self.gpus_inferred.then_some(Value::Bool(true)),
-        );
-        put(
-            "software",
-            (!software.is_empty()).then_some(Value::Map(software)),
-        );
+        put("gpus_inferred", self.gpus_inferred.then_some(Value::Bool(true)));
+        put("software", (!software.is_empty()).then_some(Value::Map(software)));
         put("confidence", Some(text_value(self.confidence.letter())));
         put("measured", Some(self.measured.to_value()));
         put("pp_rank", self.stage.map(MeasuredStage::to_value));
@@ -188,10 +175,7 @@ impl Run {
         put("assumed", optional(&self.assumed));
         put("peak_not_compared", optional(&self.peak_not_compared));
         put("note", optional(&self.note));
-        put(
-            "predicted",
-            self.predicted.as_ref().map(Predicted::to_value),
-        );
+        put("predicted", self.predicted.as_ref().map(Predicted::to_value));
         Value::Map(record)
     }
 }
@@ -252,9 +236,7 @@ fn stage(fields: &Fields<'_>, value: &Value) -> Result<MeasuredStage, FieldError
     match value {
         Value::Text(word) if word == "last" => Ok(MeasuredStage::Last),
         Value::Text(word) if word == "largest" => Ok(MeasuredStage::Largest),
-        Value::Int(rank) => usize::try_from(*rank)
-            .map(MeasuredStage::At)
-            .map_err(|_| wrong()),
+        Value::Int(rank) => usize::try_from(*rank).map(MeasuredStage::At).map_err(|_| wrong()),
         _ => Err(wrong()),
     }
 }
@@ -262,14 +244,9 @@ fn stage(fields: &Fields<'_>, value: &Value) -> Result<MeasuredStage, FieldError
 fn job(fields: &Fields<'_>) -> Result<RunJob, FieldError> {
     let reason = fields.text("out_of_scope", "Not Megatron: PyTorch FSDP2")?;
     match (fields.get("job"), reason) {
-        (Some(job @ Value::Map(_)), None) => {
-            Ok(RunJob::Complete(Box::new(RawJob::from_value(job))))
-        }
+        (Some(job @ Value::Map(_)), None) => Ok(RunJob::Complete(Box::new(RawJob::from_value(job)))),
         (None, Some(reason)) => Ok(RunJob::OutOfScope(reason)),
-        (Some(_), Some(_)) => Err(fields.error(
-            "out_of_scope",
-            "must not stand beside job: leave one of them out",
-        )),
+        (Some(_), Some(_)) => Err(fields.error("out_of_scope", "must not stand beside job: leave one of them out")),
         _ => Err(fields.error(
             "job",
             "must be an object with Megatron's arguments, such as {\"num_layers\": 32, …}",
@@ -334,9 +311,7 @@ impl Predicted {
         let fields = Fields::of(value, "predicted", &keys)?;
         let bytes = |key| {
             let bytes = fields.count(key, BYTES_RULE)?;
-            bytes
-                .map(Bytes)
-                .ok_or_else(|| fields.must_be(key, BYTES_RULE))
+            bytes.map(Bytes).ok_or_else(|| fields.must_be(key, BYTES_RULE))
         };
         Ok(Self {
             version: fields.required_text("version", "0.1.0")?,

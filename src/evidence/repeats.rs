@@ -1,8 +1,8 @@
-//! Recordings of one job that was run twice: from its start, and again from a checkpoint. How far they differ is how exact a
-//! recording can be met at all.
+//! Recordings of one job that was run twice: from its start, and again from a checkpoint. How far they differ is how
+//! exact a recording can be met at all.
 //!
-//! The recordings are Megatron-LM's golden values with and without `_2nd` in their names, each at the last iteration that both
-//! have. `src/evidence/repeats.json` is a list of them.
+//! The recordings are Megatron-LM's golden values with and without `_2nd` in their names, each at the last iteration
+//! that both have. `src/evidence/repeats.json` is a list of them.
 
 use super::compare::Error;
 use super::record::{FieldError, Fields, ReadError};

@@ -36,10 +36,7 @@ pub fn review(text: &str, taken: &BTreeSet<String>) -> Review {
         if taken.contains(&run.id) || review.accepted.contains(&run.id) {
             found.push(FieldError {
                 field: "id".to_owned(),
-                rule: format!(
-                    "must be new: there is a run {0} already. {0}-2 would do",
-                    run.id
-                ),
+                rule: format!("must be new: there is a run {0} already. {0}-2 would do", run.id),
             });
         }
         let named = |what: String| format!("{}: {what}", run.id);
@@ -63,16 +60,14 @@ fn remarks(run: &Run) -> Vec<String> {
         ("steady", m.steady_allocated, compared.steady),
         ("peak", m.peak_allocated, compared.peak),
     ];
-    let measured = measured
-        .into_iter()
-        .filter_map(|(name, measured, predicted)| {
-            let measured = measured?;
-            let error = percent(Error::new(predicted, measured)?.ppm);
-            let (measured, predicted) = (in_mib(measured), in_mib(predicted));
-            Some(format!(
-                "{name} {measured} MiB measured, {predicted} MiB predicted: {error}"
-            ))
-        });
+    let measured = measured.into_iter().filter_map(|(name, measured, predicted)| {
+        let measured = measured?;
+        let error = percent(Error::new(predicted, measured)?.ppm);
+        let (measured, predicted) = (in_mib(measured), in_mib(predicted));
+        Some(format!(
+            "{name} {measured} MiB measured, {predicted} MiB predicted: {error}"
+        ))
+    });
     let mut remarks: Vec<String> = measured.collect();
     let Some(then) = &run.predicted else {
         return remarks;
@@ -81,8 +76,7 @@ fn remarks(run: &Run) -> Vec<String> {
         ("steady", then.steady_allocated, now.steady_allocated),
         ("peak", then.peak_allocated, now.peak_allocated),
     ];
-    let differs =
-        |before: Bytes, after: Bytes| Error::new(after, before).filter(|error| error.bytes != 0);
+    let differs = |before: Bytes, after: Bytes| Error::new(after, before).filter(|error| error.bytes != 0);
     let differences = numbers.into_iter().filter_map(|(name, before, after)| {
         let error = differs(before, after)?;
         let (version, before) = (&then.version, before.0);

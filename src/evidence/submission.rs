@@ -1,4 +1,5 @@
-//! Runs that readers measure and submit: the record of a job with measured numbers, and what is checked before it is taken.
+//! Runs that readers measure and submit: the record of a job with measured numbers, and what is checked before it is
+//! taken.
 
 use super::compare::compare;
 use super::record::FieldError;
@@ -15,8 +16,8 @@ pub const SUBMITTED: &str = "Submitted";
 
 /// A job with the numbers that were measured on one of its pipeline stages, as a run to submit.
 ///
-/// Fields that neither says have values to start from: the model is described by its sizes, the hardware is the job's GPU,
-/// and `source` is empty, which [`mistakes`] reports until it is the URL where the numbers are published.
+/// Fields that neither says have values to start from: the model is described by its sizes, the hardware is the job's
+/// GPU, and `source` is empty, which [`mistakes`] reports until it is the URL where the numbers are published.
 #[must_use]
 pub fn submission(job: RawJob, measured: Measured, stage: MeasuredStage) -> Run {
     let size = |id| job.number(0, id);
@@ -95,9 +96,7 @@ pub fn mistakes(run: &Run) -> Vec<FieldError> {
         ("measured.peak_device", m.peak_device),
         ("measured.peak_unspecified", m.peak_unspecified),
     ];
-    let mut given = amounts
-        .iter()
-        .filter_map(|(name, bytes)| Some((*name, (*bytes)?)));
+    let mut given = amounts.iter().filter_map(|(name, bytes)| Some((*name, (*bytes)?)));
     if given.clone().next().is_none() {
         wrong(
             "measured",
@@ -108,9 +107,7 @@ pub fn mistakes(run: &Run) -> Vec<FieldError> {
         let as_mib = bytes.saturating_mul(MIB);
         wrong(
             name,
-            format!(
-                "must be in bytes: {bytes} is less than 100 MiB. {bytes} MiB would be {as_mib}"
-            ),
+            format!("must be in bytes: {bytes} is less than 100 MiB. {bytes} MiB would be {as_mib}"),
         );
     }
     let quantities = amounts.iter().take(4).zip(amounts.iter().skip(1));
@@ -118,10 +115,7 @@ pub fn mistakes(run: &Run) -> Vec<FieldError> {
         if let (Some(less), Some(more)) = (less, more)
             && less > more
         {
-            wrong(
-                larger,
-                format!("must be at least {smaller}, which is {}", less.0),
-            );
+            wrong(larger, format!("must be at least {smaller}, which is {}", less.0));
         }
     }
     let RunJob::Complete(job) = &run.job else {
@@ -135,18 +129,12 @@ pub fn mistakes(run: &Run) -> Vec<FieldError> {
     }
     let checked = check(job);
     for problem in checked.errors() {
-        wrong(
-            "job",
-            format!("is one that Megatron refuses: {}", problem.message),
-        );
+        wrong("job", format!("is one that Megatron refuses: {}", problem.message));
     }
     if let Some(config) = &checked.config {
         if let Some(gpus) = run.gpus.filter(|gpus| *gpus != config.world_size()) {
             let world_size = config.world_size();
-            wrong(
-                "gpus",
-                format!("must be the job's world_size {world_size}, not {gpus}"),
-            );
+            wrong("gpus", format!("must be the job's world_size {world_size}, not {gpus}"));
         }
         if run.stage.is_none() {
             wrong(
@@ -158,10 +146,7 @@ pub fn mistakes(run: &Run) -> Vec<FieldError> {
             let stages = module.map_or(1, |m| m.args().pipeline_model_parallel_size);
             wrong(
                 "pp_rank",
-                format!(
-                    "must be a pipeline rank of the job: 0 to {}",
-                    stages.saturating_sub(1)
-                ),
+                format!("must be a pipeline rank of the job: 0 to {}", stages.saturating_sub(1)),
             );
         }
     }

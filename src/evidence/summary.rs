@@ -27,8 +27,8 @@ pub struct Summary {
     pub peak_worst_ppm: Option<u64>,
 }
 
-/// The statistics of every group, in the order in which the groups first occur. A group of runs whose software or moment is
-/// known is followed by the statistics of the same runs without that knowledge.
+/// The statistics of every group, in the order in which the groups first occur. A group of runs whose software or
+/// moment is known is followed by the statistics of the same runs without that knowledge.
 #[must_use]
 pub fn summaries(compared: &[(&Run, Option<Comparison>)]) -> Vec<Summary> {
     let mut groups: Vec<&str> = Vec::new();
@@ -41,12 +41,9 @@ pub fn summaries(compared: &[(&Run, Option<Comparison>)]) -> Vec<Summary> {
     let mut all = Vec::new();
     for group in groups {
         all.push(Summary::new(group, members(group)));
-        let adjusted = |(_, c): &&(&Run, Option<Comparison>)| {
-            c.as_ref().is_some_and(|c| c.unadjusted.is_some())
-        };
+        let adjusted = |(_, c): &&(&Run, Option<Comparison>)| c.as_ref().is_some_and(|c| c.unadjusted.is_some());
         if members(group).any(|member| adjusted(&member)) {
-            let alone = members(group)
-                .map(|(run, c)| (*run, c.clone().map(Comparison::without_adjustment)));
+            let alone = members(group).map(|(run, c)| (*run, c.clone().map(Comparison::without_adjustment)));
             let alone: Vec<_> = alone.collect();
             let name = format!("{group}, software and moment not given");
             all.push(Summary::new(&name, alone.iter()));
@@ -69,10 +66,7 @@ impl Comparison {
 }
 
 impl Summary {
-    fn new<'a>(
-        group: &str,
-        members: impl Iterator<Item = &'a (&'a Run, Option<Comparison>)> + Clone,
-    ) -> Self {
+    fn new<'a>(group: &str, members: impl Iterator<Item = &'a (&'a Run, Option<Comparison>)> + Clone) -> Self {
         let counted = members.clone().filter(|(run, _)| run.stale.is_none());
         let found = counted.filter_map(|(_, comparison)| comparison.as_ref());
         let steady: Vec<Error> = found.clone().filter_map(|c| c.steady_error).collect();

@@ -18,9 +18,9 @@ pub(super) struct Argument {
     pub(super) means: Meaning,
 }
 
-/// The fields of `settings` that differ from the defaults of `dialect`, in declaration order. The micro batch size is always
-/// among them, since no framework has a default for it. So are fields for which the framework has no argument. Fields of Megatron
-/// FSDP and of the optimizer on the CPU are not, where these are off.
+/// The fields of `settings` that differ from the defaults of `dialect`, in declaration order. The micro batch size is
+/// always among them, since no framework has a default for it. So are fields for which the framework has no argument.
+/// Fields of Megatron FSDP and of the optimizer on the CPU are not, where these are off.
 pub(super) fn arguments(settings: &Settings, dialect: Dialect) -> Vec<Argument> {
     let is_hybrid = hybrid_pattern(settings).is_some();
     let relevant = |id: &&FieldId| !is_switched_off(settings, **id);

@@ -106,10 +106,7 @@ impl Overrides {
         let preset = if bf16 { "bf16_mixed" } else { "fp16_mixed" };
         self.name("mixed_precision", preset);
         if bf16 && !reduces_in_fp32(settings) {
-            self.add(
-                "mixed_precision.grad_reduce_in_fp32",
-                OverrideValue::Flag(false),
-            );
+            self.add("mixed_precision.grad_reduce_in_fp32", OverrideValue::Flag(false));
         }
         // `fp8_recipe` matters for training in fp8 and for the optimizer, and its default is not Megatron-LM's.
         let says = |id: FieldId| meaning(id, settings.get(id)) != meaning(id, None);
@@ -122,8 +119,7 @@ impl Overrides {
     /// Sets the tokenizer's vocabulary. Megatron-Bridge never pads the model's own in training
     /// (`_validate_and_set_vocab_size` in `training/setup.py`), but the tokenizer's where the model has none.
     fn vocabulary(&mut self, settings: &Settings, argument: &Argument) {
-        self.settings
-            .extend(setting("tokenizer.vocab_size", argument, false));
+        self.settings.extend(setting("tokenizer.vocab_size", argument, false));
         let padded = FieldId::padded_vocab_size;
         if meaning(padded, settings.get(padded)) == meaning(padded, None) {
             self.add("model.vocab_size", OverrideValue::Nothing);
@@ -137,13 +133,11 @@ impl Overrides {
     }
 }
 
-/// One override a line, in the order of the fields. Several fields may share a key, and the dtype is a precision preset.
+/// One override a line, in the order of the fields. Several fields may share a key, and the dtype is a precision
+/// preset.
 #[must_use]
 pub fn overrides(job: &RawJob) -> String {
-    let Overrides {
-        settings,
-        without_key,
-    } = overrides_of(&job.shared);
+    let Overrides { settings, without_key } = overrides_of(&job.shared);
     let mut out = comments(&job.shared, &without_key);
     for (key, word) in settings {
         out.push_str(&quoted(&format!("{key}={}", hydra(&word))));
@@ -208,14 +202,12 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
             | FieldId::bf16
             | FieldId::fp16
             | FieldId::num_query_groups => {}
-            // Megatron-LM ignores the number of groups without `group_query_attention`; Megatron-Bridge has only the number.
+            // Megatron-LM ignores the number of groups without `group_query_attention`; Megatron-Bridge has only the
+            // number.
             FieldId::group_query_attention => {
                 let groups = FieldId::num_query_groups;
                 if let Meaning::Is(Parsed::Int(groups)) = meaning(groups, settings.get(groups)) {
-                    all.add(
-                        "model.num_query_groups",
-                        OverrideValue::Number(groups.to_string()),
-                    );
+                    all.add("model.num_query_groups", OverrideValue::Number(groups.to_string()));
                 }
             }
             FieldId::vocab_size => all.vocabulary(settings, &argument),
@@ -223,23 +215,18 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
             // (`GPTModelProvider.provide`).
             FieldId::max_position_embeddings => {
                 let learned = FieldId::position_embedding_type;
-                let same = meaning(FieldId::seq_length, settings.get(FieldId::seq_length))
-                    == argument.means;
+                let same = meaning(FieldId::seq_length, settings.get(FieldId::seq_length)) == argument.means;
                 if meaning(learned, settings.get(learned)) == meaning(learned, None) && !same {
                     all.without_key.push(argument.id);
                 }
             }
             // Only models with latent attention have these keys.
-            FieldId::q_lora_rank | FieldId::kv_lora_rank
-                if !is_on(settings, FieldId::multi_latent_attention) => {}
+            FieldId::q_lora_rank | FieldId::kv_lora_rank if !is_on(settings, FieldId::multi_latent_attention) => {}
             FieldId::padded_vocab_size => {
-                all.settings
-                    .extend(setting("model.vocab_size", &argument, false));
+                all.settings.extend(setting("model.vocab_size", &argument, false));
             }
-            FieldId::virtual_pipeline_model_parallel_size
-            | FieldId::num_virtual_stages_per_pipeline_rank => {
-                all.settings
-                    .extend(setting(VIRTUAL_STAGES, &argument, false));
+            FieldId::virtual_pipeline_model_parallel_size | FieldId::num_virtual_stages_per_pipeline_rank => {
+                all.settings.extend(setting(VIRTUAL_STAGES, &argument, false));
             }
             FieldId::num_layers_per_virtual_pipeline_stage => {
                 if let Some(stages) = virtual_stages(settings) {
@@ -248,15 +235,11 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
             }
             // `GPTModelProvider` refuses graphs without these.
             FieldId::cuda_graph_impl => {
-                all.settings
-                    .extend(setting("model.cuda_graph_impl", &argument, false));
+                all.settings.extend(setting("model.cuda_graph_impl", &argument, false));
                 all.add("model.use_te_rng_tracker", OverrideValue::Flag(true));
                 all.add("rng.te_rng_tracker", OverrideValue::Flag(true));
                 if environment::captures(settings) == Some(CudaGraphImpl::FullIteration) {
-                    all.add(
-                        "rerun_state_machine.check_for_nan_in_loss",
-                        OverrideValue::Flag(false),
-                    );
+                    all.add("rerun_state_machine.check_for_nan_in_loss", OverrideValue::Flag(false));
                 }
             }
             FieldId::delay_wgrad_compute => all.in_sections(["model", "ddp"], &argument),
@@ -319,9 +302,7 @@ fn setting(key: &str, argument: &Argument, opposite: bool) -> Option<(String, Ov
         Meaning::Is(Parsed::Choice(_)) => OverrideValue::Name(joined),
         Meaning::Is(Parsed::Int(_) | Parsed::Decimal(_)) => OverrideValue::Number(joined),
         // Text of digits only is written as a number.
-        Meaning::Is(Parsed::Pattern(_) | Parsed::Text(_))
-            if joined.bytes().all(|b| b.is_ascii_digit()) =>
-        {
+        Meaning::Is(Parsed::Pattern(_) | Parsed::Text(_)) if joined.bytes().all(|b| b.is_ascii_digit()) => {
             OverrideValue::Number(joined)
         }
         Meaning::Is(Parsed::Pattern(_)) => OverrideValue::Expression(joined),

@@ -1,4 +1,5 @@
-//! A recipe for Megatron-Bridge: a Python function that returns a `ConfigContainer` with the same settings as the overrides.
+//! A recipe for Megatron-Bridge: a Python function that returns a `ConfigContainer` with the same settings as the
+//! overrides.
 
 use core::fmt::Write;
 
@@ -12,8 +13,7 @@ use crate::config::parse::Parsed;
 use crate::config::raw::RawJob;
 
 /// The import of the recipe that the function changes. It has Megatron-LM's defaults (`recipes/gpt/vanilla_gpt.py`).
-const BASE_IMPORT: &str =
-    "from megatron.bridge.recipes.gpt.vanilla_gpt import vanilla_gpt_pretrain_config\n";
+const BASE_IMPORT: &str = "from megatron.bridge.recipes.gpt.vanilla_gpt import vanilla_gpt_pretrain_config\n";
 
 /// Parts of values, each with the import that it needs.
 const IMPORTS: [(&str, &str); 13] = [
@@ -39,24 +39,15 @@ const IMPORTS: [(&str, &str); 13] = [
         "fp16_mixed()",
         "from megatron.bridge.training.mixed_precision import fp16_mixed",
     ),
-    (
-        " quick_gelu",
-        "from megatron.core.activations import quick_gelu",
-    ),
-    (
-        " squared_relu",
-        "from megatron.core.activations import squared_relu",
-    ),
+    (" quick_gelu", "from megatron.core.activations import quick_gelu"),
+    (" squared_relu", "from megatron.core.activations import squared_relu"),
     (" LoRA()", "from megatron.bridge.peft.lora import LoRA"),
     (" DoRA()", "from megatron.bridge.peft.dora import DoRA"),
     (
         " CanonicalLoRA()",
         "from megatron.bridge.peft.canonical_lora import CanonicalLoRA",
     ),
-    (
-        "AttnBackend",
-        "from megatron.core.transformer.enums import AttnBackend",
-    ),
+    ("AttnBackend", "from megatron.core.transformer.enums import AttnBackend"),
 ];
 
 /// A Python file with a function that returns the configuration. Run as a program, it trains with this configuration.
@@ -117,24 +108,14 @@ fn differing_from_base(job: &RawJob) -> Vec<(&'static str, String)> {
     } else if is_on(settings, FieldId::multi_latent_attention) {
         lines.push(("model", "MLAModelProvider()".to_owned()));
     }
-    if let Some(module) = check(job)
-        .config
-        .as_ref()
-        .and_then(|config| config.modules().first())
-    {
+    if let Some(module) = check(job).config.as_ref().and_then(|config| config.modules().first()) {
         let batch = module.derived().global_batch_size;
-        lines.push((
-            "train.micro_batch_size",
-            module.args().micro_batch_size.to_string(),
-        ));
+        lines.push(("train.micro_batch_size", module.args().micro_batch_size.to_string()));
         lines.push(("train.global_batch_size", batch.to_string()));
     }
     // Megatron-Bridge turns both on where one is on (`_validate_and_sync_distributed_optimizer_settings`).
     let distributed = is_on(settings, FieldId::use_distributed_optimizer);
-    for key in [
-        "ddp.use_distributed_optimizer",
-        "optimizer.use_distributed_optimizer",
-    ] {
+    for key in ["ddp.use_distributed_optimizer", "optimizer.use_distributed_optimizer"] {
         lines.push((key, truth(distributed).to_owned()));
     }
     if !is_on(settings, FieldId::bf16) && !is_on(settings, FieldId::fp16) {
@@ -171,10 +152,7 @@ fn python(key: &str, word: &OverrideValue) -> String {
             ("model.activation_func", "silu" | "gelu") => format!("F.{name}"),
             ("model.activation_func", name) => name.to_owned(),
             ("model.attention_backend", name) => format!("AttnBackend.{name}"),
-            (key, name)
-                if key.ends_with("_dtype")
-                    && (key.starts_with("optimizer.") || key.starts_with("ddp.")) =>
-            {
+            (key, name) if key.ends_with("_dtype") && (key.starts_with("optimizer.") || key.starts_with("ddp.")) => {
                 dtype(name)
             }
             (_, name) => text(name),

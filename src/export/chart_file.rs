@@ -34,7 +34,8 @@ pub struct ChartOptions<'p> {
     pub stage: Option<StageRef>,
     /// The quantity that the rank map shows as color. Other charts ignore it.
     pub coloring: Coloring,
-    /// The address of the calculator, with which the link of a card begins. Without one, a card has what comes after it.
+    /// The address of the calculator, with which the link of a card begins. Without one, a card has what comes after
+    /// it.
     pub page: &'p str,
 }
 
@@ -72,11 +73,7 @@ pub enum ChartError {
 ///
 /// # Errors
 /// When no chart has this name, the job has no result, or an option is out of range.
-pub fn chart_file(
-    share: &ShareState,
-    chart: &str,
-    options: &ChartOptions<'_>,
-) -> Result<String, ChartError> {
+pub fn chart_file(share: &ShareState, chart: &str, options: &ChartOptions<'_>) -> Result<String, ChartError> {
     let unknown = || ChartError::UnknownChart(chart.to_owned());
     if !pictures::names().any(|(name, _)| name == chart) {
         return Err(unknown());

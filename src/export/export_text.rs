@@ -45,11 +45,7 @@ pub enum ExportError {
 ///
 /// # Errors
 /// When the format holds a result and the job has none, or when the format cannot express the job.
-pub fn export_text(
-    share: &ShareState,
-    format: ExportFormat,
-    options: &ExportOptions,
-) -> Result<String, ExportError> {
+pub fn export_text(share: &ShareState, format: ExportFormat, options: &ExportOptions) -> Result<String, ExportError> {
     let page = options.page.split(['#', '?']).next().unwrap_or_default();
     let checked = check(&share.setup.job);
     let estimate = checked.config.as_ref().map(estimate);

@@ -144,13 +144,7 @@ impl LinkForm {
 
 impl EmbedView {
     /// All views, in the order of the menu.
-    pub const ALL: [Self; 5] = [
-        Self::Compact,
-        Self::Bar,
-        Self::Table,
-        Self::Timeline,
-        Self::Full,
-    ];
+    pub const ALL: [Self; 5] = [Self::Compact, Self::Bar, Self::Table, Self::Timeline, Self::Full];
 
     /// The view's id: the value of `view` in the embed's URL.
     #[must_use]

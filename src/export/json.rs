@@ -26,9 +26,7 @@ pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String
         if !errors.is_empty() {
             entries.push(entry("cannot_run", Value::List(errors)));
         }
-        entries.extend(
-            result.map(|(config, estimate)| entry("result", self::result(config, estimate))),
-        );
+        entries.extend(result.map(|(config, estimate)| entry("result", self::result(config, estimate))));
     }
     job_json::file(&document)
 }
@@ -62,11 +60,7 @@ fn result_of_module(name: &str, estimate: &ModuleEstimate) -> Value {
         entry("name", text(name)),
         entry(
             "stages",
-            Value::List(
-                stages
-                    .map(|(rank, stage)| result_of_stage(rank, stage))
-                    .collect(),
-            ),
+            Value::List(stages.map(|(rank, stage)| result_of_stage(rank, stage)).collect()),
         ),
     ])
 }

@@ -1,5 +1,5 @@
-//! Flags and environment variables that do not change memory, but without which Megatron-LM would refuse the job or fail
-//! (`validate_args` in `megatron/training/arguments.py`, unless another place is named).
+//! Flags and environment variables that do not change memory, but without which Megatron-LM would refuse the job or
+//! fail (`validate_args` in `megatron/training/arguments.py`, unless another place is named).
 
 use crate::config::canonical::{Meaning, is_on, meaning};
 use crate::config::choices::CudaGraphImpl;
@@ -47,10 +47,7 @@ pub(super) fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
     let mut all = environment::variables(settings);
     let mut one = |name| all.push((name, String::from("1")));
     let generation = gpu_generation(settings);
-    let sizes = [
-        FieldId::tensor_model_parallel_size,
-        FieldId::context_parallel_size,
-    ];
+    let sizes = [FieldId::tensor_model_parallel_size, FieldId::context_parallel_size];
     if sizes.iter().any(|id| number(settings, *id) > 1)
         && generation.major() < 10
         && !is_on(settings, FieldId::overlap_moe_expert_parallel_comm)
@@ -93,9 +90,7 @@ pub(super) fn switches(settings: &Settings) -> impl Iterator<Item = &'static str
             "no-persist-layer-norm",
         ),
     ];
-    needed
-        .into_iter()
-        .filter_map(|(needs, name)| needs.then_some(name))
+    needed.into_iter().filter_map(|(needs, name)| needs.then_some(name))
 }
 
 /// Comments that name what has to be changed or added by hand.

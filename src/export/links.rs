@@ -6,8 +6,8 @@ use crate::formats::state::ShareState;
 
 /// The `sandbox` attribute of a frame with the calculator.
 ///
-/// It leaves out `allow-same-origin`: the surrounding page may have the calculator's own origin, and a frame of the same
-/// origin could change that page. Without an origin the frame has no storage and no cache, which it does not need.
+/// It leaves out `allow-same-origin`: the surrounding page may have the calculator's own origin, and a frame of the
+/// same origin could change that page. Without an origin the frame has no storage and no cache, which it does not need.
 const SANDBOX: &str = "allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads";
 
 /// The link alone. `page` is the calculator's URL.
@@ -47,10 +47,7 @@ pub fn embed(page: &str, state: &ShareState, title: &str, view: &str) -> String 
         "<iframe title=\"{}\" src=\"{}\"\n  loading=\"lazy\" width=\"100%\" height=\"{}\" style=\"border: 0\" \
          referrerpolicy=\"no-referrer\" allow=\"clipboard-write\"\n  sandbox=\"{SANDBOX}\"></iframe>\n",
         attribute(title),
-        attribute(&plain(
-            &format!("{}embed.html?view={view}", folder(page)),
-            state
-        )),
+        attribute(&plain(&format!("{}embed.html?view={view}", folder(page)), state)),
         match view {
             "bar" => 260,
             "full" => 900,

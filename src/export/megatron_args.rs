@@ -72,17 +72,14 @@ pub(super) fn stack_spec(settings: &Settings) -> HybridStackSpec {
 /// function in it.
 fn spec(settings: &Settings) -> Flag {
     Flag {
-        words: vec![
-            HYBRID_SPECS.to_owned(),
-            stack_spec(settings).name().to_owned(),
-        ],
+        words: vec![HYBRID_SPECS.to_owned(), stack_spec(settings).name().to_owned()],
         many: true,
         ..switch("spec")
     }
 }
 
-/// The flag `--max-position-embeddings` where the job leaves it open: Megatron-LM requires it, and the sequence length is
-/// this calculator's default.
+/// The flag `--max-position-embeddings` where the job leaves it open: Megatron-LM requires it, and the sequence length
+/// is this calculator's default.
 fn positions(settings: &Settings) -> Option<Flag> {
     let number = |id| match meaning(id, settings.get(id)) {
         Meaning::Is(Parsed::Int(number)) => Some(number),
@@ -148,8 +145,8 @@ pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
         .collect()
 }
 
-/// Comments that name what has to be changed by hand, and the fields without a flag, other than those of the hardware, which
-/// are no arguments of Megatron-LM.
+/// Comments that name what has to be changed by hand, and the fields without a flag, other than those of the hardware,
+/// which are no arguments of Megatron-LM.
 fn comments(job: &RawJob) -> String {
     let mut out = launcher::comments(&job.shared);
     let lost = without_flag(job).into_iter();
@@ -188,8 +185,7 @@ pub fn script(job: &RawJob) -> String {
         Meaning::Is(Parsed::Int(i)) => Some(i),
         _ => None,
     };
-    if let (Some(gpus), Some(node)) = (number(FieldId::world_size), number(FieldId::gpus_per_node))
-    {
+    if let (Some(gpus), Some(node)) = (number(FieldId::world_size), number(FieldId::gpus_per_node)) {
         let (nodes, node) = if gpus.is_multiple_of(node) {
             (gpus / node, node)
         } else {
@@ -220,9 +216,7 @@ pub fn yaml(job: &RawJob) -> String {
         let arity = megatron_args::arity(&flag.name);
         let value = match (arity, flag.words.as_slice()) {
             (Some(Arity::Switch | Arity::InvertedSwitch), _) => "true".to_owned(),
-            (_, words) if flag.many && words.len() != 1 => {
-                Value::Text(format!("[{}]", words.join(" "))).to_string()
-            }
+            (_, words) if flag.many && words.len() != 1 => Value::Text(format!("[{}]", words.join(" "))).to_string(),
             (_, [word]) if word.bytes().all(|b| b.is_ascii_digit() || b == b'.') => word.clone(),
             (_, words) => Value::Text(words.join(" ")).to_string(),
         };

@@ -1,8 +1,8 @@
-//! A script that checks the estimate on one GPU: Megatron-LM with `--fake-process-group` runs one rank of the job alone.
-//! It ends in a record of the run ([`crate::evidence`]), to be sent to this project.
+//! A script that checks the estimate on one GPU: Megatron-LM with `--fake-process-group` runs one rank of the job
+//! alone. It ends in a record of the run ([`crate::evidence`]), to be sent to this project.
 //!
-//! The flag's requirements are in `megatron/training/arguments.py`, `initialize.py` and PyTorch's `FakeProcessGroup`; the
-//! line that is printed is in `report_memory` of `megatron/training/utils/common_utils.py`.
+//! The flag's requirements are in `megatron/training/arguments.py`, `initialize.py` and PyTorch's `FakeProcessGroup`;
+//! the line that is printed is in `report_memory` of `megatron/training/utils/common_utils.py`.
 
 use core::fmt::Write;
 
@@ -22,8 +22,8 @@ use crate::value::Value;
 /// The most stages that are listed.
 const MOST_STAGES: usize = 64;
 
-/// The flags of the check besides the job's own: mock data, no evaluation, and a report after the second iteration, the first
-/// one that starts with optimizer states.
+/// The flags of the check besides the job's own: mock data, no evaluation, and a report after the second iteration, the
+/// first one that starts with optimizer states.
 const CHECK: &str = "    --fake-process-group
     --mock-data
     --tokenizer-type NullTokenizer
@@ -122,8 +122,7 @@ fn replacement(module: &Module) -> Option<(FieldId, &'static str, &'static str)>
             "# Megatron-LM refuses --fake-process-group with the flex dispatcher: here it is alltoall, in the numbers too.\n",
         ));
     }
-    let refused =
-        args.cross_entropy_loss_fusion && args.cross_entropy_fusion_impl == CrossEntropyFusion::Te;
+    let refused = args.cross_entropy_loss_fusion && args.cross_entropy_fusion_impl == CrossEntropyFusion::Te;
     refused.then_some((
         FieldId::cross_entropy_fusion_impl,
         "native",
@@ -134,13 +133,7 @@ fn replacement(module: &Module) -> Option<(FieldId, &'static str, &'static str)>
 /// The pipeline rank of the stage with the largest peak.
 fn worst(module: &ModuleEstimate) -> usize {
     let stages = module.stages.iter().enumerate();
-    let worst = stages.reduce(|worst, next| {
-        if next.1.total > worst.1.total {
-            next
-        } else {
-            worst
-        }
-    });
+    let worst = stages.reduce(|worst, next| if next.1.total > worst.1.total { next } else { worst });
     worst.map_or(0, |(pp_rank, _)| pp_rank)
 }
 

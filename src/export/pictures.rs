@@ -15,17 +15,11 @@ pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     charts.chain([(rank_map::ID, rank_map::TITLE), (card::ID, card::TITLE)])
 }
 
-/// Draws the picture with this id as an `<svg>` element, with the job and the names of its colors below it; `None` where no
-/// picture has the id. `model` is the name of the job's model, `coloring` is for the rank map,
-/// and `link`, which leads to the job, for the card.
+/// Draws the picture with this id as an `<svg>` element, with the job and the names of its colors below it; `None`
+/// where no picture has the id. `model` is the name of the job's model, `coloring` is for the rank map, and `link`,
+/// which leads to the job, for the card.
 #[must_use]
-pub fn draw(
-    name: &str,
-    subject: &Subject<'_>,
-    model: Option<&str>,
-    coloring: Coloring,
-    link: &str,
-) -> Option<Markup> {
+pub fn draw(name: &str, subject: &Subject<'_>, model: Option<&str>, coloring: Coloring, link: &str) -> Option<Markup> {
     if name == rank_map::ID {
         return Some(rank_map::picture(subject, coloring));
     }

@@ -28,8 +28,9 @@ pub fn plot_svg(plot: &Plot<'_>, link: &str) -> String {
     picture.child(tag("metadata").text(metadata)).to_string()
 }
 
-/// CSV (RFC 4180) with a row for every value of every job: the job, the value, and bytes: what PyTorch allocates, the least
-/// and the most that the device shows, and the GPU's memory. The last column has the link of the first job and the version.
+/// CSV (RFC 4180) with a row for every value of every job: the job, the value, and bytes: what PyTorch allocates, the
+/// least and the most that the device shows, and the GPU's memory. The last column has the link of the first job and
+/// the version.
 #[must_use]
 pub fn plot_csv(plot: &Plot<'_>, link: &str) -> String {
     let name = plot.field.field().name;
@@ -39,9 +40,7 @@ pub fn plot_csv(plot: &Plot<'_>, link: &str) -> String {
         for point in &curve.sweep.points {
             let memory = point.memory;
             let gpu = memory.gpu.map_or_else(String::new, |gpu| gpu.0.to_string());
-            let fits = memory
-                .gpu
-                .map_or("", |_| if memory.fits { "yes" } else { "no" });
+            let fits = memory.gpu.map_or("", |_| if memory.fits { "yes" } else { "no" });
             let _ = write!(
                 out,
                 "{},{},{},{},{},{gpu},{fits},{made_by}\r\n",

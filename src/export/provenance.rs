@@ -1,5 +1,5 @@
-//! The provenance of exported files: the version of this calculator, the revisions of the frameworks that it follows, and the
-//! link of the job. Files have no dates, so that equal jobs give equal files.
+//! The provenance of exported files: the version of this calculator, the revisions of the frameworks that it follows,
+//! and the link of the job. Files have no dates, so that equal jobs give equal files.
 
 use core::fmt::Write as _;
 use core::iter::{once, repeat};
@@ -77,7 +77,8 @@ pub fn with_marks(comments: CommentStyle, text: &str, marks: &[NotModelled]) -> 
     }
 }
 
-/// A text without line breaks and control characters, which would end a comment. Keys and messages quote what was typed.
+/// A text without line breaks and control characters, which would end a comment. Keys and messages quote what was
+/// typed.
 fn on_one_line(text: &str) -> String {
     let words = text.chars();
     let words = words.filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}'));
@@ -86,12 +87,7 @@ fn on_one_line(text: &str) -> String {
 
 /// A text in Markdown, in which underscores and other punctuation of keys stay as they are.
 fn markdown(text: &str) -> String {
-    let special = |c: char| {
-        matches!(
-            c,
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#'
-        )
-    };
+    let special = |c: char| matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#');
     let mut out = String::new();
     for c in text.chars() {
         if special(c) {

@@ -48,9 +48,7 @@ pub fn picture(subject: &Subject<'_>, coloring: Coloring) -> Markup {
     let entries = map.legend();
     let longest = entries.iter().map(|entry| Px::of_text(&entry.text)).max();
     let column = SIGN + longest.unwrap_or(Px::ZERO);
-    let columns = usize::try_from(subject.width.0 / column.0.max(1))
-        .unwrap_or(1)
-        .max(1);
+    let columns = usize::try_from(subject.width.0 / column.0.max(1)).unwrap_or(1).max(1);
     let lines = entries.len().div_ceil(columns);
     let legend = entries.into_iter().enumerate().map(|(i, entry)| {
         let (x, y) = (
@@ -108,8 +106,5 @@ pub fn picture(subject: &Subject<'_>, coloring: Coloring) -> Markup {
 
 /// A path that is filled with a color.
 fn colored(class: String, opacity: String, path: String) -> Markup {
-    tag("path")
-        .class(class)
-        .with("fill-opacity", opacity)
-        .with("d", path)
+    tag("path").class(class).with("fill-opacity", opacity).with("d", path)
 }

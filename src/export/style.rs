@@ -62,16 +62,14 @@ const CURVE_RULES: [(&str, &str, &str); 12] = [
     ("dot-5", "fill", "series-brown"),
 ];
 
-/// The style sheet of charts for [`document`](super::svg::document): light colors, and dark ones where the reader's system
-/// prefers them.
+/// The style sheet of charts for [`document`](super::svg::document): light colors, and dark ones where the reader's
+/// system prefers them.
 ///
 /// It has plain colors and one media query, since other programs than browsers understand no more.
 #[must_use]
 pub fn standalone() -> String {
     let buckets = Bucket::ALL.map(|bucket| format!("bucket-{}", bucket.id()));
-    let fills = buckets
-        .iter()
-        .map(|name| (name.as_str(), "fill", name.as_str()));
+    let fills = buckets.iter().map(|name| (name.as_str(), "fill", name.as_str()));
     sheet(
         ".texture{fill-opacity:.35}.band{fill-opacity:.18;stroke-dasharray:2 2}.peak{stroke-dasharray:1 3}\
          .gpu{stroke-dasharray:5 3}",
@@ -93,9 +91,7 @@ const CARD_RULES: [(&str, &str, &str); 6] = [
 #[must_use]
 pub fn of_cards() -> String {
     let buckets = Bucket::ALL.map(|bucket| format!("bucket-{}", bucket.id()));
-    let fills = buckets
-        .iter()
-        .map(|name| (name.as_str(), "fill", name.as_str()));
+    let fills = buckets.iter().map(|name| (name.as_str(), "fill", name.as_str()));
     sheet(
         ".heading{font:600 20px system-ui,sans-serif}.headline{font:650 32px system-ui,sans-serif}\
          .verdict{font:600 16px system-ui,sans-serif}.texture{fill-opacity:.35}\

@@ -54,9 +54,7 @@ pub fn picture(scene: &Scene, style: &str) -> Markup {
 fn shape(drawing: &Drawing) -> Markup {
     let element = |name| tag(name).class(drawing.class.names());
     match &drawing.shape {
-        Shape::Rect { .. } | Shape::Area { .. } => {
-            element("polygon").with("points", corners(&drawing.shape))
-        }
+        Shape::Rect { .. } | Shape::Area { .. } => element("polygon").with("points", corners(&drawing.shape)),
         Shape::Line { from, to } => element("line")
             .with("x1", from.0)
             .with("y1", from.1)
@@ -71,17 +69,13 @@ fn shape(drawing: &Drawing) -> Markup {
     }
 }
 
-/// The corners of a rectangle or an area as the `points` of an SVG polygon; empty for other shapes and for empty rectangles.
+/// The corners of a rectangle or an area as the `points` of an SVG polygon; empty for other shapes and for empty
+/// rectangles.
 #[must_use]
 pub fn corners(shape: &Shape) -> String {
     let rectangle;
     let corners = match shape {
-        Shape::Rect {
-            x,
-            y,
-            width,
-            height,
-        } if *width > Px::ZERO && *height > Px::ZERO => {
+        Shape::Rect { x, y, width, height } if *width > Px::ZERO && *height > Px::ZERO => {
             let (right, bottom) = (*x + *width, *y + *height);
             rectangle = [(*x, *y), (right, *y), (right, bottom), (*x, bottom)];
             rectangle.as_slice()
@@ -100,7 +94,8 @@ pub fn corners(shape: &Shape) -> String {
     points
 }
 
-/// The outline of a rectangle or an area as a closed part of an SVG path; empty for other shapes and for empty rectangles.
+/// The outline of a rectangle or an area as a closed part of an SVG path; empty for other shapes and for empty
+/// rectangles.
 #[must_use]
 pub fn outline(shape: &Shape) -> String {
     match corners(shape) {
@@ -109,8 +104,8 @@ pub fn outline(shape: &Shape) -> String {
     }
 }
 
-/// A path that draws the texture over all textured drawings, and the number of drawings that come before it; `None` where
-/// none is textured.
+/// A path that draws the texture over all textured drawings, and the number of drawings that come before it; `None`
+/// where none is textured.
 fn texture_over(scene: &str, drawings: &[Drawing]) -> Option<(usize, Markup)> {
     let textured = |drawing: &Drawing| drawing.class.textured();
     let last = drawings.iter().rposition(textured)?;
@@ -125,10 +120,7 @@ fn texture_over(scene: &str, drawings: &[Drawing]) -> Option<(usize, Markup)> {
 
 /// The definition of the texture of a scene.
 fn texture(scene: &str) -> Markup {
-    let line = tag("rect")
-        .class("texture")
-        .with("width", "1.5")
-        .with("height", "5");
+    let line = tag("rect").class("texture").with("width", "1.5").with("height", "5");
     let pattern = tag("pattern")
         .with("id", texture_id(scene))
         .with("width", "5")

@@ -25,11 +25,7 @@ pub fn csv(config: &Config, estimate: &Estimate) -> String {
         [] => String::new(),
         marks => format!(",{}", cell(&marks.join("; "))),
     };
-    out.push_str(if last.is_empty() {
-        "\r\n"
-    } else {
-        ",not_modelled\r\n"
-    });
+    out.push_str(if last.is_empty() { "\r\n" } else { ",not_modelled\r\n" });
     for (module, estimate) in config.modules().iter().zip(&estimate.modules) {
         for (pp_rank, stage) in estimate.stages.iter().enumerate() {
             out.push_str(&cell(module.name()));
@@ -43,7 +39,8 @@ pub fn csv(config: &Config, estimate: &Estimate) -> String {
     out
 }
 
-/// A user's text as a CSV cell, on one line. A spreadsheet would evaluate text that begins like a formula; a quote in front prevents it.
+/// A user's text as a CSV cell, on one line. A spreadsheet would evaluate text that begins like a formula; a quote in
+/// front prevents it.
 pub(super) fn cell(text: &str) -> String {
     let text = text.replace(char::is_control, " ");
     let guard = if text.starts_with(['=', '+', '-', '@', ' ']) {
@@ -57,8 +54,8 @@ pub(super) fn cell(text: &str) -> String {
     format!("{guard}{text}")
 }
 
-/// A Markdown table: a row for every bucket that is not empty, a column for every stage. A line below says how its numbers
-/// are rounded.
+/// A Markdown table: a row for every bucket that is not empty, a column for every stage. A line below says how its
+/// numbers are rounded.
 #[must_use]
 pub fn markdown(config: &Config, estimate: &Estimate, unit: Unit) -> String {
     let scale = Scale { unit, decimals: 3 };
@@ -82,11 +79,7 @@ pub fn markdown(config: &Config, estimate: &Estimate, unit: Unit) -> String {
             unit.symbol(),
             &mut (0..stages.len()).map(|rank| format!("stage {rank}")),
         );
-        row(
-            &mut out,
-            "---",
-            &mut stages.iter().map(|_| "---:".to_owned()),
-        );
+        row(&mut out, "---", &mut stages.iter().map(|_| "---:".to_owned()));
         for bucket in Bucket::ALL {
             if stages.iter().any(|stage| stage.bytes(bucket).0 > 0) {
                 let mut cells = stages.iter().map(|stage| number(stage.bytes(bucket)));

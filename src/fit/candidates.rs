@@ -32,8 +32,8 @@ pub(super) fn candidates(job: &RawJob, m: &Module, worst: StageRef) -> Vec<Vec<C
     kinds
 }
 
-/// Changes after which a module of a job pays less than now for the memory that it has: recomputes or offloads less, or takes
-/// fewer GPUs a replica. The cheapest first, kind by kind.
+/// Changes after which a module of a job pays less than now for the memory that it has: recomputes or offloads less, or
+/// takes fewer GPUs a replica. The cheapest first, kind by kind.
 pub(super) fn cheaper_candidates(job: &RawJob, m: &Module, worst: StageRef) -> Vec<Vec<Change>> {
     let mut kinds = vec![
         activations::less_recompute(m, worst.pp_rank),
@@ -79,10 +79,7 @@ fn subsets<T: Copy>(items: &[T]) -> Vec<Vec<T>> {
     let items = items.get(..items.len().min(16)).unwrap_or_default();
     (1_u32..1 << items.len())
         .map(|bits| {
-            let chosen = items
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| bits >> at & 1 == 1);
+            let chosen = items.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
             chosen.map(|(_, item)| *item).collect()
         })
         .collect()

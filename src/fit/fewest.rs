@@ -20,18 +20,14 @@ pub enum Fewest {
     None,
 }
 
-/// Searches the fewest GPUs, a power of two, with which a job of one module fits even with the largest overheads when it is
-/// trained in one way. Parallel sizes and what is recomputed vary; sequence length, batch sizes, precision and optimizer
-/// are those of the job. Layers are split evenly over stages, with fewer in the last one where there is a rest, and TP stays
-/// within a node.
+/// Searches the fewest GPUs, a power of two, with which a job of one module fits even with the largest overheads when
+/// it is trained in one way. Parallel sizes and what is recomputed vary; sequence length, batch sizes, precision and
+/// optimizer are those of the job. Layers are split evenly over stages, with fewer in the last one where there is a
+/// rest, and TP stays within a node.
 #[must_use]
 pub fn fewest_in_any_layout(job: &RawJob, method: TrainingMethod) -> Fewest {
     let checked = check(job);
-    let Some(m) = checked
-        .config
-        .as_ref()
-        .and_then(|config| config.modules().first())
-    else {
+    let Some(m) = checked.config.as_ref().and_then(|config| config.modules().first()) else {
         let problems = checked.errors().map(|problem| problem.message.as_str());
         return Fewest::Refused(problems.collect::<Vec<_>>().join("; "));
     };
@@ -45,7 +41,8 @@ pub fn fewest_in_any_layout(job: &RawJob, method: TrainingMethod) -> Fewest {
     }
 }
 
-/// The options of the search: the usual axes vary, and with them the number of GPUs and what is recomputed. Megatron FSDP has no pipeline stages.
+/// The options of the search: the usual axes vary, and with them the number of GPUs and what is recomputed. Megatron
+/// FSDP has no pipeline stages.
 fn options(job: &RawJob, method: TrainingMethod) -> Options {
     let mut options = Options::usual(job);
     options.vary.extend([Axis::Gpus, Axis::Recompute]);
@@ -75,14 +72,9 @@ fn fewest_of(space: &Space, job: &RawJob) -> Fewest {
         let slice = searcher.search(space, range, u32::MAX, Keep::Fitting);
         let fits = |c: &&Candidate| c.gpu.is_some_and(|gpu| c.most <= gpu);
         let mut fitting = slice.candidates.iter().filter(fits);
-        let first = fitting.next().map(|first| {
-            fitting.fold(
-                first,
-                |best, next| {
-                    if next.is_before(best) { next } else { best }
-                },
-            )
-        });
+        let first = fitting
+            .next()
+            .map(|first| fitting.fold(first, |best, next| if next.is_before(best) { next } else { best }));
         if let Some(best) = first {
             let mut job = job.clone();
             for (field, value) in space.settings(best.index) {

@@ -5,8 +5,8 @@ use crate::config::raw::RawJob;
 use crate::search::{Axis, Candidate, Keep, Options, Searcher, Space, Unsearchable};
 use crate::value::Value;
 
-/// A search for the layout that comes first among those that fit the GPU, with the job's own way of recomputing, or, where
-/// none fits with that, with another one.
+/// A search for the layout that comes first among those that fit the GPU, with the job's own way of recomputing, or,
+/// where none fits with that, with another one.
 #[derive(Debug)]
 pub struct LayoutSearch {
     job: RawJob,
@@ -40,9 +40,7 @@ impl LayoutSearch {
     pub fn advance(&mut self, checks: u32) -> bool {
         let total = self.space.total();
         let range = self.next..total;
-        let slice = self
-            .searcher
-            .search(&self.space, range, checks, Keep::Fitting);
+        let slice = self.searcher.search(&self.space, range, checks, Keep::Fitting);
         for candidate in &slice.candidates {
             self.offer(candidate);
         }
@@ -76,9 +74,7 @@ impl LayoutSearch {
     /// The settings of the best layout found so far, null for a default; `None` where none fits.
     #[must_use]
     pub fn settings(&self) -> Option<Vec<(FieldId, Value)>> {
-        self.best
-            .as_ref()
-            .map(|best| self.space.settings(best.index))
+        self.best.as_ref().map(|best| self.space.settings(best.index))
     }
 
     /// The job with the best layout found so far.
@@ -87,17 +83,18 @@ impl LayoutSearch {
         self.best.as_ref().map(|best| self.space.job(best.index))
     }
 
-    /// Keeps a candidate where it is better: one that fits even with the largest overheads comes before one that may not.
+    /// Keeps a candidate where it is better: one that fits even with the largest overheads comes before one that may
+    /// not.
     fn offer(&mut self, candidate: &Candidate) {
         let is_tight = |c: &Candidate| c.gpu.is_some_and(|gpu| c.most > gpu);
-        let better =
-            self.best
-                .as_ref()
-                .is_none_or(|best| match (is_tight(candidate), is_tight(best)) {
-                    (false, true) => true,
-                    (true, false) => false,
-                    _ => candidate.is_before(best),
-                });
+        let better = self
+            .best
+            .as_ref()
+            .is_none_or(|best| match (is_tight(candidate), is_tight(best)) {
+                (false, true) => true,
+                (true, false) => false,
+                _ => candidate.is_before(best),
+            });
         if better {
             self.best = Some(*candidate);
         }

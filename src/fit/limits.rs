@@ -1,4 +1,5 @@
-//! The largest sequence length and micro batch, and the fewest GPUs, with which a job fits while all else stays as it is.
+//! The largest sequence length and micro batch, and the fewest GPUs, with which a job fits while all else stays as it
+//! is.
 
 use super::measure::Measured;
 use crate::config::fields::FieldId as F;
@@ -44,28 +45,28 @@ impl Limit {
 const SEQUENCE_STEP: u64 = 128;
 /// The longest sequence that is tried, in tokens.
 const LONGEST: u64 = 1 << 27;
-/// Steps above the first length that does not fit which are tried too: an allocator's rounding can make a longer sequence
-/// need less.
+/// Steps above the first length that does not fit which are tried too: an allocator's rounding can make a longer
+/// sequence need less.
 const BEYOND: u64 = 8;
 /// The most values of DP, or of a micro batch, that are tried one after the other.
 const MOST_TRIED: u64 = 4096;
 
-/// The longest sequence with which a job fits its GPU even with the largest overheads, in steps of 128 tokens, or of what CP
-/// and TP divide; `None` where even the shortest does not fit, or no GPU is chosen. It sets the sequence length of the
-/// language model, and its largest position where that is less.
+/// The longest sequence with which a job fits its GPU even with the largest overheads, in steps of 128 tokens, or of
+/// what CP and TP divide; `None` where even the shortest does not fit, or no GPU is chosen. It sets the sequence length
+/// of the language model, and its largest position where that is less.
 #[must_use]
 pub fn longest_sequence(job: &RawJob) -> Option<Limit> {
     let (module, config) = language(job)?;
     let m = config.modules().get(module)?;
     let parts = m.tp.saturating_mul(m.cp).saturating_mul(2);
     let step = least_common_multiple(SEQUENCE_STEP, parts)?;
-    let with_length =
-        |length| Limit::of_settings(length, module, sequence_settings(job, module, length));
+    let with_length = |length| Limit::of_settings(length, module, sequence_settings(job, module, length));
     let fits = |steps: u64| {
         let length = steps.saturating_mul(step);
         length <= LONGEST && fits_with(job, &with_length(length))
     };
-    // The last length that fits of a doubling series, the largest below the next one by bisection, and then those beyond.
+    // The last length that fits of a doubling series, the largest below the next one by bisection, and then those
+    // beyond.
     let mut known = 0_u64;
     let mut tried = 1_u64;
     while tried.saturating_mul(step) <= LONGEST {
@@ -121,8 +122,9 @@ pub fn largest_micro_batch(job: &RawJob) -> Option<Limit> {
     first_fitting(job, limits)
 }
 
-/// The fewest GPUs with which a job fits even with the largest overheads, with the same layout of a replica and the same
-/// global batch; `None` where none do, or no GPU is chosen. With several modules, the replicas of all stay in proportion.
+/// The fewest GPUs with which a job fits even with the largest overheads, with the same layout of a replica and the
+/// same global batch; `None` where none do, or no GPU is chosen. With several modules, the replicas of all stay in
+/// proportion.
 #[must_use]
 pub fn fewest_gpus(job: &RawJob) -> Option<Limit> {
     let (module, config) = language(job)?;
@@ -133,8 +135,8 @@ pub fn fewest_gpus(job: &RawJob) -> Option<Limit> {
     first_fitting(job, limits)
 }
 
-/// The GPUs of a job whose language model has so many replicas, with as many more or fewer of every other module; `None`
-/// where a module would not have a whole number of them.
+/// The GPUs of a job whose language model has so many replicas, with as many more or fewer of every other module;
+/// `None` where a module would not have a whole number of them.
 fn with_replicas(job: &RawJob, config: &Config, module: usize, dp: u64) -> Option<Limit> {
     let language = config.modules().get(module)?;
     let scaled = |size: u64| {
@@ -152,10 +154,7 @@ fn with_replicas(job: &RawJob, config: &Config, module: usize, dp: u64) -> Optio
     }
     let mut ranks = vec![Change::WorldSize(value.into())];
     for (index, m) in config.modules().iter().enumerate() {
-        let sizes = [
-            (Field::DataParallelSize, m.dp),
-            (Field::RankOffset, m.rank_offset()),
-        ];
+        let sizes = [(Field::DataParallelSize, m.dp), (Field::RankOffset, m.rank_offset())];
         for (field, size) in sizes {
             ranks.push(Change::Set {
                 module: index,

@@ -54,7 +54,5 @@ impl Measured {
 fn runnable(job: &RawJob) -> Option<Config> {
     let checked = validate(job);
     let mut problems = checked.problems.iter();
-    checked
-        .config
-        .filter(|_| !problems.any(Problem::keeps_from_training))
+    checked.config.filter(|_| !problems.any(Problem::keeps_from_training))
 }

@@ -54,8 +54,8 @@ pub enum Price {
 const LITTLE_RECOMPUTE: u64 = 50_000;
 
 impl Price {
-    /// The order in which changes of different kinds are offered: first what costs nothing, then what costs little time, and
-    /// last what changes the arithmetic or needs the host's memory.
+    /// The order in which changes of different kinds are offered: first what costs nothing, then what costs little
+    /// time, and last what changes the arithmetic or needs the host's memory.
     pub(super) const fn rank(self, replica_now: u64) -> u8 {
         match self {
             Self::Nothing => 0,

@@ -1,4 +1,5 @@
-//! The search for changes that make a job fit, or that a job with memory left can afford. It goes step by step, so that a page can do other work in between.
+//! The search for changes that make a job fit, or that a job with memory left can afford. It goes step by step, so that
+//! a page can do other work in between.
 
 use std::vec;
 
@@ -15,8 +16,8 @@ const PAIRED: usize = 4;
 /// The most pairs that are offered.
 const MOST_PAIRS: usize = 3;
 
-/// A search for the cheapest change of every kind with which a job fits, and for pairs of changes that do not fit alone. For a
-/// job that fits as it is, only changes count with which it pays less than now, and there are no pairs.
+/// A search for the cheapest change of every kind with which a job fits, and for pairs of changes that do not fit
+/// alone. For a job that fits as it is, only changes count with which it pays less than now, and there are no pairs.
 #[derive(Clone, Debug)]
 pub struct MoveSearch {
     job: RawJob,
@@ -91,7 +92,8 @@ impl MoveSearch {
         self.replica
     }
 
-    /// The changes found so far with which the job fits: single ones first, then pairs, each from those that cost least.
+    /// The changes found so far with which the job fits: single ones first, then pairs, each from those that cost
+    /// least.
     #[must_use]
     pub fn moves(&self) -> Vec<Move> {
         let singles = self.kinds.iter().filter_map(|kind| kind.best.clone());
@@ -119,10 +121,7 @@ impl MoveSearch {
 
     /// A key by which changes that cost less come first.
     fn cost(&self, found: &Move) -> (u16, Vec<Price>, u64) {
-        let ranks = found
-            .changes
-            .iter()
-            .map(|c| u16::from(c.price.rank(self.replica)));
+        let ranks = found.changes.iter().map(|c| u16::from(c.price.rank(self.replica)));
         let prices = found.changes.iter().map(|c| c.price).collect();
         (ranks.sum(), prices, found.measured.peak.0)
     }
@@ -166,11 +165,7 @@ impl MoveSearch {
                 let change = m.changes.first();
                 (change.map(|c| (c.price, c.settings.len())), m.measured.peak)
             };
-            if kind
-                .best
-                .as_ref()
-                .is_none_or(|best| key(&found) < key(best))
-            {
+            if kind.best.as_ref().is_none_or(|best| key(&found) < key(best)) {
                 kind.best = Some(found);
             }
         } else if measured.peak < self.now.peak {
@@ -200,11 +195,7 @@ impl MoveSearch {
 
     fn offer_closest(&mut self, found: Move) {
         let peak = |known: &Move| known.measured.peak;
-        if self
-            .closest
-            .as_ref()
-            .is_none_or(|known| peak(&found) < peak(known))
-        {
+        if self.closest.as_ref().is_none_or(|known| peak(&found) < peak(known)) {
             self.closest = Some(found);
         }
     }

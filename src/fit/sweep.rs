@@ -13,8 +13,8 @@ use crate::value::Value;
 
 /// Values up to this many times smaller or larger than the current one are tried.
 const REACH: u64 = 16;
-/// Sequence lengths and micro batches are tried up to this many times the current value, and, beyond it, up to the largest
-/// one that fits.
+/// Sequence lengths and micro batches are tried up to this many times the current value, and, beyond it, up to the
+/// largest one that fits.
 const LARGER: u64 = 4;
 /// How many equal steps lead to the current value, and as many beyond it, where memory grows steadily with the value.
 const STEPS: u64 = 8;
@@ -40,8 +40,8 @@ pub struct SweepPoint {
     pub memory: Measured,
 }
 
-/// The memory of a job over the values of one setting. [`step`](Self::step) adds a value at a time, so that a page can work
-/// between frames.
+/// The memory of a job over the values of one setting. [`step`](Self::step) adds a value at a time, so that a page can
+/// work between frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     /// The setting.
@@ -59,8 +59,8 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A sweep over a setting of one of the job's modules; `None` where the setting is no whole number, has no value, or is 0.
-    /// `derived` is the value that the job has where the setting itself says none.
+    /// A sweep over a setting of one of the job's modules; `None` where the setting is no whole number, has no value,
+    /// or is 0. `derived` is the value that the job has where the setting itself says none.
     #[must_use]
     pub fn new(job: &RawJob, module: usize, field: F, derived: Option<u64>) -> Option<Self> {
         let Kind::Int { min, max } = field.field().kind else {
@@ -98,8 +98,7 @@ impl Sweep {
             let mut job = self.job.clone();
             self.apply(value, &mut job);
             let memory = Measured::of(&job);
-            self.points
-                .extend(memory.map(|memory| SweepPoint { value, memory }));
+            self.points.extend(memory.map(|memory| SweepPoint { value, memory }));
         }
         self.open.is_empty()
     }
@@ -136,8 +135,7 @@ impl Sweep {
         let rest = self.points.get(fitting.len()..).unwrap_or_default();
         let is_one = !rest.is_empty() && rest.iter().all(|point| !point.memory.fits);
         let most = fitting.last().copied();
-        most.filter(|_| is_one)
-            .map(|most| self.largest.unwrap_or(most))
+        most.filter(|_| is_one).map(|most| self.largest.unwrap_or(most))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Megatron-LM's arguments after parsing, as programs write them down: `Namespace(…)`, a dict of Python's, JSON, flat YAML,
-//! and the `config.yaml` that wandb keeps.
+//! Megatron-LM's arguments after parsing, as programs write them down: `Namespace(…)`, a dict of Python's, JSON, flat
+//! YAML, and the `config.yaml` that wandb keeps.
 
 use super::json::{self, JsonError};
 use super::node::{Data, Node};
@@ -24,20 +24,19 @@ pub fn is_namespace(text: &str) -> bool {
     namespace(text).is_some() && names_argument(text)
 }
 
-/// Whether a text in braces holds the arguments of Megatron's parser. `has` tells whether it has a key in double quotes.
+/// Whether a text in braces holds the arguments of Megatron's parser. `has` tells whether it has a key in double
+/// quotes.
 pub(super) fn is_dict(text: &str, has: impl Fn(&str) -> bool) -> bool {
     // Arguments that are no settings of this calculator's own files.
     let of_parser = ["params_dtype", "train_iters", "data_path", "lr", "rank"];
     let of_python = ["'num_layers'", "'tensor_model_parallel_size'"];
-    (has("num_layers") && of_parser.into_iter().any(has))
-        || of_python.into_iter().any(|key| text.contains(key))
+    (has("num_layers") && of_parser.into_iter().any(has)) || of_python.into_iter().any(|key| text.contains(key))
 }
 
 /// Whether a text names arguments that only Megatron has.
 #[must_use]
 pub fn names_argument(text: &str) -> bool {
-    text.contains("tensor_model_parallel_size")
-        || (text.contains("num_layers") && text.contains("num_attention_heads"))
+    text.contains("tensor_model_parallel_size") || (text.contains("num_layers") && text.contains("num_attention_heads"))
 }
 
 /// Where the arguments of a `Namespace` start.
@@ -62,9 +61,7 @@ pub fn read(text: &str) -> Result<Node, ArgumentsError> {
         return match json::parse(text) {
             Ok(root) => Ok(root),
             // A dict of Python's has single quotes and other constants.
-            Err(_) if text.contains('\'') || text.contains("None") => {
-                Ok(python_literal::parse(text))
-            }
+            Err(_) if text.contains('\'') || text.contains("None") => Ok(python_literal::parse(text)),
             Err(error) => Err(ArgumentsError::Json(error)),
         };
     }
@@ -98,9 +95,7 @@ fn unwrap_values(root: &mut Node) {
         let Data::Map(inner) = &mut entry.node.data else {
             continue;
         };
-        let is_wrapped = inner
-            .iter()
-            .all(|inner| matches!(inner.key.as_str(), "value" | "desc"));
+        let is_wrapped = inner.iter().all(|inner| matches!(inner.key.as_str(), "value" | "desc"));
         if let Some(at) = inner.iter().position(|inner| inner.key == "value")
             && is_wrapped
         {

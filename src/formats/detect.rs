@@ -5,9 +5,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 use super::{arguments, frameworks, hub, overrides, paste, python, training_log};
 
 /// The formats that are recognised and read.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Format {
     /// A share link of this calculator, or a page's address with one.
@@ -63,7 +61,8 @@ pub enum Format {
     /// A log of a training run with the arguments that Megatron-LM prints when it starts.
     #[strum(serialize = "log")]
     TrainingLog,
-    /// Megatron-LM's arguments after parsing: `Namespace(…)`, a dict of Python's, JSON, flat YAML, or `config.yaml` of wandb.
+    /// Megatron-LM's arguments after parsing: `Namespace(…)`, a dict of Python's, JSON, flat YAML, or `config.yaml` of
+    /// wandb.
     Arguments,
 }
 
@@ -142,9 +141,7 @@ pub(super) fn recognize(text: &str) -> Option<Detected> {
             "it has the arguments that Megatron-LM prints when it starts",
         );
     }
-    let text = text
-        .get(..text.floor_char_boundary(MAX_LOOK))
-        .unwrap_or(text);
+    let text = text.get(..text.floor_char_boundary(MAX_LOOK)).unwrap_or(text);
     if is_link(text) {
         return found(Format::ShareLink, "it has the mark of a share link");
     }
@@ -152,10 +149,7 @@ pub(super) fn recognize(text: &str) -> Option<Detected> {
         return found(Format::HubModel, "it names a model");
     }
     if arguments::is_namespace(text) {
-        return found(
-            Format::Arguments,
-            "it prints a Namespace with Megatron's arguments",
-        );
+        return found(Format::Arguments, "it prints a Namespace with Megatron's arguments");
     }
     if frameworks::is_neox(text) {
         return found(Format::NeoxYaml, "it has the layout of GPT-NeoX");
@@ -175,10 +169,7 @@ pub(super) fn recognize(text: &str) -> Option<Detected> {
     let is_python = !first.starts_with("#!") || first.contains("python");
     let makes_recipe = |line: &str| line.starts_with("def ") && line.contains("-> ConfigContainer");
     if is_python && code().any(|line| python::sets_configuration(line) || makes_recipe(line)) {
-        return found(
-            Format::BridgePython,
-            "it sets parts of a configuration in Python",
-        );
+        return found(Format::BridgePython, "it sets parts of a configuration in Python");
     }
     if code().any(|line| line.starts_with("MODEL_ARGS:")) {
         return found(Format::ModelArgsYaml, "it has the key MODEL_ARGS");
@@ -197,10 +188,7 @@ pub(super) fn recognize(text: &str) -> Option<Detected> {
         if text.starts_with("#!") || text.contains('$') && code().any(is_shell) {
             return script();
         }
-        return found(
-            Format::Overrides,
-            "it sets keys with dots and an equals sign",
-        );
+        return found(Format::Overrides, "it sets keys with dots and an equals sign");
     }
     if text.starts_with("#!") || flags && code().any(is_shell) {
         return script();
@@ -258,10 +246,7 @@ fn json(text: &str) -> Option<Detected> {
         return found(Format::HfConfig, "it has the keys of a Hugging Face model");
     }
     if arguments::is_dict(text, has) {
-        return found(
-            Format::Arguments,
-            "it has the arguments of Megatron's parser",
-        );
+        return found(Format::Arguments, "it has the arguments of Megatron's parser");
     }
     if has("tensor_model_parallel_size") || has("num_layers") {
         return found(Format::OwnJson, "it has Megatron's field names as JSON");
@@ -274,8 +259,7 @@ fn is_swift(text: &str) -> bool {
     while let Some(word) = words.next() {
         let task = words.peek().copied().unwrap_or_default();
         let name = word.rsplit('/').next().unwrap_or_default();
-        if matches!(name, "megatron" | "swift") && matches!(task, "pt" | "sft" | "rlhf" | "export")
-        {
+        if matches!(name, "megatron" | "swift") && matches!(task, "pt" | "sft" | "rlhf" | "export") {
             return true;
         }
     }
@@ -284,9 +268,8 @@ fn is_swift(text: &str) -> bool {
 
 fn is_flag(word: &str) -> bool {
     let word = word.trim_start_matches(['"', '\'']);
-    word.strip_prefix("--").is_some_and(|name| {
-        name.starts_with(|c: char| c.is_ascii_alphabetic()) && !name.ends_with(':')
-    })
+    word.strip_prefix("--")
+        .is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()) && !name.ends_with(':'))
 }
 
 fn has_flag(line: &str) -> bool {
@@ -354,12 +337,9 @@ fn yaml(text: &str) -> Option<Detected> {
             "actor_rollout_ref" => {
                 return found(Format::VerlYaml, "it has the key actor_rollout_ref");
             }
-            "dataset_num_proc"
-            | "model_type"
-            | "padding_free"
-            | "rlhf_type"
-            | "split_dataset_ratio"
-            | "tuner_type" => swift = true,
+            "dataset_num_proc" | "model_type" | "padding_free" | "rlhf_type" | "split_dataset_ratio" | "tuner_type" => {
+                swift = true;
+            }
             "_target_" => bridge = bridge || rest.contains("megatron"),
             "language_model" | "model_parallel" if !indented => language_model = true,
             "_wandb" | "wandb_version" if !indented => wandb = true,
@@ -370,19 +350,13 @@ fn yaml(text: &str) -> Option<Detected> {
         }
     }
     if wandb && arguments::names_argument(text) {
-        return found(
-            Format::Arguments,
-            "it has Megatron's arguments as wandb keeps them",
-        );
+        return found(Format::Arguments, "it has Megatron's arguments as wandb keeps them");
     }
     if bridge {
         return found(Format::BridgeYaml, "it has targets of Megatron-Bridge");
     }
     if swift {
-        return found(
-            Format::SwiftYaml,
-            "it has arguments of ms-swift as YAML keys",
-        );
+        return found(Format::SwiftYaml, "it has arguments of ms-swift as YAML keys");
     }
     if language_model {
         return found(Format::MegatronYaml, "it has the sections of --yaml-cfg");
@@ -394,10 +368,7 @@ fn yaml(text: &str) -> Option<Detected> {
         );
     }
     if keys > 2 && arguments::names_argument(text) {
-        return found(
-            Format::Arguments,
-            "it has Megatron's arguments as YAML keys",
-        );
+        return found(Format::Arguments, "it has Megatron's arguments as YAML keys");
     }
     None
 }

@@ -108,9 +108,7 @@ impl Dialect {
     #[must_use]
     pub fn default_of(self, destination: &str) -> Option<&'static str> {
         let own = match self {
-            Self::MegatronLm | Self::YamlCfg | Self::FlagScale | Self::MindSpeed | Self::Nemo2 => {
-                &[]
-            }
+            Self::MegatronLm | Self::YamlCfg | Self::FlagScale | Self::MindSpeed | Self::Nemo2 => &[],
             Self::Primus => layered::primus::DEFAULTS,
             Self::NemoRl => layered::nemo_rl::DEFAULTS,
             Self::Nemo => layered::nemo::DEFAULTS,
@@ -154,8 +152,7 @@ impl Dialect {
             | Self::Verl => &[],
         };
         let own = own.iter().find(|(field, _)| *field == destination);
-        own.map(|(_, value)| *value)
-            .or_else(|| self.default_of(destination))
+        own.map(|(_, value)| *value).or_else(|| self.default_of(destination))
     }
 }
 

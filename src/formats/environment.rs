@@ -1,8 +1,8 @@
 //! Environment variables of the training processes that change memory: PyTorch reads them.
 //!
 //! `PYTORCH_CUDA_ALLOC_CONF` (from PyTorch 2.9 on also `PYTORCH_ALLOC_CONF`) is a list of `option:value`;
-//! `CUBLAS_WORKSPACE_CONFIG` is a list of `:size:count`, sizes in KiB (PyTorch, `aten/src/ATen/cuda/CublasHandlePool.cpp`,
-//! `parseChosenWorkspaceSize`).
+//! `CUBLAS_WORKSPACE_CONFIG` is a list of `:size:count`, sizes in KiB (PyTorch,
+//! `aten/src/ATen/cuda/CublasHandlePool.cpp`, `parseChosenWorkspaceSize`).
 
 use crate::config::canonical::{Meaning, meaning};
 use crate::config::choices::CudaGraphImpl;

@@ -1,5 +1,6 @@
-//! Configurations of frameworks around Megatron, recognized by their sections. Some are read, the others refused by name: keys
-//! of theirs are called like keys of formats that are read, and would otherwise become a job that nobody wrote.
+//! Configurations of frameworks around Megatron, recognized by their sections. Some are read, the others refused by
+//! name: keys of theirs are called like keys of formats that are read, and would otherwise become a job that nobody
+//! wrote.
 
 use super::detect::Format;
 
@@ -141,18 +142,13 @@ fn framework(text: &str) -> Option<&'static Framework> {
         is_key.then(|| key.to_owned())
     };
     let indented = |line: &&str| line.starts_with([' ', '\t', '#']);
-    let top: Vec<String> = look
-        .lines()
-        .filter(|line| !indented(line))
-        .filter_map(key)
-        .collect();
+    let top: Vec<String> = look.lines().filter(|line| !indented(line)).filter_map(key).collect();
     if top.is_empty() {
         return None;
     }
     let keys: Vec<String> = look.lines().filter_map(key).collect();
     let has = |keys: &[String], wanted: &str| keys.iter().any(|key| key == wanted);
     FRAMEWORKS.iter().find(|framework| {
-        framework.all.iter().all(|wanted| has(&top, wanted))
-            && framework.any.iter().any(|wanted| has(&keys, wanted))
+        framework.all.iter().all(|wanted| has(&top, wanted)) && framework.any.iter().any(|wanted| has(&keys, wanted))
     })
 }

@@ -42,12 +42,7 @@ pub struct HfImport {
 
 /// Every `model_type` that has rules of its own, with the name of its family.
 pub fn model_types() -> impl Iterator<Item = (&'static str, &'static str)> {
-    family::all().flat_map(|family| {
-        family
-            .model_types
-            .iter()
-            .map(|model_type| (*model_type, family.name))
-    })
+    family::all().flat_map(|family| family.model_types.iter().map(|model_type| (*model_type, family.name)))
 }
 
 /// Whether a tree looks like a `config.json`, of whatever family.
@@ -94,11 +89,7 @@ pub fn read(root: &Node) -> Result<HfImport, HfError> {
     }
     // The defaults are part of the program; a test reads them all.
     let defaults = json::parse(family.defaults).ok();
-    let mut source = Source::new(
-        family,
-        entries,
-        defaults.as_ref().map_or(&[], Node::entries),
-    );
+    let mut source = Source::new(family, entries, defaults.as_ref().map_or(&[], Node::entries));
     source.outer = outer;
     source.prefix = path.iter().flat_map(|key| [*key, "."]).collect();
     let named_by = identity
@@ -130,9 +121,7 @@ pub fn read(root: &Node) -> Result<HfImport, HfError> {
         });
     }
     let Source {
-        settings,
-        mut report,
-        ..
+        settings, mut report, ..
     } = source;
     report.sort_by_key(|row| (row.line.is_none(), row.line));
     Ok(HfImport {
@@ -156,10 +145,10 @@ pub(crate) fn effect(key: &str, reason: &str) -> MemoryEffect {
         | "logits_scaling"
         | "indexer_types"
         | "conv_kernel"
-        | "position_embedding_type" => MemoryEffect::BelowTwoPercent,
-        "lm_head_bias" | "index_n_heads" | "sparse_attention_config" => {
-            MemoryEffect::BelowTwoPercent
-        }
+        | "position_embedding_type"
+        | "lm_head_bias"
+        | "index_n_heads"
+        | "sparse_attention_config" => MemoryEffect::BelowTwoPercent,
         "model_type" if reason.contains("its norms") => MemoryEffect::BelowTwoPercent,
         _ => MemoryEffect::More,
     }
@@ -216,17 +205,10 @@ fn identify(entries: &[Entry]) -> Option<(&'static Family, &Entry)> {
 /// Adds report rows for the keys that no rule has read.
 fn report_the_rest(source: &mut Source<'_>) {
     let family = source.family;
-    for (_, reason) in family
-        .not_modelled
-        .iter()
-        .filter(|(key, _)| *key == "model_type")
-    {
+    for (_, reason) in family.not_modelled.iter().filter(|(key, _)| *key == "model_type") {
         source.family_row(KeyStatus::NotModelled, None, Cow::Borrowed(reason));
     }
-    let has_experts = source
-        .settings
-        .iter()
-        .any(|setting| setting.field == "num_experts");
+    let has_experts = source.settings.iter().any(|setting| setting.field == "num_experts");
     let reported: BTreeSet<Cow<'static, str>> = source
         .report
         .iter()
@@ -280,12 +262,7 @@ fn report_towers_beside(source: &mut Source<'_>, root: &Node, part: &str) {
     }
 }
 
-fn status_of_unused(
-    family: &Family,
-    entry: &Entry,
-    outer: bool,
-    has_experts: bool,
-) -> (KeyStatus, &'static str) {
+fn status_of_unused(family: &Family, entry: &Entry, outer: bool, has_experts: bool) -> (KeyStatus, &'static str) {
     let key = entry.key.as_str();
     if key == "model_type" {
         return (KeyStatus::Mapped, family.name);
@@ -305,10 +282,7 @@ fn status_of_unused(
         };
     }
     if let Some((_, reason)) = family.not_modelled.iter().find(|(other, _)| *other == key) {
-        let off = matches!(
-            entry.node.data,
-            Data::Null | Data::Bool(false) | Data::Int(0)
-        );
+        let off = matches!(entry.node.data, Data::Null | Data::Bool(false) | Data::Int(0));
         return if off {
             (KeyStatus::Ignored, "switched off")
         } else {
@@ -321,11 +295,7 @@ fn status_of_unused(
     if entry.node.data == Data::Null {
         return (KeyStatus::Ignored, "null says nothing");
     }
-    if !has_experts
-        && ["expert", "moe", "router"]
-            .iter()
-            .any(|word| key.contains(word))
-    {
+    if !has_experts && ["expert", "moe", "router"].iter().any(|word| key.contains(word)) {
         return (KeyStatus::Ignored, "the model has no experts");
     }
     (KeyStatus::Unknown, "")

@@ -14,7 +14,8 @@ const MAX_REVISION: usize = 100;
 const KINDS: [&str; 4] = ["tree", "blob", "raw", "resolve"];
 
 /// The error message for a text that names no repository.
-const WANTED: &str = "A name such as Qwen/Qwen3-8B, with @ and a revision where it is not main, or its address on huggingface.co.";
+const WANTED: &str =
+    "A name such as Qwen/Qwen3-8B, with @ and a revision where it is not main, or its address on huggingface.co.";
 
 /// A revision of a model's repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,9 +31,7 @@ impl Repository {
     /// When the text names none: a message that says what to type.
     pub fn read(text: &str) -> Result<Self, &'static str> {
         let text = text.trim();
-        let bare = text
-            .strip_prefix("https://")
-            .or(text.strip_prefix("http://"));
+        let bare = text.strip_prefix("https://").or(text.strip_prefix("http://"));
         let path = ["huggingface.co/", "hf.co/"]
             .into_iter()
             .find_map(|host| bare.unwrap_or(text).strip_prefix(host));
@@ -69,9 +68,7 @@ impl Repository {
 /// Whether a text is nothing but the name of a model: `org/model`, an address of the Hub, or the id of a preset.
 pub(super) fn is_named(text: &str) -> bool {
     let is_word = !text.is_empty() && !text.contains(char::is_whitespace);
-    is_word
-        && (presets::by_id(text).is_some()
-            || (text.contains('/') && Repository::read(text).is_ok()))
+    is_word && (presets::by_id(text).is_some() || (text.contains('/') && Repository::read(text).is_ok()))
 }
 
 /// The repository's name and the revision in the path of an address of the Hub.
@@ -79,10 +76,7 @@ fn from_path(path: &str) -> Option<(String, &str)> {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let mut parts = path.split('/').filter(|part| !part.is_empty()).peekable();
     let mut name = parts.next()?.to_owned();
-    if matches!(
-        name.as_str(),
-        "datasets" | "spaces" | "collections" | "papers"
-    ) {
+    if matches!(name.as_str(), "datasets" | "spaces" | "collections" | "papers") {
         return None;
     }
     if let Some(rest) = parts.next_if(|part| !KINDS.contains(part)) {
@@ -100,10 +94,7 @@ fn from_path(path: &str) -> Option<(String, &str)> {
 fn is_name(name: &str) -> bool {
     let part = |part: &str| {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
-        !part.is_empty()
-            && part.bytes().all(plain)
-            && !part.starts_with(['-', '.'])
-            && !part.ends_with(['-', '.'])
+        !part.is_empty() && part.bytes().all(plain) && !part.starts_with(['-', '.']) && !part.ends_with(['-', '.'])
     };
     let parts = name.split('/');
     name.len() <= MAX_NAME
@@ -122,14 +113,12 @@ fn is_revision(revision: &str) -> bool {
         && !revision.ends_with('/')
 }
 
-/// The message for a failed request: why there was no `config.json` at `address`, and what to do instead. `reason` is the
-/// HTTP status, or the browser's error message where no response came.
+/// The message for a failed request: why there was no `config.json` at `address`, and what to do instead. `reason` is
+/// the HTTP status, or the browser's error message where no response came.
 #[must_use]
 pub fn refusal(address: &str, reason: &str) -> String {
     let why = match reason {
-        "401" | "403" => {
-            "there is no public model of this name, or it is only for those who log in".to_owned()
-        }
+        "401" | "403" => "there is no public model of this name, or it is only for those who log in".to_owned(),
         "404" => "the repository has no config.json at this revision".to_owned(),
         "429" => "the Hub has had too many requests from this network".to_owned(),
         status if status.bytes().all(|b| b.is_ascii_digit()) => {
@@ -137,7 +126,5 @@ pub fn refusal(address: &str, reason: &str) -> String {
         }
         other => format!("no answer came ({other}); the network may be down or closed to it"),
     };
-    format!(
-        "Asked {address}: {why}. Pasting the text of config.json or dropping the file works instead."
-    )
+    format!("Asked {address}: {why}. Pasting the text of config.json or dropping the file works instead.")
 }

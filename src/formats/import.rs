@@ -72,7 +72,8 @@ pub struct Import {
     pub measured: Option<LogMeasurements>,
     /// The encoders beside the language model. They become modules of the job when the number of GPUs is known.
     pub towers: Vec<Tower>,
-    /// The batch, where the text says it for each data-parallel rank. It becomes that of the job when the number of GPUs is known.
+    /// The batch, where the text says it for each data-parallel rank. It becomes that of the job when the number of
+    /// GPUs is known.
     pub batch: Option<RankBatch>,
     /// What is true of all numbers of the job, and has to be said wherever they are shown.
     pub warning: Option<&'static str>,
@@ -197,9 +198,7 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         Format::OwnJson => sources::own_json(text),
         Format::HubModel => sources::hub_model(text),
         Format::HfConfig => sources::hf_config(text),
-        Format::MegatronFlags | Format::Script | Format::SwiftCommand => {
-            sources::command(text, format, options)
-        }
+        Format::MegatronFlags | Format::Script | Format::SwiftCommand => sources::command(text, format, options),
         Format::ModelArgsYaml => sources::model_args(text, options),
         Format::BridgeYaml | Format::VerlYaml | Format::MegatronYaml | Format::SwiftYaml => {
             sources::yaml_tree(text, format, options)
@@ -207,11 +206,9 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         // A command names its recipe in front of the overrides.
         Format::Overrides if text.contains("--recipe") => sources::command(text, format, options),
         Format::Overrides => sources::overrides(text, options),
-        Format::FlagScaleYaml
-        | Format::PrimusYaml
-        | Format::NemoRlYaml
-        | Format::NemoYaml
-        | Format::RollYaml => sources::layered(text, format, options),
+        Format::FlagScaleYaml | Format::PrimusYaml | Format::NemoRlYaml | Format::NemoYaml | Format::RollYaml => {
+            sources::layered(text, format, options)
+        }
         Format::NeoxYaml => sources::neox(text, options),
         Format::BridgePython => sources::python(text, options),
         Format::Nemo2Python => sources::nemo2(text, options),

@@ -1,5 +1,5 @@
-//! Imports a text with everything that a user may say about it: answers to its questions, a model that it only names, and
-//! the current job that it changes.
+//! Imports a text with everything that a user may say about it: answers to its questions, a model that it only names,
+//! and the current job that it changes.
 
 mod batch;
 mod missing_fields;
@@ -33,8 +33,9 @@ pub struct ImportOptions {
     pub fields: Vec<(FieldId, Value)>,
     /// The model, where the text only names one: the text of its `config.json`, or the id of a preset.
     pub model: Option<String>,
-    /// The current job, which the text changes. A `config.json` replaces its model and keeps its training settings; a text
-    /// without a model sets single settings in it; any other text takes only its GPU, and only where it names none.
+    /// The current job, which the text changes. A `config.json` replaces its model and keeps its training settings; a
+    /// text without a model sets single settings in it; any other text takes only its GPU, and only where it names
+    /// none.
     pub onto: Option<Setup>,
 }
 
@@ -137,8 +138,8 @@ fn set_gpus(import: &mut Import, gpus: Option<u64>) {
     }
 }
 
-/// The preset of the model that a recipe of Megatron-Bridge, Primus, NeMo-RL, `NeMo` 2, ROLL or `ChatLearn` is made of, where it is
-/// published under the same name; a report row says so.
+/// The preset of the model that a recipe of Megatron-Bridge, Primus, NeMo-RL, `NeMo` 2, ROLL or `ChatLearn` is made of,
+/// where it is published under the same name; a report row says so.
 fn published_model(import: &mut Import) -> Option<&'static str> {
     if !matches!(
         import.dialect,
@@ -236,10 +237,8 @@ fn add_model(import: &mut Import, model: Model) {
     import.report.retain(|row| !is_replaced(row));
     let mut joined = model;
     // Megatron-Bridge and ChatLearn do not pad the vocabulary of a model from the Hub.
-    if matches!(
-        import.dialect,
-        "Megatron-Bridge" | "NeMo-RL" | "ROLL" | "ChatLearn"
-    ) && own.get(FieldId::padded_vocab_size).is_none()
+    if matches!(import.dialect, "Megatron-Bridge" | "NeMo-RL" | "ROLL" | "ChatLearn")
+        && own.get(FieldId::padded_vocab_size).is_none()
         && let Some(size) = joined.get(FieldId::vocab_size).cloned()
     {
         joined.set(FieldId::padded_vocab_size, size);

@@ -1,5 +1,5 @@
-//! References inside the values of a YAML file: to variables of the environment, `${TP}` and `${TP:-8}`, and to other values of
-//! the file, `${model.hidden_size}`, as Megatron's launchers and `OmegaConf` resolve them.
+//! References inside the values of a YAML file: to variables of the environment, `${TP}` and `${TP:-8}`, and to other
+//! values of the file, `${model.hidden_size}`, as Megatron's launchers and `OmegaConf` resolve them.
 
 use super::node::{Data, Node};
 use super::shell::Variable;
@@ -14,8 +14,9 @@ const MAX_ITEMS: usize = 200;
 /// The longest value with references, in bytes.
 const MAX_BYTES: usize = 2_000;
 
-/// Resolves the references in all values of a tree. `answers` are values of variables. What has no value stays as written;
-/// [`open_names`] finds it. Returns the variables of the environment, with the lines of the values that they are in.
+/// Resolves the references in all values of a tree. `answers` are values of variables. What has no value stays as
+/// written; [`open_names`] finds it. Returns the variables of the environment, with the lines of the values that they
+/// are in.
 pub fn resolve(root: &mut Node, answers: &[(String, String)]) -> Vec<Variable> {
     let mut variables = Vec::new();
     for _ in 0..MAX_PASSES {
@@ -159,7 +160,8 @@ impl Pass<'_> {
             .map(|value| yaml::plain_scalar(value.trim()))
     }
 
-    /// The value at a path of keys: from the top of the file, or with dots in front from the map that the reference stands in.
+    /// The value at a path of keys: from the top of the file, or with dots in front from the map that the reference
+    /// stands in.
     fn value_at(&self, name: &str, path: &[String]) -> Option<Data> {
         let keys = name.trim_start_matches('.');
         let up = name.len() - keys.len();
@@ -183,9 +185,7 @@ impl Pass<'_> {
 
 /// What the resolvers of `NeMo` compute from whole numbers.
 fn computed(resolver: &str, arguments: &str) -> Option<i128> {
-    let numbers = arguments
-        .split(',')
-        .map(|number| number.trim().parse::<i128>());
+    let numbers = arguments.split(',').map(|number| number.trim().parse::<i128>());
     let numbers: Vec<i128> = numbers.collect::<Result<_, _>>().ok()?;
     let (first, rest) = numbers.split_first()?;
     match resolver {

@@ -38,10 +38,7 @@ pub fn document(state: &ShareState) -> Value {
     let state = state.normalize();
     let mut entries = vec![entry("schema", text(SCHEMA))];
     entries.extend(setup(&state.setup));
-    let mut pinned = state
-        .pinned
-        .iter()
-        .map(|pinned| Value::Map(setup(pinned).collect()));
+    let mut pinned = state.pinned.iter().map(|pinned| Value::Map(setup(pinned).collect()));
     entries.extend(pinned.next().map(|first| entry("compare", first)));
     let others: Vec<Value> = pinned.collect();
     entries.extend((!others.is_empty()).then(|| entry("also_compare", Value::List(others))));
@@ -76,8 +73,7 @@ fn setup(setup: &Setup) -> impl Iterator<Item = (String, Value)> + use<> {
 
 fn settings(job: &RawJob, setup: &Setup) -> Value {
     let base = setup.base();
-    let own = differences(&job.shared, &base.shared)
-        .map(|(id, meaning)| entry(id.field().name, meaning.to_value(id)));
+    let own = differences(&job.shared, &base.shared).map(|(id, meaning)| entry(id.field().name, meaning.to_value(id)));
     Value::Map(own.chain(job.unknown.iter().cloned()).collect())
 }
 

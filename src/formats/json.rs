@@ -117,9 +117,7 @@ impl Source<'_> {
         let written = self.text.get(range.start..range.end).unwrap_or_default();
         match written.bytes().position(|byte| byte < 0x20) {
             None => Ok(literal.value.into_owned()),
-            Some(at) => Err(self
-                .lines
-                .error(range.start + at, JsonErrorKind::ControlCharacter)),
+            Some(at) => Err(self.lines.error(range.start + at, JsonErrorKind::ControlCharacter)),
         }
     }
 
@@ -133,9 +131,7 @@ impl Source<'_> {
         }
         match literal.value.parse::<f64>() {
             Ok(float) if float.is_finite() => Ok(Data::Float(float)),
-            _ => Err(self
-                .lines
-                .error(literal.range.start, JsonErrorKind::NumberTooLarge)),
+            _ => Err(self.lines.error(literal.range.start, JsonErrorKind::NumberTooLarge)),
         }
     }
 }

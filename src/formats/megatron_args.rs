@@ -92,11 +92,7 @@ fn python(default: Default) -> Cow<'static, str> {
         Default::Int(number) => Cow::Owned(number.to_string()),
         Default::Decimal(_) => {
             let text = default.to_string();
-            Cow::Owned(if text.contains('.') {
-                text
-            } else {
-                text + ".0"
-            })
+            Cow::Owned(if text.contains('.') { text } else { text + ".0" })
         }
     }
 }
@@ -145,9 +141,7 @@ pub fn find(name: &str) -> Option<Known> {
 pub fn arity(name: &str) -> Option<Arity> {
     find(name).map(|known| match known {
         Known::Relevant(spec) => spec.arity,
-        Known::Irrelevant(arity)
-        | Known::Elsewhere { arity, .. }
-        | Known::Retired { arity, .. } => arity,
+        Known::Irrelevant(arity) | Known::Elsewhere { arity, .. } | Known::Retired { arity, .. } => arity,
     })
 }
 

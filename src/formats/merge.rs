@@ -1,5 +1,5 @@
-//! Merges an imported text into the current job: replaces the model but keeps training settings, sets single settings, or
-//! keeps only the GPU.
+//! Merges an imported text into the current job: replaces the model but keeps training settings, sets single settings,
+//! or keeps only the GPU.
 
 use super::detect::Format;
 use super::import::{Import, Row};
@@ -26,9 +26,7 @@ pub(super) fn has_model(import: &Import) -> bool {
         let mut rows = import.report.iter();
         rows.any(|row| row.status == KeyStatus::Missing && row.field == Some(id))
     };
-    shape
-        .into_iter()
-        .any(|id| settings.get(id).is_some() || asked(id))
+    shape.into_iter().any(|id| settings.get(id).is_some() || asked(id))
 }
 
 /// Copies the GPU of the current job where the text names none, as no launch script can.
@@ -45,8 +43,8 @@ pub(super) fn keep_gpu(import: &mut Import, job: &RawJob) {
     }
 }
 
-/// Puts the imported model into the training of `job`. The training settings of `job` win over those of the model's file;
-/// those that the new model cannot be trained with are dropped or changed, with a report row each.
+/// Puts the imported model into the training of `job`. The training settings of `job` win over those of the model's
+/// file; those that the new model cannot be trained with are dropped or changed, with a report row each.
 pub(super) fn replace_model(import: &mut Import, job: &RawJob) {
     let model = core::mem::take(&mut import.state.setup.job.shared);
     let mut training = job.shared.clone();
@@ -101,8 +99,7 @@ pub(super) fn set_fields(import: &mut Import, onto: &Setup) -> Vec<FieldId> {
         }
     }
     let free = |id: FieldId| {
-        let gives_way =
-            id.field().aspect == Aspect::LayerSplit || matches!(id.field().kind, Kind::Set(_));
+        let gives_way = id.field().aspect == Aspect::LayerSplit || matches!(id.field().kind, Kind::Set(_));
         said.get(id).is_none() && gives_way
     };
     let gone = resolve_conflicts(&mut setup.job, module, &free);

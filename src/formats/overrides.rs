@@ -76,12 +76,9 @@ pub fn is_key(text: &str) -> bool {
     let parts = text.split('.');
     text.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
         && parts.clone().count() <= MAX_PARTS
-        && parts.into_iter().all(|part| {
-            !part.is_empty()
-                && part
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b"_-/@".contains(&b))
-        })
+        && parts
+            .into_iter()
+            .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-/@".contains(&b)))
 }
 
 fn empty(line: u32) -> Node {
@@ -108,9 +105,9 @@ fn insert(map: &mut Node, parts: &[&str], node: Node, line: u32) {
     if whole {
         entries.retain(|entry| entry.key != *first || !matches!(entry.node.data, Data::Map(_)));
     }
-    let mut same = entries.iter_mut().filter(|entry| {
-        entry.key == *first && (whole || !matches!(entry.node.data, Data::Text(_)))
-    });
+    let mut same = entries
+        .iter_mut()
+        .filter(|entry| entry.key == *first && (whole || !matches!(entry.node.data, Data::Text(_))));
     if let Some(entry) = same.next() {
         entry.line = line;
         insert(&mut entry.node, rest, node, line);

@@ -19,12 +19,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     if text.len() > MAX_BYTES {
         return Cow::Borrowed(text);
     }
-    let steps: [fn(&str) -> Option<String>; 4] = [
-        characters::plain,
-        links::own_link,
-        fences::inside,
-        containers::command,
-    ];
+    let steps: [fn(&str) -> Option<String>; 4] =
+        [characters::plain, links::own_link, fences::inside, containers::command];
     let mut text = Cow::Borrowed(text);
     for step in steps {
         if let Some(changed) = step(&text) {

@@ -30,7 +30,8 @@ pub fn sets_configuration(line: &str) -> bool {
     })
 }
 
-/// Reads the assignments to attributes of attributes of an object, whatever the object is called; skips all other statements.
+/// Reads the assignments to attributes of attributes of an object, whatever the object is called; skips all other
+/// statements.
 #[must_use]
 pub fn parse(text: &str) -> Overrides {
     let statements = if text.len() > MAX_BYTES {
@@ -48,8 +49,7 @@ pub fn parse(text: &str) -> Overrides {
             let (key, value) = assignment(statement)?;
             // A precision is made by a function of its name; other objects are made before their parts are set.
             let value = value.strip_suffix("()").unwrap_or(value);
-            (key.contains('.') || key == "mixed_precision")
-                .then(|| (format!("{key}={value}"), *line))
+            (key.contains('.') || key == "mixed_precision").then(|| (format!("{key}={value}"), *line))
         }))
         .collect();
     overrides::from_words(pairs.iter().map(|(pair, line)| (pair.as_str(), *line)))
@@ -64,8 +64,8 @@ fn of_base_recipe(statement: &str) -> impl Iterator<Item = String> {
     settings.iter().map(|(key, value)| format!("{key}={value}"))
 }
 
-/// The arguments of the provider that a model is made by, `cfg.model = HybridModelProvider(num_layers=52, …)`, as settings
-/// of the model.
+/// The arguments of the provider that a model is made by, `cfg.model = HybridModelProvider(num_layers=52, …)`, as
+/// settings of the model.
 fn constructed(statement: &str) -> Vec<String> {
     let call = assignment(statement).and_then(|(key, value)| {
         let (class, arguments) = value.split_once('(')?;
@@ -108,11 +108,8 @@ fn argument_length(arguments: &str) -> usize {
 fn assignment(statement: &str) -> Option<(&str, &str)> {
     let (target, value) = statement.split_once('=')?;
     let (object, key) = target.trim().split_once('.')?;
-    let is_name = |name: &str| {
-        !name.is_empty() && name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric())
-    };
-    (is_name(object) && key.split('.').all(is_name) && !value.starts_with('='))
-        .then(|| (key, value.trim()))
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric());
+    (is_name(object) && key.split('.').all(is_name) && !value.starts_with('=')).then(|| (key, value.trim()))
 }
 
 /// The logical lines with the numbers of their first lines. Open brackets and backslashes continue a line; comments and
@@ -155,8 +152,8 @@ fn statements(text: &str) -> Vec<(String, u32)> {
     found
 }
 
-/// The length in bytes of the string literal that `text` starts with. A literal without an end goes on to the end of the
-/// line, a triple-quoted one to the end of the text.
+/// The length in bytes of the string literal that `text` starts with. A literal without an end goes on to the end of
+/// the line, a triple-quoted one to the end of the text.
 fn quoted(text: &str, quote: char) -> usize {
     let triple: String = [quote; 3].iter().collect();
     if let Some(inside) = text.strip_prefix(&triple) {

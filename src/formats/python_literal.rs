@@ -12,22 +12,14 @@ const MAX_DEPTH: u32 = 24;
 /// text: that is how `str` prints strings.
 #[must_use]
 pub fn parse(text: &str) -> Node {
-    let mut parser = Parser {
-        text,
-        at: 0,
-        line: 1,
-    };
+    let mut parser = Parser { text, at: 0, line: 1 };
     parser.value(0)
 }
 
 /// Reads a value that stands alone, such as what `str` prints for it: a text that is no value as a whole is a text.
 #[must_use]
 pub fn parse_whole(text: &str) -> Node {
-    let mut parser = Parser {
-        text,
-        at: 0,
-        line: 1,
-    };
+    let mut parser = Parser { text, at: 0, line: 1 };
     let node = parser.value(0);
     parser.skip_blank();
     if parser.at == text.len() {
@@ -61,9 +53,7 @@ impl Parser<'_> {
     fn advance(&mut self, bytes: usize) {
         let passed = self.rest().get(..bytes).unwrap_or_default();
         let lines = passed.bytes().filter(|byte| *byte == b'\n').count();
-        self.line = self
-            .line
-            .saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        self.line = self.line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
         self.at = self.at.saturating_add(bytes).min(self.text.len());
     }
 
@@ -161,10 +151,7 @@ impl Parser<'_> {
 
     /// `<CudaGraphModule.attn: 1>` and other objects in angle brackets: the name that says most.
     fn object(&mut self) -> Data {
-        let end = self
-            .rest()
-            .find('>')
-            .map_or(self.rest().len(), |end| end + 1);
+        let end = self.rest().find('>').map_or(self.rest().len(), |end| end + 1);
         let whole = self.rest().get(..end).unwrap_or_default();
         let inside = whole.trim_start_matches('<').trim_end_matches('>');
         let member = inside.split_once(": ").map(|(name, _)| name);
@@ -219,12 +206,7 @@ impl Parser<'_> {
     /// A number, a constant, a dotted name, or a call.
     fn word(&mut self, depth: u32) -> Data {
         let ends = |c: char| {
-            c.is_whitespace()
-                || matches!(
-                    c,
-                    ',' | ')' | ']' | '}' | '(' | '=' | '[' | '{' | '"' | '\''
-                )
-                || c == ':'
+            c.is_whitespace() || matches!(c, ',' | ')' | ']' | '}' | '(' | '=' | '[' | '{' | '"' | '\'') || c == ':'
         };
         let length = self.rest().find(ends).unwrap_or(self.rest().len());
         let word = self.rest().get(..length).unwrap_or_default().to_owned();
@@ -253,10 +235,7 @@ impl Parser<'_> {
                     let node = self.value(depth + 1);
                     entries.push(Entry { key, line, node });
                 }
-                data => items.push(Node {
-                    line: first.line,
-                    data,
-                }),
+                data => items.push(Node { line: first.line, data }),
             }
             self.go_on(before, ')');
         }

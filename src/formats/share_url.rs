@@ -43,8 +43,8 @@ const LONG: usize = 1_500;
 
 /// The link of a state, with its `#`. Equal states give equal links.
 ///
-/// A state with more than fits [`MAX_LINK`] loses its unknown keys, and then pinned jobs, those that were pinned first before the
-/// others: [`left_out`] says how many. [`pin`] refuses to pin what does not fit.
+/// A state with more than fits [`MAX_LINK`] loses its unknown keys, and then pinned jobs, those that were pinned first
+/// before the others: [`left_out`] says how many. [`pin`] refuses to pin what does not fit.
 #[must_use]
 pub fn encode(state: &ShareState) -> String {
     readable(state).1.link
@@ -100,16 +100,10 @@ pub fn decode(link: &str) -> (ShareState, Vec<Notice>) {
     let is_empty = link.is_empty();
     // Links never end like this; programs that look for links in text may take such characters along.
     let paired = link.contains('(');
-    let link = link.trim_end_matches(|c: char| {
-        !(c.is_ascii_alphanumeric() || "-_=".contains(c) || c == ')' && paired)
-    });
+    let link = link.trim_end_matches(|c: char| !(c.is_ascii_alphanumeric() || "-_=".contains(c) || c == ')' && paired));
     let ignored = |notice| (ShareState::default(), vec![notice]);
     if link.is_empty() {
-        let notices = if is_empty {
-            Vec::new()
-        } else {
-            vec![Notice::NotALink]
-        };
+        let notices = if is_empty { Vec::new() } else { vec![Notice::NotALink] };
         return (ShareState::default(), notices);
     }
     if link.len() > MAX_LINK {
@@ -140,8 +134,8 @@ pub struct Visit {
     pub state: ShareState,
     /// What of the link could not be used.
     pub notices: Vec<Notice>,
-    /// Why the job is not that of the link, but a demonstration; `None` where the link can be read. An empty link, as on a first
-    /// visit, asks for the demonstration.
+    /// Why the job is not that of the link, but a demonstration; `None` where the link can be read. An empty link, as
+    /// on a first visit, asks for the demonstration.
     pub broken: Option<Notice>,
 }
 
@@ -154,11 +148,7 @@ pub fn visit(link: &str) -> Visit {
     if is_empty {
         state.setup = Setup::first();
     }
-    Visit {
-        state,
-        notices,
-        broken,
-    }
+    Visit { state, notices, broken }
 }
 
 /// How a link begins.

@@ -171,10 +171,7 @@ impl ShellImport {
     /// The last flag called `name`, with dashes and underscores taken as the same.
     #[must_use]
     pub fn flag(&self, name: &str) -> Option<&Flag> {
-        self.flags()
-            .iter()
-            .rev()
-            .find(|flag| same_name(&flag.name, name))
+        self.flags().iter().rev().find(|flag| same_name(&flag.name, name))
     }
 
     /// The variables that have neither an answer nor a default.

@@ -147,10 +147,7 @@ impl Setup {
     /// The job that this one started from: the preset's, or a job of defaults.
     #[must_use]
     pub fn base(&self) -> RawJob {
-        self.preset
-            .as_ref()
-            .and_then(PresetRef::job)
-            .unwrap_or_default()
+        self.preset.as_ref().and_then(PresetRef::job).unwrap_or_default()
     }
 
     /// The same preset without changes.
@@ -190,12 +187,7 @@ impl ShareState {
     pub fn normalize(&self) -> Self {
         Self {
             setup: self.setup.normalize(),
-            pinned: self
-                .pinned
-                .iter()
-                .take(MAX_PINNED)
-                .map(Setup::normalize)
-                .collect(),
+            pinned: self.pinned.iter().take(MAX_PINNED).map(Setup::normalize).collect(),
             view: View {
                 tab: self.view.tab.clone().filter(|tab| View::is_tab(tab)),
                 stage: self.view.stage,

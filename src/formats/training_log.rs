@@ -1,15 +1,13 @@
 //! Training logs of Megatron-LM: the arguments that it prints when it starts, and what it measures while it trains.
 //!
-//! `_print_args` (`megatron/training/arguments.py`) prints every argument after defaults and checks were applied, sorted,
-//! as `  name ......... value`: name and dots together are 48 characters. Launchers put ranks, nodes and times before each
-//! line. A log that holds several runs is read from the start of its last one.
+//! `_print_args` (`megatron/training/arguments.py`) prints every argument after defaults and checks were applied,
+//! sorted, as `  name ......... value`: name and dots together are 48 characters. Launchers put ranks, nodes and times
+//! before each line. A log that holds several runs is read from the start of its last one.
 
 mod line;
 mod measurements;
 
-pub use measurements::{
-    IterationTimes, LogMeasurements, MemoryReport, OutOfMemory, ParameterCount, TheoreticalMemory,
-};
+pub use measurements::{IterationTimes, LogMeasurements, MemoryReport, OutOfMemory, ParameterCount, TheoreticalMemory};
 
 use line::argument;
 use measurements::Reader;
@@ -30,8 +28,8 @@ pub struct Argument {
 pub struct TrainingLog {
     /// The arguments in the order of the log; none twice.
     pub arguments: Vec<Argument>,
-    /// The vocabulary before and after padding, with the line that says it: the tokenizer is built after the arguments are
-    /// printed.
+    /// The vocabulary before and after padding, with the line that says it: the tokenizer is built after the arguments
+    /// are printed.
     pub vocabulary: Option<(u64, u64, u32)>,
     /// What was measured.
     pub measured: LogMeasurements,

@@ -26,20 +26,14 @@ pub struct Reports {
 pub fn reports(m: &Module) -> Reports {
     let moe_layer_freq = moe_layer_freq(m);
     Reports {
-        megatron_lm: megatron_lm::report(
-            &megatron_lm_arguments(m, &moe_layer_freq),
-            m.num_microbatches.into(),
-        ),
+        megatron_lm: megatron_lm::report(&megatron_lm_arguments(m, &moe_layer_freq), m.num_microbatches.into()),
         megatron_bridge: megatron_bridge::report(&megatron_bridge_input(m, &moe_layer_freq)),
     }
 }
 
 /// The arguments of a module for [`megatron_lm::report`], with its [`moe_layer_freq`].
 #[must_use]
-pub fn megatron_lm_arguments<'a>(
-    m: &'a Module,
-    moe_layer_freq: &'a Value,
-) -> megatron_lm::Arguments<'a> {
+pub fn megatron_lm_arguments<'a>(m: &'a Module, moe_layer_freq: &'a Value) -> megatron_lm::Arguments<'a> {
     let a = m.args();
     // Without multi-latent attention Megatron-LM's defaults for it are never read.
     let latent = |width: u64| PyResult::from(a.multi_latent_attention.then_some(width));
@@ -88,10 +82,7 @@ pub fn megatron_lm_arguments<'a>(
 
 /// The input of a module for [`megatron_bridge::report`], activations included, with its [`moe_layer_freq`].
 #[must_use]
-pub fn megatron_bridge_input<'a>(
-    m: &Module,
-    moe_layer_freq: &'a Value,
-) -> megatron_bridge::Input<'a> {
+pub fn megatron_bridge_input<'a>(m: &Module, moe_layer_freq: &'a Value) -> megatron_bridge::Input<'a> {
     let a = m.args();
     // A vocabulary that is given after padding is not padded again.
     let vocab_size = m.vocab_size.filter(|_| a.padded_vocab_size.is_none());
@@ -201,9 +192,7 @@ impl Reports {
         };
         let estimate = bridge.estimate.as_ref();
         let printed = bridge.report_verbose_stdout.contains("activation=");
-        let activation = estimate
-            .ok()
-            .and_then(|estimate| estimate.activation.as_ref());
+        let activation = estimate.ok().and_then(|estimate| estimate.activation.as_ref());
         [
             Amounts {
                 framework: Framework::MegatronLm,
@@ -219,9 +208,7 @@ impl Reports {
                     Ok(estimate) => Ok(bytes(estimate.weight_and_optimizer_bytes)),
                     Err(error) => Err(error.clone()),
                 },
-                activations: activation
-                    .filter(|_| printed)
-                    .map(|a| bytes(a.memory_bytes)),
+                activations: activation.filter(|_| printed).map(|a| bytes(a.memory_bytes)),
                 printed: bridge.report_verbose_stdout.clone(),
             },
         ]

@@ -54,15 +54,10 @@ pub fn report(args: &Arguments<'_>, num_microbatches: PyValue<'_>) -> MegatronLm
 }
 
 /// A number of bytes from the arguments, `num_microbatches` and where to print.
-type Formula =
-    for<'a> fn(&Arguments<'a>, PyValue<'a>, &mut Stdout) -> Result<PyValue<'a>, PythonError>;
+type Formula = for<'a> fn(&Arguments<'a>, PyValue<'a>, &mut Stdout) -> Result<PyValue<'a>, PythonError>;
 
 /// `compute_weight_and_optimizer_memory`, which has no use for `num_microbatches`.
-fn weights<'a>(
-    args: &Arguments<'a>,
-    _: PyValue<'a>,
-    stdout: &mut Stdout,
-) -> Result<PyValue<'a>, PythonError> {
+fn weights<'a>(args: &Arguments<'a>, _: PyValue<'a>, stdout: &mut Stdout) -> Result<PyValue<'a>, PythonError> {
     weights::compute(args, stdout)
 }
 
@@ -73,14 +68,11 @@ fn print_report(
     stdout: &mut Stdout,
 ) -> Result<Option<[f64; 3]>, PythonError> {
     if !args.hybrid_layer_pattern.is_none()? {
-        stdout.line(
-            "Theoretical memory footprints not yet supported for hybrid Mamba-Transformer models.",
-        );
+        stdout.line("Theoretical memory footprints not yet supported for hybrid Mamba-Transformer models.");
         return Ok(None);
     }
     let weights = (weights::compute(args, stdout)? / MEGABYTE).value()?;
-    let selective =
-        args.sequence_parallel.truth()? && args.recompute_granularity.is_text("selective")?;
+    let selective = args.sequence_parallel.truth()? && args.recompute_granularity.is_text("selective")?;
     let activations = if selective {
         stdout.line("compute_activation_memory with SP");
         activations::with_sequence_parallelism(args, num_microbatches, stdout)?

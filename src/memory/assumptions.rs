@@ -20,15 +20,11 @@ pub fn assumptions(config: &Config) -> Vec<String> {
             && !a.use_precision_aware_optimizer
             && !a.use_torch_fsdp2
         {
-            list.push(String::from(
-                "bf16 training accumulates gradients in fp32 by default.",
-            ));
+            list.push(String::from("bf16 training accumulates gradients in fp32 by default."));
         }
         let notes = notes(m).into_iter().filter(|(holds, _)| *holds);
         list.extend(notes.map(|(_, note)| note.to_owned()));
-        if a.mla_q_proj_layernorm
-            || !(a.multi_latent_attention && a.qk_layernorm && a.q_lora_rank.is_none())
-        {
+        if a.mla_q_proj_layernorm || !(a.multi_latent_attention && a.qk_layernorm && a.q_lora_rank.is_none()) {
             continue;
         }
         list.push(String::from(
@@ -60,9 +56,7 @@ fn notes(m: &Module) -> [(bool, &'static str); 15] {
             "What fp4 keeps follows from the source of Transformer Engine 2.12: no measured run has been compared with it.",
         ),
         (
-            a.fp8_dot_product_attention
-                && a.fp8_format.is_some()
-                && a.fp8_recipe == Fp8Recipe::Mxfp8,
+            a.fp8_dot_product_attention && a.fp8_format.is_some() && a.fp8_recipe == Fp8Recipe::Mxfp8,
             "Attention in mxfp8 is that of Transformer Engine 2.15 and later; earlier ones refuse it.",
         ),
         (
@@ -148,11 +142,7 @@ fn gpu_generation(known: Option<GpuGeneration>) -> Option<String> {
 pub fn freezing(config: &Config, estimate: &Estimate) -> Vec<String> {
     let mut list = Vec::new();
     for (m, result) in config.modules().iter().zip(&estimate.modules) {
-        let saved = result
-            .stages
-            .iter()
-            .map(|stage| stage.saved_by_freezing)
-            .max();
+        let saved = result.stages.iter().map(|stage| stage.saved_by_freezing).max();
         let Some(saved) = saved.filter(|saved| *saved > Bytes::ZERO) else {
             continue;
         };

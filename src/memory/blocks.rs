@@ -89,14 +89,14 @@ pub(crate) struct CompiledTapes<'a> {
     /// Bytes of a bucket that the output layer's weight gradient takes until it is reduced.
     gradient_bucket: u64,
     tapes: Rc<BlockTapes>,
-    /// The tapes before anything is recomputed, where layouts share tapes: then the architecture is of one of these layouts,
-    /// and its activations are of other sizes.
+    /// The tapes before anything is recomputed, where layouts share tapes: then the architecture is of one of these
+    /// layouts, and its activations are of other sizes.
     plain: Option<Rc<PlainTapes>>,
 }
 
 impl<'a> CompiledTapes<'a> {
-    /// The tapes of a module in this phase. The output layer's weight gradient takes `gradient_bucket` bytes of a bucket
-    /// until it is reduced.
+    /// The tapes of a module in this phase. The output layer's weight gradient takes `gradient_bucket` bytes of a
+    /// bucket until it is reduced.
     pub(crate) fn new(
         m: &'a Module,
         architecture: &'a Architecture,
@@ -113,8 +113,8 @@ impl<'a> CompiledTapes<'a> {
         }
     }
 
-    /// The tapes of a module without CUDA graphs, of which other layouts with the same activations may have made some. They
-    /// have no operations. `plain` are the tapes before anything is recomputed.
+    /// The tapes of a module without CUDA graphs, of which other layouts with the same activations may have made some.
+    /// They have no operations. `plain` are the tapes before anything is recomputed.
     pub(crate) fn shared(
         m: &'a Module,
         architecture: &'a Architecture,
@@ -141,11 +141,7 @@ impl<'a> CompiledTapes<'a> {
                 let captured = owned().without_checkpoints(!local && m.is_quantized());
                 // In the pool of local graphs lies all that their layers make.
                 let whole = local && captured.is_captured_whole();
-                Arc::new(if whole {
-                    captured
-                } else {
-                    captured.part(Part::Inside)
-                })
+                Arc::new(if whole { captured } else { captured.part(Part::Inside) })
             }
             GraphPhase::Replay => Arc::new(owned().part(Part::Outside)),
         };
@@ -166,8 +162,8 @@ impl<'a> CompiledTapes<'a> {
         &self.sizes
     }
 
-    /// The totals of chunks of a shape, which `profile` works out the first time. Whether the gradient of a chunk's output is
-    /// `retained` depends on the stage.
+    /// The totals of chunks of a shape, which `profile` works out the first time. Whether the gradient of a chunk's
+    /// output is `retained` depends on the stage.
     pub(crate) fn totals(
         &self,
         shape: usize,
@@ -234,8 +230,8 @@ impl<'a> CompiledTapes<'a> {
     }
 }
 
-/// The passes over the blocks of a module in any layout: whether gradients of outputs are retained depends on the stage. Full
-/// recompute has a first forward pass without autograd.
+/// The passes over the blocks of a module in any layout: whether gradients of outputs are retained depends on the
+/// stage. Full recompute has a first forward pass without autograd.
 fn passes_of(m: &Module) -> &'static [PassKind] {
     use PassKind::{Backward, BackwardRetained, Forward, WithoutAutograd};
     if m.args.recompute_granularity == Some(RecomputeGranularity::Full) {
@@ -252,10 +248,7 @@ fn has_head(chunk: &Chunk) -> bool {
 
 /// The mask that the data loader makes for every sample, one byte for each pair of tokens.
 pub(crate) fn attention_mask(m: &Module) -> Shape {
-    let (s, b) = (
-        factor("s", m.args.seq_length),
-        factor("b", m.args.micro_batch_size),
-    );
+    let (s, b) = (factor("s", m.args.seq_length), factor("b", m.args.micro_batch_size));
     Shape::of(&[s, s, b]).over(factor("CP", m.sequence_parts()))
 }
 
@@ -282,22 +275,14 @@ pub(crate) struct Block<'t> {
 impl Block<'_> {
     /// Bytes of its input in a pool, where it would keep them.
     pub(crate) fn pooled_kept(&self) -> u64 {
-        if self.compiled.keeps_input {
-            self.pooled
-        } else {
-            0
-        }
+        if self.compiled.keeps_input { self.pooled } else { 0 }
     }
 }
 
 /// The offloaded tensors that are on the GPU all the same between the passes of a stage: those of the last layer of the
 /// chunk whose backward pass is next. They stay (`post_warmup_callback`, `should_bulk_offload`) or are back already
 /// (`pre_reload_last_layer`), and with them reloading stays one layer ahead.
-pub(crate) fn prefetched(
-    m: &Module,
-    tapes: &CompiledTapes<'_>,
-    pp_rank: u32,
-) -> Option<(BlockKind, u64)> {
+pub(crate) fn prefetched(m: &Module, tapes: &CompiledTapes<'_>, pp_rank: u32) -> Option<(BlockKind, u64)> {
     let options = &tapes.sizes().recompute_options;
     if options.offload.is_none() && !options.stash {
         return None;
@@ -313,11 +298,7 @@ pub(crate) fn prefetched(
 }
 
 /// The parts of a chunk in order, with the groups that full recompute makes of its layers.
-pub(super) fn blocks<'t>(
-    m: &Module,
-    tapes: &'t CompiledTapes<'_>,
-    chunk: &Chunk,
-) -> Vec<Block<'t>> {
+pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Vec<Block<'t>> {
     let a = &m.args;
     let mut out = Vec::with_capacity(chunk.num_layers() as usize + 2);
     let mut push = |kind, layer, compiled: Option<&'t CompiledTape>| {
@@ -365,10 +346,7 @@ pub(super) fn blocks<'t>(
             (offset < size).then_some((first + offset, first + offset + 1))
         } else {
             let start = offset / size.max(1) * size.max(1);
-            Some((
-                first + start,
-                first + start.saturating_add(size.max(1)).min(layers),
-            ))
+            Some((first + start, first + start.saturating_add(size.max(1)).min(layers)))
         };
         if let Some(block) = out.get_mut(first + offset) {
             block.group = group;

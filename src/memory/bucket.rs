@@ -8,9 +8,7 @@ use crate::model::tensor::Sharding;
 use crate::parallel::groups::View;
 
 /// A top-level group of memory.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, EnumString, IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[repr(u8)]
 pub enum Bucket {
@@ -125,8 +123,8 @@ impl Bucket {
         }
     }
 
-    /// The state that the bucket holds, and whether of routed experts or of all other parameters; `None` for buckets that hold
-    /// no model state.
+    /// The state that the bucket holds, and whether of routed experts or of all other parameters; `None` for buckets
+    /// that hold no model state.
     #[must_use]
     pub const fn state(self) -> Option<(State, View)> {
         Some(match self {
@@ -150,8 +148,8 @@ impl Bucket {
         })
     }
 
-    /// The index of the bucket's bytes in a [`Usage`](crate::model::tape::liveness::Usage); `None` for buckets that do not
-    /// change during a pass.
+    /// The index of the bucket's bytes in a [`Usage`](crate::model::tape::liveness::Usage); `None` for buckets that do
+    /// not change during a pass.
     #[must_use]
     pub const fn usage(self) -> Option<usize> {
         Some(match self {

@@ -10,9 +10,7 @@ mod padding;
 mod ref_model;
 pub(crate) mod stash;
 
-use crate::config::choices::{
-    AttentionBackend, RouterDtype, SoftwareFact, TokenDispatcher, TransformerImpl,
-};
+use crate::config::choices::{AttentionBackend, RouterDtype, SoftwareFact, TokenDispatcher, TransformerImpl};
 use crate::config::job::Module;
 use crate::memory::fsdp::{self, StageFsdp};
 use crate::memory::states::StateRules;
@@ -25,8 +23,8 @@ use crate::model::tensor::{Component, ParamTensor, Shape, Sharding, factor};
 use crate::model::{Architecture, PartCounts, trained};
 use crate::parallel::stages::Chunk;
 use crate::source::{
-    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, FSDP_BUFFERS, MEMORY_BUFFER,
-    ROPE_TABLE, SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE, VERL_CRITIC,
+    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, FSDP_BUFFERS, MEMORY_BUFFER, ROPE_TABLE, SPLIT_BLOCKS,
+    Source, TE_CUBLAS_WORKSPACE, VERL_CRITIC,
 };
 use crate::units::multiply;
 use critic::Critic;
@@ -70,14 +68,7 @@ struct List(Vec<Buffer>);
 
 impl List {
     /// A buffer of so many bytes, if there are any.
-    fn add(
-        &mut self,
-        kind: BufferKind,
-        what: &'static str,
-        shape: (Shape, u64),
-        bytes: u64,
-        source: Source,
-    ) {
+    fn add(&mut self, kind: BufferKind, what: &'static str, shape: (Shape, u64), bytes: u64, source: Source) {
         let (shape, width) = shape;
         if bytes > 0 {
             self.0.push(Buffer {
@@ -153,9 +144,7 @@ impl BufferRules {
     pub(crate) fn new(m: &Module, architecture: &Architecture) -> Self {
         let parts = || architecture.parts().iter();
         Self {
-            padding: parts()
-                .map(|part| PartPadding::new(m, &part.parameters))
-                .collect(),
+            padding: parts().map(|part| PartPadding::new(m, &part.parameters)).collect(),
             linears: parts().map(|part| linears(m, &part.parameters)).collect(),
             fp8: parts().map(|part| fp8::Part::new(m, part)).collect(),
             ref_model: parts().map(|part| ref_model::bytes(m, part)).collect(),
@@ -187,10 +176,7 @@ impl BufferRules {
         }
         for buffer in site.fsdp.iter().flat_map(fsdp::buffers) {
             let elements = factor("elements", buffer.elements);
-            let shape = (
-                Shape::of(&[elements]),
-                buffer.bytes / buffer.elements.max(1),
-            );
+            let shape = (Shape::of(&[elements]), buffer.bytes / buffer.elements.max(1));
             let kind = BufferKind::Tensor;
             out.add(kind, buffer.what, shape, buffer.bytes, FSDP_BUFFERS);
         }
@@ -223,8 +209,7 @@ impl BufferRules {
             }
             if a.gradient_accumulation_fusion {
                 let width = site.sizes.width();
-                let bytes =
-                    |(rows, columns): (u64, u64)| block(multiply(multiply(rows, columns), width));
+                let bytes = |(rows, columns): (u64, u64)| block(multiply(multiply(rows, columns), width));
                 let shapes = self.stand_ins(site).into_iter();
                 let bytes = shapes.map(bytes).fold(0, u64::saturating_add);
                 let what = "stand-ins for weight gradients, one a shape";
@@ -237,13 +222,7 @@ impl BufferRules {
         if let Some(critic) = &self.critic {
             let what = "weights, gradients and optimizer states of the critic";
             let shape = (sum, site.sizes.width());
-            out.add(
-                BufferKind::Tensor,
-                what,
-                shape,
-                critic.bytes(site),
-                VERL_CRITIC,
-            );
+            out.add(BufferKind::Tensor, what, shape, critic.bytes(site), VERL_CRITIC);
         }
         shared(&site.sizes, output, moe, &mut out);
         out.0
@@ -317,12 +296,8 @@ pub(crate) fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
     // Adapters of grouped experts are one tensor, whether experts share it or not.
     let grouped_adapters = tensor.component == Component::Adapters && m.args.moe_grouped_gemm;
     let copies = match &m.moe {
-        Some(moe) if tensor.sharding == Sharding::Expert && !grouped_adapters => {
-            moe.num_experts / m.ep.max(1)
-        }
-        _ if tensor.name.starts_with("decoder.deepstack_merger_list") => {
-            m.args.deepstack_projectors
-        }
+        Some(moe) if tensor.sharding == Sharding::Expert && !grouped_adapters => moe.num_experts / m.ep.max(1),
+        _ if tensor.name.starts_with("decoder.deepstack_merger_list") => m.args.deepstack_projectors,
         _ => 1,
     };
     let copies = copies.max(1);

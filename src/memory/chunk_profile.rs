@@ -122,9 +122,9 @@ pub(crate) struct ChunkProfile<'t> {
 }
 
 impl<'t> ChunkProfile<'t> {
-    /// Walks through a chunk forwards and backwards. With `retained`, the received output gradient stays alive until the
-    /// next backward pass begins. `prefetched` is what waits for that on the GPU although it is offloaded, `fsdp` what
-    /// FSDP has in flight at each block.
+    /// Walks through a chunk forwards and backwards. With `retained`, the received output gradient stays alive until
+    /// the next backward pass begins. `prefetched` is what waits for that on the GPU although it is offloaded, `fsdp`
+    /// what FSDP has in flight at each block.
     pub(crate) fn new(
         m: &Module,
         tapes: &'t CompiledTapes<'_>,
@@ -137,10 +137,7 @@ impl<'t> ChunkProfile<'t> {
         // Graphs are captured without the tensors that stages send each other.
         let alone = tapes.graph_phase == GraphPhase::Capture;
         let local = alone && m.args.cuda_graph_impl == CudaGraphImpl::Local;
-        let residual = block(multiply(
-            tapes.sizes().residual().elements(),
-            tapes.sizes().width(),
-        ));
+        let residual = block(multiply(tapes.sizes().residual().elements(), tapes.sizes().width()));
         let mut passes = Self {
             received: if alone {
                 0
@@ -261,9 +258,7 @@ impl<'t> ChunkProfile<'t> {
             sent: self.sent,
             deferred: self.deferred,
             deferrals: self.deferrals,
-            attributes: attributes
-                .map(ActivationTensor::allocated)
-                .fold(0, u64::saturating_add),
+            attributes: attributes.map(ActivationTensor::allocated).fold(0, u64::saturating_add),
         }
     }
 
@@ -319,7 +314,8 @@ impl<'t> ChunkProfile<'t> {
         self.before.get(index).copied().unwrap_or(self.kept)
     }
 
-    /// Bytes of the parameters that FSDP has gathered while a block runs in this pass, and of gradients that wait to be reduced.
+    /// Bytes of the parameters that FSDP has gathered while a block runs in this pass, and of gradients that wait to be
+    /// reduced.
     pub(crate) fn fsdp_in_flight(&self, index: usize, pass: Pass) -> (u64, u64) {
         let Some(block) = self.fsdp.get(index) else {
             return (0, 0);
@@ -343,12 +339,11 @@ impl<'t> ChunkProfile<'t> {
         best
     }
 
-    /// Of each block, whether the next block surely has heavier moments in both passes: it has the same tape and more is kept
-    /// before it. The chunk's last block is another matter, since the gradient of its output may be retained.
+    /// Of each block, whether the next block surely has heavier moments in both passes: it has the same tape and more
+    /// is kept before it. The chunk's last block is another matter, since the gradient of its output may be retained.
     fn lighter_than_next(&self) -> Vec<bool> {
         let inner = self.blocks.len().saturating_sub(2);
-        let alone =
-            |block: &Block<'_>, index| block.group.is_none_or(|group| group == (index, index + 1));
+        let alone = |block: &Block<'_>, index| block.group.is_none_or(|group| group == (index, index + 1));
         let is_lighter = |(index, own): (usize, &Block<'_>)| {
             let next = self.blocks.get(index + 1).filter(|_| index < inner);
             self.fsdp.is_empty()
@@ -482,11 +477,7 @@ impl<'t> ChunkProfile<'t> {
             usage.add_to(TRANSIENT, sum.saturating_add(now));
             self.add_fsdp(&mut usage, start + offset, Pass::GroupAgain);
             best.offer(ChunkPeak::of(usage, start + offset, peak, Pass::GroupAgain));
-            let kept = whole(
-                &block.compiled.kept,
-                offset == 0,
-                block.compiled.keeps_input,
-            );
+            let kept = whole(&block.compiled.kept, offset == 0, block.compiled.keeps_input);
             sum = sum.saturating_add(kept);
         }
         for (offset, (block, sum)) in layers.iter().zip(sums).enumerate().rev() {
@@ -512,9 +503,7 @@ impl<'t> ChunkProfile<'t> {
             Pass::Backward => {
                 let last = match group {
                     Some((_, end)) => peak.block + 1 == end,
-                    None => {
-                        retained && peak.block + 1 == self.blocks.len() || !self.captures.is_empty()
-                    }
+                    None => retained && peak.block + 1 == self.blocks.len() || !self.captures.is_empty(),
                 };
                 backward(last)
             }

@@ -1,5 +1,6 @@
-//! A forward and a backward pass at once, as EP overlap has them (`TransformerModelChunkSchedulePlan.run`): the embedding
-//! forwards, the loss backwards, layer by layer in pass, the loss forwards, and at last the embedding backwards.
+//! A forward and a backward pass at once, as EP overlap has them (`TransformerModelChunkSchedulePlan.run`): the
+//! embedding forwards, the loss backwards, layer by layer in pass, the loss forwards, and at last the embedding
+//! backwards.
 
 use super::blocks::{Block, BlockKind};
 use super::chunk_profile::{ChunkPeak, ChunkProfile};

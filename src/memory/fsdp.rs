@@ -45,11 +45,7 @@ impl Fsdp {
         a.use_megatron_fsdp.then(|| Self {
             strategy: a.data_parallel_sharding_strategy,
             instance,
-            optimizer: if outer {
-                [m.dp * m.cp, m.edp]
-            } else {
-                instance
-            },
+            optimizer: if outer { [m.dp * m.cp, m.edp] } else { instance },
             precision: m.precision,
             main_params: a.megatron_fsdp_main_params_dtype,
             main_grads: a.megatron_fsdp_main_grads_dtype,
@@ -118,7 +114,8 @@ impl FsdpDtype {
     }
 }
 
-/// The parameter groups of one pipeline stage, chunk by chunk in the order of their buffers; nothing without Megatron FSDP.
+/// The parameter groups of one pipeline stage, chunk by chunk in the order of their buffers; nothing without Megatron
+/// FSDP.
 #[must_use]
 pub fn stage_groups(m: &Module, pp_rank: usize) -> Vec<FsdpGroup> {
     let pp_rank = u32::try_from(pp_rank).unwrap_or(u32::MAX);

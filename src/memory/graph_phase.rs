@@ -1,7 +1,7 @@
 //! The phases of a training run with regard to CUDA graphs.
 
-/// A phase of a training run. Transformer Engine's CUDA graphs are captured between two iterations, those of `cuda_graph_impl`
-/// local within the first, between its last backward pass and its optimizer step.
+/// A phase of a training run. Transformer Engine's CUDA graphs are captured between two iterations, those of
+/// `cuda_graph_impl` local within the first, between its last backward pass and its optimizer step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GraphPhase {
     /// All of it, where no graphs are captured layer by layer.

@@ -6,36 +6,26 @@ use strum::{IntoStaticStr, VariantArray};
 
 /// A moment at which `torch.cuda.memory_allocated` and `torch.cuda.max_memory_allocated` are read.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    IntoStaticStr,
-    VariantArray,
-    Serialize,
-    Deserialize,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum JobMoment {
-    /// After the first iteration of a job that starts anew: its passes ran before the optimizer had moments. Megatron-LM
-    /// prints its line here with `--log-interval 1`.
+    /// After the first iteration of a job that starts anew: its passes ran before the optimizer had moments.
+    /// Megatron-LM prints its line here with `--log-interval 1`.
     FirstIteration,
     /// After any later iteration: the passes ran beside all states of the optimizer.
     #[default]
     LaterIteration,
-    /// After the first iteration of a job that resumed from a checkpoint: all states of the optimizer were loaded before.
+    /// After the first iteration of a job that resumed from a checkpoint: all states of the optimizer were loaded
+    /// before.
     FirstIterationAfterResume,
-    /// After iterations whose optimizer steps fp16's loss scaling skipped, before the first step that is not: there are no
-    /// moments yet.
+    /// After iterations whose optimizer steps fp16's loss scaling skipped, before the first step that is not: there are
+    /// no moments yet.
     SkippedSteps,
-    /// While a checkpoint is saved in Megatron's default format, `torch_dist` with optimizer states as they are sharded: every
-    /// tensor is copied to the host, and nothing is made on the GPU. What `--dist-ckpt-optim-fully-reshardable` gathers is not
-    /// derived.
+    /// While a checkpoint is saved in Megatron's default format, `torch_dist` with optimizer states as they are
+    /// sharded: every tensor is copied to the host, and nothing is made on the GPU. What
+    /// `--dist-ckpt-optim-fully-reshardable` gathers is not derived.
     SavingCheckpoint,
 }
 
@@ -60,10 +50,7 @@ impl JobMoment {
     /// The moment of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|moment| moment.name() == name)
+        Self::ALL.iter().copied().find(|moment| moment.name() == name)
     }
 
     /// The moment in words.
@@ -72,9 +59,7 @@ impl JobMoment {
         match self {
             Self::FirstIteration => "after the first iteration",
             Self::LaterIteration => "after later iterations",
-            Self::FirstIterationAfterResume => {
-                "after the first iteration since a checkpoint was loaded"
-            }
+            Self::FirstIterationAfterResume => "after the first iteration since a checkpoint was loaded",
             Self::SkippedSteps => "after steps that fp16 skipped",
             Self::SavingCheckpoint => "while a checkpoint is saved",
         }

@@ -18,9 +18,7 @@ use super::{ChunkEstimate, Estimate, StageRef};
 use crate::config::job::{Config, Module};
 use crate::model::tensor::{Component, ParamTensor, Shape, Sharding};
 use crate::model::{Architecture, Part, PartKind};
-use crate::source::{
-    DISTRIBUTED_OPTIMIZER, GRAD_BUFFER, MAIN_PARAMS, OPTIMIZER, OPTIMIZER_CONFIG, Source,
-};
+use crate::source::{DISTRIBUTED_OPTIMIZER, GRAD_BUFFER, MAIN_PARAMS, OPTIMIZER, OPTIMIZER_CONFIG, Source};
 use crate::units::{Bytes, multiply};
 use formula::{Kind, Product};
 
@@ -188,10 +186,7 @@ fn state_line(
 }
 
 /// How many of each part all chunks of the stage hold, where there are any.
-fn parts<'a>(
-    architecture: &'a Architecture,
-    chunks: &'a [ChunkEstimate],
-) -> impl Iterator<Item = (&'a Part, u64)> {
+fn parts<'a>(architecture: &'a Architecture, chunks: &'a [ChunkEstimate]) -> impl Iterator<Item = (&'a Part, u64)> {
     let parts = architecture.parts().iter().enumerate();
     parts.filter_map(|(place, part)| {
         let counts = chunks.iter().filter_map(|chunk| chunk.parts.get(place));
@@ -215,13 +210,7 @@ impl Share {
     }
 }
 
-fn formula(
-    m: &Module,
-    tensor: &ParamTensor,
-    kind: PartKind,
-    times: u64,
-    rule: StateRule,
-) -> Formula {
+fn formula(m: &Module, tensor: &ParamTensor, kind: PartKind, times: u64, rule: StateRule) -> Formula {
     let ranks = match tensor.sharding {
         Sharding::Expert => "EDP",
         _ => "(DP·CP)",
@@ -231,11 +220,7 @@ fn formula(
         times: (part_symbol(kind), times),
         shard: (ranks, rule.shard),
         on_gpu: rule.on_gpu,
-        note: if instances {
-            " · optimizer instances"
-        } else {
-            ""
-        },
+        note: if instances { " · optimizer instances" } else { "" },
         ..Product::of(tensor.shape, rule.bytes)
     })))
 }
@@ -301,11 +286,7 @@ fn sharding_words(sharding: Sharding) -> &'static str {
 
 fn describe(m: &Module, bucket: Bucket) -> (&'static str, Source) {
     let sharded = m.args.use_distributed_optimizer;
-    let states = if sharded {
-        DISTRIBUTED_OPTIMIZER
-    } else {
-        OPTIMIZER
-    };
+    let states = if sharded { DISTRIBUTED_OPTIMIZER } else { OPTIMIZER };
     match bucket.state().map(|(state, _)| state) {
         Some(State::Weights) | None => ("Parameters in the dtype of training", GRAD_BUFFER),
         Some(State::MainGrads) => ("Gradient that micro batches accumulate into", GRAD_BUFFER),
@@ -314,15 +295,8 @@ fn describe(m: &Module, bucket: Bucket) -> (&'static str, Source) {
             OPTIMIZER_CONFIG,
         ),
         Some(State::MainParams) => {
-            let source = if sharded {
-                DISTRIBUTED_OPTIMIZER
-            } else {
-                MAIN_PARAMS
-            };
-            (
-                "Main copy of the parameter that the optimizer updates",
-                source,
-            )
+            let source = if sharded { DISTRIBUTED_OPTIMIZER } else { MAIN_PARAMS };
+            ("Main copy of the parameter that the optimizer updates", source)
         }
         Some(State::ExpAvg) => ("First moment of the gradient", states),
         Some(State::ExpAvgSq) => ("Second moment of the gradient", states),

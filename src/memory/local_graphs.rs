@@ -1,9 +1,10 @@
 //! What the capture of `cuda_graph_impl` local holds for each block of a chunk, beside what the block's tape says.
 //!
-//! A layer's graph reads and writes static tensors in the pool that all graphs share. Its input is the output of the graph
-//! before, or else a tensor of its own; autograd keeps it as it keeps every input. Its output stays until its backward graph is
-//! captured, and so does the gradient of that. Before its forward graph is captured, a layer runs some times as it is, outside
-//! of the pool, and the main gradients of its parameters are copied, because these passes add to them.
+//! A layer's graph reads and writes static tensors in the pool that all graphs share. Its input is the output of the
+//! graph before, or else a tensor of its own; autograd keeps it as it keeps every input. Its output stays until its
+//! backward graph is captured, and so does the gradient of that. Before its forward graph is captured, a layer runs
+//! some times as it is, outside of the pool, and the main gradients of its parameters are copied, because these passes
+//! add to them.
 
 use super::blocks::{Block, BlockKind, CompiledTapes};
 use super::bucket::State;
@@ -19,8 +20,8 @@ use std::sync::Arc;
 /// Bytes that the capture of a block's graphs holds beside what its tape says; nothing for a block without graphs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockCapture {
-    /// Static tensors that a micro batch keeps from the forward to the backward graph: the output where no graph reads it, and
-    /// the input of an MTP layer.
+    /// Static tensors that a micro batch keeps from the forward to the backward graph: the output where no graph reads
+    /// it, and the input of an MTP layer.
     pub(crate) kept: u64,
     /// Static tensors in the backward graph: the same, and the output.
     pub(crate) backward: u64,
@@ -28,7 +29,8 @@ pub(crate) struct BlockCapture {
     pub(crate) warmup: u64,
     /// The static input, which waits beside these passes.
     pub(crate) input: u64,
-    /// What Python variables still hold of these passes during the capture of the forward graph: copies of inputs, and outputs.
+    /// What Python variables still hold of these passes during the capture of the forward graph: copies of inputs, and
+    /// outputs.
     pub(crate) variables: u64,
     /// Copies of main gradients.
     pub(crate) gradients: u64,
@@ -41,9 +43,7 @@ pub(crate) fn captures(
     blocks: &[Block<'_>],
     residual: u64,
 ) -> Vec<BlockCapture> {
-    let whole = |block: Option<&Block<'_>>| {
-        block.is_some_and(|block| block.compiled.tape.is_captured_whole())
-    };
+    let whole = |block: Option<&Block<'_>>| block.is_some_and(|block| block.compiled.tape.is_captured_whole());
     let mut known: Vec<(BlockKind, BlockCapture)> = Vec::new();
     let mut of_kind = |kind| {
         if let Some((_, capture)) = known.iter().find(|(of, _)| *of == kind) {
@@ -60,11 +60,7 @@ pub(crate) fn captures(
         }
         let mut capture = of_kind(block.kind);
         if whole(Some(block)) {
-            capture.kept = if whole(blocks.get(index + 1)) {
-                0
-            } else {
-                residual
-            };
+            capture.kept = if whole(blocks.get(index + 1)) { 0 } else { residual };
             capture.backward = residual;
         } else {
             // The tape of an MTP depth has neither its layer's static input, nor the output and its gradient.
@@ -77,12 +73,7 @@ pub(crate) fn captures(
 }
 
 /// What the passes before the capture of a block's layers hold.
-fn passes_before(
-    m: &Module,
-    tapes: &CompiledTapes<'_>,
-    kind: BlockKind,
-    residual: u64,
-) -> BlockCapture {
+fn passes_before(m: &Module, tapes: &CompiledTapes<'_>, kind: BlockKind, residual: u64) -> BlockCapture {
     let specs = match kind {
         BlockKind::Layer(spec) => vec![spec],
         BlockKind::Head => LayerSpec::of_mtp(m),
@@ -106,8 +97,8 @@ fn passes_before(
     most
 }
 
-/// The heaviest moment of a layer's passes before the capture, in which nothing is recomputed. The output is a variable until
-/// the next of them has made another.
+/// The heaviest moment of a layer's passes before the capture, in which nothing is recomputed. The output is a variable
+/// until the next of them has made another.
 fn eager_passes(tapes: &CompiledTapes<'_>, tape: AutogradTape, residual: u64, warmups: u64) -> u64 {
     let options = RecomputeOptions {
         recompute: None,

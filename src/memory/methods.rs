@@ -1,5 +1,5 @@
-//! The same job trained in other ways: all weights, adapters alone, or all weights with Megatron FSDP. And what each tensor
-//! takes where the model is frozen, beside what it takes in full training.
+//! The same job trained in other ways: all weights, adapters alone, or all weights with Megatron FSDP. And what each
+//! tensor takes where the model is frozen, beside what it takes in full training.
 
 use std::collections::BTreeMap;
 
@@ -113,25 +113,20 @@ impl TrainingMethod {
     }
 }
 
-/// What a job needs when module `module` is trained in each way. Empty where Megatron refuses the job or there is no such
-/// module.
+/// What a job needs when module `module` is trained in each way. Empty where Megatron refuses the job or there is no
+/// such module.
 #[must_use]
 pub fn methods(job: &RawJob, module: usize) -> Vec<MethodResult> {
     let checked = check(job);
-    let Some(m) = checked
-        .config
-        .as_ref()
-        .and_then(|config| config.modules().get(module))
-    else {
+    let Some(m) = checked.config.as_ref().and_then(|config| config.modules().get(module)) else {
         return Vec::new();
     };
     let ways = TrainingMethod::EACH.into_iter();
-    ways.map(|method| in_method(job, module, m, method))
-        .collect()
+    ways.map(|method| in_method(job, module, m, method)).collect()
 }
 
-/// What a job needs when module `module` is trained in one way; `None` where Megatron refuses the job or there is no such
-/// module.
+/// What a job needs when module `module` is trained in one way; `None` where Megatron refuses the job or there is no
+/// such module.
 #[must_use]
 pub fn method(job: &RawJob, module: usize, method: TrainingMethod) -> Option<MethodResult> {
     let config = check(job).config?;
@@ -165,9 +160,7 @@ fn memory(config: &Config) -> MethodMemory {
     let estimate = estimate(config);
     let worst = estimate.stage(estimate.worst);
     let m = config.modules().get(estimate.worst.module);
-    let trainable = worst
-        .zip(m)
-        .map(|(stage, m)| stage.parameters().trainable(m));
+    let trainable = worst.zip(m).map(|(stage, m)| stage.parameters().trainable(m));
     let rank = &estimate.worst_rank;
     let device = m.map_or((rank.total, rank.total), |m| {
         let range = memory_range(m, rank.total, rank.graphs);
@@ -196,8 +189,8 @@ pub struct TensorSaving {
     pub full_training: Bytes,
 }
 
-/// The tensors of a stage whose size differs between a job with adapters and the same job in full training, those that save
-/// most first. Empty where a module has no adapters, or Megatron refuses one of the jobs.
+/// The tensors of a stage whose size differs between a job with adapters and the same job in full training, those that
+/// save most first. Empty where a module has no adapters, or Megatron refuses one of the jobs.
 #[must_use]
 pub fn saved_by_adapters(job: &RawJob, stage: StageRef) -> Vec<TensorSaving> {
     let Some(config) = check(job).config else {
@@ -231,14 +224,12 @@ pub fn saved_by_adapters(job: &RawJob, stage: StageRef) -> Vec<TensorSaving> {
 
 /// The tensor of a line.
 fn entry<'t>(tensors: &'t mut BTreeMap<String, TensorSaving>, line: &Line) -> &'t mut TensorSaving {
-    tensors
-        .entry(line.id.clone())
-        .or_insert_with(|| TensorSaving {
-            id: line.id.clone(),
-            label: line.label.clone(),
-            bytes: Bytes::ZERO,
-            full_training: Bytes::ZERO,
-        })
+    tensors.entry(line.id.clone()).or_insert_with(|| TensorSaving {
+        id: line.id.clone(),
+        label: line.label.clone(),
+        bytes: Bytes::ZERO,
+        full_training: Bytes::ZERO,
+    })
 }
 
 /// Calls a function with every line that has no lines below it.

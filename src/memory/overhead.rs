@@ -1,8 +1,8 @@
 //! Overheads: memory that the device shows beyond PyTorch's allocations, for fragmentation, CUDA context, NCCL and CUDA
 //! graphs.
 //!
-//! They give a range above the predicted peak and are no part of the prediction. Only the memory pool of CUDA graphs follows
-//! from a job; all other sizes are input fields with measured defaults.
+//! They give a range above the predicted peak and are no part of the prediction. Only the memory pool of CUDA graphs
+//! follows from a job; all other sizes are input fields with measured defaults.
 
 mod dispatch;
 
@@ -41,8 +41,7 @@ impl MemoryRange {
     /// The overheads, without the token dispatcher's where it has no buffers of its own.
     pub fn overheads(&self) -> impl Iterator<Item = &Overhead> {
         let dispatch = FieldId::moe_flex_dispatcher_backend;
-        let named =
-            move |overhead: &&Overhead| overhead.field != dispatch || overhead.high > Bytes::ZERO;
+        let named = move |overhead: &&Overhead| overhead.field != dispatch || overhead.high > Bytes::ZERO;
         self.overheads.iter().filter(named)
     }
 }
@@ -51,8 +50,7 @@ impl MemoryRange {
 #[must_use]
 pub fn memory_range(m: &Module, peak: Bytes, graphs: Bytes) -> MemoryRange {
     let a = &m.args;
-    let above =
-        |ratio: crate::config::field::Decimal| Bytes(ratio.scale_up(peak.0)).saturating_sub(peak);
+    let above = |ratio: crate::config::field::Decimal| Bytes(ratio.scale_up(peak.0)).saturating_sub(peak);
     let fixed = |what, field, mib: u64, source| Overhead {
         what,
         low: Bytes::mib(mib),
@@ -60,9 +58,7 @@ pub fn memory_range(m: &Module, peak: Bytes, graphs: Bytes) -> MemoryRange {
         field,
         source,
     };
-    let low = a
-        .reserved_over_allocated_low
-        .min(a.reserved_over_allocated_high);
+    let low = a.reserved_over_allocated_low.min(a.reserved_over_allocated_high);
     let nccl = multiply(a.nccl_mib_per_group, process_groups(m));
     let (dispatch, dispatch_source) = dispatch::buffers(m, m.nvlink_domain());
     let overheads = [
@@ -115,10 +111,6 @@ pub fn process_groups(m: &Module) -> u64 {
     let sizes = [m.tp, m.cp, m.pp, m.dp * m.cp, m.ep, m.etp, m.edp];
     let moe = m.moe.is_some();
     let dense = sizes.iter().take(4).filter(|size| **size > 1).count();
-    let expert = sizes
-        .iter()
-        .skip(4)
-        .filter(|size| **size > 1 && moe)
-        .count();
+    let expert = sizes.iter().skip(4).filter(|size| **size > 1 && moe).count();
     u64::try_from(dense + expert).unwrap_or(u64::MAX)
 }

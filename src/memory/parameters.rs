@@ -57,10 +57,7 @@ impl Parameters {
     /// The count of one sharding.
     #[must_use]
     pub fn held_count(&self, sharding: Sharding) -> Count {
-        self.held
-            .get(sharding as usize)
-            .copied()
-            .unwrap_or_default()
+        self.held.get(sharding as usize).copied().unwrap_or_default()
     }
 
     /// Elements in one sharding.
@@ -87,10 +84,7 @@ impl Parameters {
     #[must_use]
     pub fn active(&self, m: &Module) -> u64 {
         // Adapters that experts share serve every token.
-        let adapters = |mtp| {
-            self.count(Component::Adapters, mtp, Sharding::Expert)
-                .elements
-        };
+        let adapters = |mtp| self.count(Component::Adapters, mtp, Sharding::Expert).elements;
         let shared = if m.args.peft_share_expert_adapters {
             adapters(false) + adapters(true)
         } else {
@@ -98,8 +92,7 @@ impl Parameters {
         };
         let experts = self.held(Sharding::Expert) - shared;
         let chosen = m.moe.as_ref().map_or(0, |moe| {
-            let share = u128::from(experts) * u128::from(moe.topk.min(moe.num_experts))
-                / u128::from(moe.num_experts);
+            let share = u128::from(experts) * u128::from(moe.topk.min(moe.num_experts)) / u128::from(moe.num_experts);
             u64::try_from(share).unwrap_or(u64::MAX)
         });
         self.total() - experts + chosen
@@ -208,9 +201,7 @@ impl PartTable {
             let parameters = part.parameters.iter();
             parameters.map(|tensor| entry(part.kind, tensor)).collect()
         });
-        Self {
-            parts: parts.collect(),
-        }
+        Self { parts: parts.collect() }
     }
 
     /// The counts of so many of each part.

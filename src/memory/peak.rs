@@ -50,8 +50,8 @@ pub(crate) struct Stages<'a> {
     fsdp: Option<FsdpModel<'a>>,
     /// The parameters that PyTorch's FSDP2 splits over ranks; `None` without it.
     torch_fsdp2: Option<TorchFsdp2<'a>>,
-    /// A cache of the memory between iterations, by the parts of a stage's chunks and whether it has the output layer, since
-    /// most stages have the same.
+    /// A cache of the memory between iterations, by the parts of a stage's chunks and whether it has the output layer,
+    /// since most stages have the same.
     standing: Rc<KnownStanding>,
 }
 
@@ -88,8 +88,7 @@ impl<'a> Stages<'a> {
         Self {
             m,
             tapes: tapes(GraphPhase::Plain),
-            graphs: captures(m)
-                .then(|| Box::new([GraphPhase::Capture, GraphPhase::Replay].map(tapes))),
+            graphs: captures(m).then(|| Box::new([GraphPhase::Capture, GraphPhase::Replay].map(tapes))),
             rules: StateRules::new(m),
             architecture,
             local,
@@ -144,13 +143,13 @@ impl<'a> Stages<'a> {
             .collect()
     }
 
-    /// Whether a stage surely needs no more than the one before it, so that its schedule need not be replayed to find the
-    /// heaviest stage.
+    /// Whether a stage surely needs no more than the one before it, so that its schedule need not be replayed to find
+    /// the heaviest stage.
     ///
-    /// That is so where both have chunks of the same layers and nothing else: the later stage begins its first backward pass
-    /// after fewer forward passes. At each of its passes the earlier stage holds all the micro batches that it holds, and maybe
-    /// more. Passes that run at once are other pairs on each stage, and what graphs hold beside them is not
-    /// compared: with those the answer is no.
+    /// That is so where both have chunks of the same layers and nothing else: the later stage begins its first backward
+    /// pass after fewer forward passes. At each of its passes the earlier stage holds all the micro batches that it
+    /// holds, and maybe more. Passes that run at once are other pairs on each stage, and what graphs hold beside them
+    /// is not compared: with those the answer is no.
     pub(crate) fn needs_no_more_than_before(&self, pp_rank: u32) -> bool {
         let m = self.m;
         let same = |a: &Chunk, b: &Chunk| {
@@ -205,10 +204,7 @@ impl<'a> Stages<'a> {
             torch_fsdp2: self.torch_fsdp2.as_ref().map(|fsdp| fsdp.stage(&parts)),
             parts,
             architecture: self.architecture,
-            fsdp: self
-                .fsdp
-                .as_ref()
-                .map(|fsdp| fsdp.stage(self.m.stages.rank(pp_rank))),
+            fsdp: self.fsdp.as_ref().map(|fsdp| fsdp.stage(self.m.stages.rank(pp_rank))),
         }
     }
 
@@ -228,10 +224,7 @@ impl<'a> Stages<'a> {
         // Modules on other ranks are stages of the same pipeline; none of them can interleave.
         let (before, after) = if m.stages.vpp().is_none() {
             let boundary = &m.boundary;
-            (
-                narrow(boundary.stages_before),
-                narrow(boundary.stages_after),
-            )
+            (narrow(boundary.stages_before), narrow(boundary.stages_after))
         } else {
             (0, 0)
         };
@@ -241,18 +234,14 @@ impl<'a> Stages<'a> {
             pp_rank: before.saturating_add(pp_rank),
             vpp: m.stages.vpp(),
             num_microbatches: narrow(m.num_microbatches),
-            microbatch_group_size_per_vp_stage: m
-                .args
-                .microbatch_group_size_per_virtual_pipeline_stage
-                .map(narrow),
+            microbatch_group_size_per_vp_stage: m.args.microbatch_group_size_per_virtual_pipeline_stage.map(narrow),
             overlap_moe_expert_parallel_comm: m.args.overlap_moe_expert_parallel_comm,
         };
         let schedule = Schedule::new(m.boundary.first_stage.map_or(own, |stage| ScheduleInput {
             pp: narrow(stage.pp),
             pp_rank: 0,
             vpp: stage.vpp,
-            microbatch_group_size_per_vp_stage:
-                stage.microbatch_group_size_per_vp_stage.map(narrow),
+            microbatch_group_size_per_vp_stage: stage.microbatch_group_size_per_vp_stage.map(narrow),
             overlap_moe_expert_parallel_comm: stage.overlap_moe_expert_parallel_comm,
             ..own
         }));
@@ -260,9 +249,9 @@ impl<'a> Stages<'a> {
         let pipelined = pipeline > 1;
         let last = after == 0 && pp_rank + 1 == m.stages.pp();
         let plain = pipelined && m.stages.vpp().is_none();
-        // While a graph is captured backwards, the gradient of the graph after it stays. Local graphs count that themselves.
-        let captured = graph_phase == GraphPhase::Capture
-            && m.args.cuda_graph_impl == CudaGraphImpl::TransformerEngine;
+        // While a graph is captured backwards, the gradient of the graph after it stays. Local graphs count that
+        // themselves.
+        let captured = graph_phase == GraphPhase::Capture && m.args.cuda_graph_impl == CudaGraphImpl::TransformerEngine;
         let plain = plain && graph_phase != GraphPhase::Capture;
         StagePlace {
             schedule,
@@ -345,11 +334,7 @@ impl<'a> Stages<'a> {
         let mut memory = self.rules.memory(&held);
         let buffers = self.buffers.buffers(&site);
         let of_process = |b: &&Buffer| b.kind == BufferKind::Workspace;
-        let workspaces = buffers
-            .iter()
-            .filter(of_process)
-            .map(|b| Bytes(b.bytes))
-            .sum();
+        let workspaces = buffers.iter().filter(of_process).map(|b| Bytes(b.bytes)).sum();
         let buffers = buffers.iter().map(|b| Bytes(b.bytes)).sum();
         set(&mut memory, Bucket::Buffers, buffers);
         let standing = Standing {
@@ -452,11 +437,7 @@ impl StageReplay<'_> {
         let passes = self.chunks.get(chunk)?;
         Some((
             chunk,
-            if backward {
-                &passes.backward
-            } else {
-                &passes.forward
-            },
+            if backward { &passes.backward } else { &passes.forward },
             backward,
         ))
     }

@@ -43,16 +43,8 @@ pub(super) fn worst_rank(config: &Config, estimate: &Estimate) -> Option<RankMem
             (0..m.pp).map(move |pp| m.rank_offset + pp * stage)
         })
         .collect();
-    let ranks = firsts
-        .into_iter()
-        .filter_map(|rank| rank_of(modules, estimate, rank));
-    ranks.reduce(|worst, next| {
-        if next.total > worst.total {
-            next
-        } else {
-            worst
-        }
-    })
+    let ranks = firsts.into_iter().filter_map(|rank| rank_of(modules, estimate, rank));
+    ranks.reduce(|worst, next| if next.total > worst.total { next } else { worst })
 }
 
 fn ranks_of_stage(m: &Module) -> u64 {

@@ -1,10 +1,10 @@
-//! The memory that each way of recomputing or offloading would save on a stage, and the operations that it would recompute.
+//! The memory that each way of recomputing or offloading would save on a stage, and the operations that it would
+//! recompute.
 
 use super::overhead::memory_range;
 use super::{Estimate, StageRef, estimate};
 use crate::config::choices::{
-    AttentionVariant, OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule,
-    TransformerImpl,
+    AttentionVariant, OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule, TransformerImpl,
 };
 use crate::config::fields::FieldId;
 use crate::config::job::{Config, Module};
@@ -125,8 +125,8 @@ impl Choice {
     }
 }
 
-/// The result of every choice for a stage of a job, compared with the job as it is. Empty where Megatron refuses the job or
-/// the job has no such stage.
+/// The result of every choice for a stage of a job, compared with the job as it is. Empty where Megatron refuses the
+/// job or the job has no such stage.
 #[must_use]
 pub fn savings(job: &RawJob, stage: StageRef) -> Vec<Saving> {
     let Some(config) = check(job).config else {
@@ -182,9 +182,7 @@ fn held(config: &Config, estimate: &Estimate) -> (Bytes, bool) {
     let least = config
         .modules()
         .get(estimate.worst.module)
-        .map_or(worst.total, |m| {
-            memory_range(m, worst.total, worst.graphs).low
-        });
+        .map_or(worst.total, |m| memory_range(m, worst.total, worst.graphs).low);
     let too_large = config.gpu_memory().is_some_and(|gpu| least > gpu);
     (worst.total, too_large)
 }
@@ -203,8 +201,8 @@ pub fn choice_of(m: &Module) -> Choice {
     }
 }
 
-/// The choices for a module: no recomputation, selective recompute of each submodule, of all cheap ones and of all, full
-/// recompute of layers, and offloading.
+/// The choices for a module: no recomputation, selective recompute of each submodule, of all cheap ones and of all,
+/// full recompute of layers, and offloading.
 #[must_use]
 pub fn choices(m: &Module) -> Vec<Choice> {
     use RecomputeModule as R;

@@ -1,5 +1,5 @@
-//! What layouts of one model have in common, for a search through many of them: parameters, tapes, and the memory between
-//! iterations. Each is worked out once for all layouts that agree in what it depends on.
+//! What layouts of one model have in common, for a search through many of them: parameters, tapes, and the memory
+//! between iterations. Each is worked out once for all layouts that agree in what it depends on.
 
 use core::cell::RefCell;
 use core::cmp::Reverse;
@@ -30,7 +30,8 @@ struct ParameterKey {
     ep: u64,
     etp: u64,
     sequence_parallel: bool,
-    /// Whether the first and the last of several pipeline stages have the same embedding, which then has buckets of its own.
+    /// Whether the first and the last of several pipeline stages have the same embedding, which then has buckets of its
+    /// own.
     embedding_on_two_stages: bool,
     /// The place of the module's layers among all that were met.
     layers: usize,
@@ -113,8 +114,8 @@ fn grows_with_micro_batch(m: &Module) -> bool {
     m.args.cpu_offloading_num_layers == 0 && !m.args.fine_grained_activation_offloading
 }
 
-/// What layouts of one model have in common. All layouts must be of jobs that differ only in parallel sizes, the number of GPUs,
-/// micro batches, and in what is recomputed or offloaded.
+/// What layouts of one model have in common. All layouts must be of jobs that differ only in parallel sizes, the number
+/// of GPUs, micro batches, and in what is recomputed or offloaded.
 #[derive(Default)]
 pub(crate) struct SharedTables {
     layers: Vec<Layers>,
@@ -140,8 +141,8 @@ impl SharedTables {
             && m.hybrid.is_none()
     }
 
-    /// The stage that needs most in later iterations, the first of several. Its pipeline rank and its bytes are those of
-    /// [`estimate`](super::estimate).
+    /// The stage that needs most in later iterations, the first of several. Its pipeline rank and its bytes are those
+    /// of [`estimate`](super::estimate).
     ///
     /// # Errors
     /// Where a stage has a peak that is `too_large`.

@@ -1,5 +1,5 @@
-//! The passes of a stage in bytes: the totals of its chunks with the schedule that runs them. No block, operation or name is
-//! kept, so that a search can share the totals of chunks between layouts.
+//! The passes of a stage in bytes: the totals of its chunks with the schedule that runs them. No block, operation or
+//! name is kept, so that a search can share the totals of chunks between layouts.
 
 use std::rc::Rc;
 
@@ -74,8 +74,9 @@ impl StageTotals {
         Bytes(passes.map(Usage::total).max().unwrap_or(0))
     }
 
-    /// Bytes that no replay has alive more of, where no two passes run at once: as many micro batches as the warm-up begins and
-    /// one more, all of the chunk that keeps most, the heaviest pass beside them, and all that is left behind.
+    /// Bytes that no replay has alive more of, where no two passes run at once: as many micro batches as the warm-up
+    /// begins and one more, all of the chunk that keeps most, the heaviest pass beside them, and all that is left
+    /// behind.
     pub(crate) fn most(&self) -> Bytes {
         let largest = |of: fn(&ChunkBytes) -> u64| {
             let all = self.weights.iter().map(of).max();
@@ -94,10 +95,7 @@ impl StageTotals {
 
     /// What attributes of modules keep between iterations.
     pub(crate) fn attributes(&self) -> Bytes {
-        self.chunks
-            .iter()
-            .map(|chunk| Bytes(chunk.attributes))
-            .sum()
+        self.chunks.iter().map(|chunk| Bytes(chunk.attributes)).sum()
     }
 
     /// What chunks hold between steps.
@@ -149,11 +147,7 @@ fn weight(place: &StagePlace, chunk: &ChunkTotals) -> ChunkBytes {
         backward: chunk.backward.total().saturating_sub(kept),
         idle: 2 * received,
         input_grad: if place.pipelined { received } else { 0 },
-        output_grad: if place.retained && !place.captured {
-            sent
-        } else {
-            0
-        },
+        output_grad: if place.retained && !place.captured { sent } else { 0 },
         deferred: chunk.deferred,
         deferrals: chunk.deferrals,
     }

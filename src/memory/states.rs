@@ -5,9 +5,7 @@ use super::bucket::{Bucket, State};
 use super::fsdp::{self, GradientCopy};
 use super::parameters::{Count, Parameters};
 use super::torch_fsdp2;
-use crate::config::choices::{
-    Fp8Recipe, MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind, SoftwareFact,
-};
+use crate::config::choices::{Fp8Recipe, MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind, SoftwareFact};
 use crate::config::field::Decimal;
 use crate::config::fields::Args;
 use crate::config::job::{Module, Precision};
@@ -56,11 +54,7 @@ impl StateRule {
     /// The rule of a tensor that is stored in fp8 as a whole, or not at all.
     #[must_use]
     pub fn of(self, count: Count) -> Self {
-        let less = if count.quantized > 0 {
-            self.fp8_saving
-        } else {
-            0
-        };
+        let less = if count.quantized > 0 { self.fp8_saving } else { 0 };
         Self {
             bytes: self.bytes - less,
             ..self
@@ -130,14 +124,11 @@ impl StateRules {
     }
 
     fn is_trained(&self, component: Component) -> bool {
-        self.trained
-            .get(component as usize)
-            .copied()
-            .unwrap_or(true)
+        self.trained.get(component as usize).copied().unwrap_or(true)
     }
 
-    /// Bytes that the parameters of a component, counted where their weights are, would need in addition if they were trained;
-    /// 0 where they are, and in buckets of other states.
+    /// Bytes that the parameters of a component, counted where their weights are, would need in addition if they were
+    /// trained; 0 where they are, and in buckets of other states.
     #[must_use]
     pub fn saved_in_states(&self, bucket: Bucket, component: Component, count: Count) -> Bytes {
         let Some((State::Weights, view)) = bucket.state() else {
@@ -169,12 +160,7 @@ impl StateRules {
             .sum()
     }
 
-    fn bytes_where(
-        &self,
-        bucket: Bucket,
-        held: &Parameters,
-        has: &dyn Fn(Component) -> bool,
-    ) -> Bytes {
+    fn bytes_where(&self, bucket: Bucket, held: &Parameters, has: &dyn Fn(Component) -> bool) -> Bytes {
         let mut sum = Count::default();
         for (component, _, sharding, count) in held.iter() {
             if bucket.holds(sharding) && has(component) {
@@ -304,13 +290,7 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
         },
         OptimizerKind::Sgd | OptimizerKind::Lion => StateRule::NONE,
     };
-    [
-        weights,
-        whole(main_grad_bytes(m)),
-        main_params,
-        exp_avg,
-        exp_avg_sq,
-    ]
+    [weights, whole(main_grad_bytes(m)), main_params, exp_avg, exp_avg_sq]
 }
 
 /// Whether a state is made by the optimizer's first step: moments, and main parameters that the optimizer holds
@@ -323,9 +303,9 @@ pub(crate) fn made_by_first_step(m: &Module, state: State) -> bool {
     }
 }
 
-/// Whether a state is on the host from before the first forward pass of an iteration until its gradients are reduced, and on the
-/// GPU for the optimizer step and until the next iteration (`OptimizerStateOffloader` of Megatron-LM's dev branch, at 0fcbc3db;
-/// called in `train_step`, and before `finalize_model_grads`).
+/// Whether a state is on the host from before the first forward pass of an iteration until its gradients are reduced,
+/// and on the GPU for the optimizer step and until the next iteration (`OptimizerStateOffloader` of Megatron-LM's dev
+/// branch, at 0fcbc3db; called in `train_step`, and before `finalize_model_grads`).
 pub(crate) fn offloaded_in_passes(m: &Module, state: State) -> bool {
     let of_step = matches!(state, State::MainParams | State::ExpAvg | State::ExpAvgSq);
     m.args.offload_optimizer_states && of_step
@@ -355,9 +335,10 @@ pub(crate) struct StepCopy {
     pub(crate) source: Source,
 }
 
-/// Gradients, whose copies stay until the next step's gradients are zeroed, and what is there while the step runs: moments
-/// in fp32, for Adam; or the square roots of second moments, for `PyTorch`'s `AdamW`; or else the main parameters in 16 bits,
-/// of which all weights in fp8 are made at once. These are smaller than copies of moments, which are gone by then.
+/// Gradients, whose copies stay until the next step's gradients are zeroed, and what is there while the step runs:
+/// moments in fp32, for Adam; or the square roots of second moments, for `PyTorch`'s `AdamW`; or else the main
+/// parameters in 16 bits, of which all weights in fp8 are made at once. These are smaller than copies of moments, which
+/// are gone by then.
 pub(crate) fn step_copies(m: &Module) -> [StepCopy; 2] {
     let moments = StepCopy {
         what: "moments copied to fp32",
@@ -417,8 +398,8 @@ fn moment_copy_bytes(m: &Module) -> u64 {
     if aware { 4 * moments } else { 0 }
 }
 
-/// Whether the optimizer is `PyTorch`'s `AdamW`, whose multi-tensor step (`_multi_tensor_adamw`) makes the square roots of all
-/// second moments before it updates any parameter.
+/// Whether the optimizer is `PyTorch`'s `AdamW`, whose multi-tensor step (`_multi_tensor_adamw`) makes the square roots
+/// of all second moments before it updates any parameter.
 fn is_torch_adamw(m: &Module) -> bool {
     let a = &m.args;
     let on_gpu = a.optimizer == OptimizerKind::Adam && !a.optimizer_cpu_offload;

@@ -46,9 +46,7 @@ const MAX_POINTS: u32 = 4096;
 #[must_use]
 pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timeline> {
     let m = config.modules().get(stage.module)?;
-    let pp_rank = u32::try_from(stage.pp_rank)
-        .ok()
-        .filter(|rank| *rank < m.stages.pp())?;
+    let pp_rank = u32::try_from(stage.pp_rank).ok().filter(|rank| *rank < m.stages.pp())?;
     let architecture = Architecture::new(m);
     let local = PartTable::local(&architecture);
     let stages = Stages::new(m, &architecture, &local);
@@ -61,9 +59,7 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     let of_phase = if graph_phase == held.moment.graph_phase {
         held.memory
     } else {
-        stages
-            .need(pp_rank, graph_phase, JobMoment::default())
-            .memory
+        stages.need(pp_rank, graph_phase, JobMoment::default()).memory
     };
     let replay = stages.replay(pp_rank, graph_phase);
     let moments = replay.timeline(points.min(MAX_POINTS));

@@ -22,8 +22,8 @@ pub(crate) fn ranks(m: &Module) -> u64 {
     (m.dp * m.cp).max(1)
 }
 
-/// Whether gradients are there only from a layer's reduction to the optimizer step. With several micro batches those of the
-/// first one stay for the others.
+/// Whether gradients are there only from a layer's reduction to the optimizer step. With several micro batches those of
+/// the first one stay for the others.
 fn one_micro_batch(m: &Module) -> bool {
     m.num_microbatches <= 1
 }
@@ -59,9 +59,7 @@ impl<'a> TorchFsdp2<'a> {
         m.args.use_torch_fsdp2.then(|| Self {
             m,
             architecture,
-            parts: parts
-                .map(|part| part_groups(m, part.kind, &part.parameters))
-                .collect(),
+            parts: parts.map(|part| part_groups(m, part.kind, &part.parameters)).collect(),
         })
     }
 
@@ -71,10 +69,7 @@ impl<'a> TorchFsdp2<'a> {
             wrapped: Vec::new(),
             root: ParamGroup::default(),
         };
-        for (groups, count) in chunks
-            .iter()
-            .flat_map(|counts| self.parts.iter().zip(counts))
-        {
+        for (groups, count) in chunks.iter().flat_map(|counts| self.parts.iter().zip(counts)) {
             for _ in 0..*count {
                 out.wrapped.extend_from_slice(&groups.wrapped);
                 out.root.add(&groups.root, 1);
@@ -85,21 +80,15 @@ impl<'a> TorchFsdp2<'a> {
 
     /// The groups of the part of this kind.
     fn part(&self, kind: PartKind) -> Option<&PartGroups> {
-        let place = self
-            .architecture
-            .parts()
-            .iter()
-            .position(|part| part.kind == kind);
+        let place = self.architecture.parts().iter().position(|part| part.kind == kind);
         self.parts.get(place?)
     }
 }
 
-/// The modules of a part that Megatron wraps. Layers of Mamba-2 are none of them, and with Megatron's own modules neither is
-/// the output layer.
+/// The modules of a part that Megatron wraps. Layers of Mamba-2 are none of them, and with Megatron's own modules
+/// neither is the output layer.
 fn part_groups(m: &Module, kind: PartKind, tensors: &[ParamTensor]) -> PartGroups {
-    let group = |kind, tensors: &[ParamTensor]| {
-        ParamGroup::new(&Parameter::list(m, kind, tensors), ranks(m))
-    };
+    let group = |kind, tensors: &[ParamTensor]| ParamGroup::new(&Parameter::list(m, kind, tensors), ranks(m));
     let wrapped = |tensors: &[ParamTensor]| PartGroups {
         wrapped: vec![group(kind, tensors)],
         root: ParamGroup::default(),
@@ -107,9 +96,7 @@ fn part_groups(m: &Module, kind: PartKind, tensors: &[ParamTensor]) -> PartGroup
     match kind {
         PartKind::Layer(spec) if !is_mamba(spec) => wrapped(tensors),
         PartKind::Embedding if m.io.is_language() => wrapped(tensors),
-        PartKind::OutputLayer if m.args.transformer_impl != TransformerImpl::Local => {
-            wrapped(tensors)
-        }
+        PartKind::OutputLayer if m.args.transformer_impl != TransformerImpl::Local => wrapped(tensors),
         PartKind::MtpDepth => {
             let of_root: Vec<ParamTensor> = tensors
                 .iter()

@@ -1,5 +1,6 @@
-//! Adapters beside linear layers, as Megatron-Bridge builds them (`ParallelLinearAdapter`): the input times a low matrix A,
-//! times a matrix B, times alpha over the rank, added to the output of the frozen layer. Only A and B are trained.
+//! Adapters beside linear layers, as Megatron-Bridge builds them (`ParallelLinearAdapter`): the input times a low
+//! matrix A, times a matrix B, times alpha over the rank, added to the output of the frozen layer. Only A and B are
+//! trained.
 
 mod parameters;
 mod passes;
@@ -70,11 +71,7 @@ pub(crate) fn beside(
         return;
     };
     let what = "output of a linear layer before its adapter's is added";
-    let output = tape.tensor(
-        what,
-        super::linear::shape_of(tape, linear.output),
-        sizes.width(),
-    );
+    let output = tape.tensor(what, super::linear::shape_of(tape, linear.output), sizes.width());
     let base = Linear { output, ..*linear };
     let input = build(tape, &base);
     let (family, source) = tape.about();
@@ -126,10 +123,7 @@ impl<'a> Adapter<'a> {
     /// Its rank. Adapters of experts may have less (`get_effective_lora_dim`, `align_expert_dim_for_tp`).
     fn rank(&self) -> Factor {
         let (m, dim) = (self.sizes.m, self.adapters.dim);
-        if !self.is_expert()
-            || !m.args.peft_normalize_moe_lora
-            || self.adapters.kind == AdapterType::Dora
-        {
+        if !self.is_expert() || !m.args.peft_normalize_moe_lora || self.adapters.kind == AdapterType::Dora {
             return factor("r", dim);
         }
         let topk = m.moe.as_ref().map_or(1, |moe| moe.topk.max(1));
@@ -160,8 +154,8 @@ impl<'a> Adapter<'a> {
         }
     }
 
-    /// The parts of which each has matrices of its own: queries, keys and values, or gate and up projection. None where one
-    /// adapter serves the whole layer. Grouped experts have one for both (`_should_treat_linear_fc1_as_unfused`).
+    /// The parts of which each has matrices of its own: queries, keys and values, or gate and up projection. None where
+    /// one adapter serves the whole layer. Grouped experts have one for both (`_should_treat_linear_fc1_as_unfused`).
     fn parts(&self) -> Vec<usize> {
         let fused = match self.module {
             LinearModule::ExpertsFc1 => !self.sizes.m.args.moe_grouped_gemm,

@@ -108,16 +108,11 @@ impl Architecture {
         let layers = layers.iter().map(place).collect();
         let mtp = (m.mtp_num_layers > 0).then_some(PartKind::MtpDepth);
         let copy_of_output = labels::trained_copy(m);
-        let adapted_output =
-            sizes.adapted.has(LinearModule::OutputLayer) || copy_of_output.is_some();
+        let adapted_output = sizes.adapted.has(LinearModule::OutputLayer) || copy_of_output.is_some();
         let kinds = [PartKind::Embedding]
             .into_iter()
             .chain(specs.iter().copied().map(PartKind::Layer))
-            .chain([
-                PartKind::FinalNorm,
-                PartKind::OutputLayer,
-                PartKind::MtpEmbedding,
-            ])
+            .chain([PartKind::FinalNorm, PartKind::OutputLayer, PartKind::MtpEmbedding])
             .chain(mtp)
             .chain([PartKind::Projector])
             .chain(adapted_output.then_some(PartKind::OutputAdapter));
@@ -200,23 +195,19 @@ impl Architecture {
     #[must_use]
     pub fn chunk_parts(&self, m: &Module, chunk: &Chunk) -> PartCounts {
         // A tied output layer needs a weight of its own unless the embedding is on the same chunk.
-        let own_output_weight = m.io.is_language()
-            && chunk.output
-            && (m.args.untie_embeddings_and_output_weights || !chunk.embedding);
+        let own_output_weight =
+            m.io.is_language() && chunk.output && (m.args.untie_embeddings_and_output_weights || !chunk.embedding);
         let layers = chunk.layers.start as usize..chunk.layers.end as usize;
-        self.counts(
-            self.layers.get(layers).unwrap_or_default(),
-            |kind| match kind {
-                PartKind::Layer(_) => 0,
-                PartKind::Embedding => u64::from(chunk.embedding),
-                PartKind::FinalNorm => u64::from(chunk.final_layernorm),
-                PartKind::OutputLayer => u64::from(own_output_weight),
-                PartKind::MtpEmbedding => u64::from(chunk.word_embedding_copy_for_mtp()),
-                PartKind::MtpDepth => built_depths(m, u64::from(chunk.mtp)),
-                PartKind::Projector => u64::from(chunk.output && m.io.projector.is_some()),
-                PartKind::OutputAdapter => u64::from(chunk.output && m.io.is_language()),
-            },
-        )
+        self.counts(self.layers.get(layers).unwrap_or_default(), |kind| match kind {
+            PartKind::Layer(_) => 0,
+            PartKind::Embedding => u64::from(chunk.embedding),
+            PartKind::FinalNorm => u64::from(chunk.final_layernorm),
+            PartKind::OutputLayer => u64::from(own_output_weight),
+            PartKind::MtpEmbedding => u64::from(chunk.word_embedding_copy_for_mtp()),
+            PartKind::MtpDepth => built_depths(m, u64::from(chunk.mtp)),
+            PartKind::Projector => u64::from(chunk.output && m.io.projector.is_some()),
+            PartKind::OutputAdapter => u64::from(chunk.output && m.io.is_language()),
+        })
     }
 
     /// The parts of the whole model, counted once.
@@ -255,12 +246,9 @@ fn built_depths(m: &Module, depths: u64) -> u64 {
     }
 }
 
-/// The parameters of what follows the layers, read off the tape of its operations. `build` gets the tape and the output of
-/// the last layer.
-fn after_layers(
-    sizes: &Sizes<'_>,
-    build: impl FnOnce(&mut AutogradTape, TensorId) -> TensorId,
-) -> Vec<ParamTensor> {
+/// The parameters of what follows the layers, read off the tape of its operations. `build` gets the tape and the output
+/// of the last layer.
+fn after_layers(sizes: &Sizes<'_>, build: impl FnOnce(&mut AutogradTape, TensorId) -> TensorId) -> Vec<ParamTensor> {
     let mut tape = AutogradTape::new(Family::Residual, FINAL_NORM);
     let x = tape.tensor("output of the last layer", sizes.residual(), sizes.width());
     build(&mut tape, x);

@@ -17,8 +17,7 @@ use super::{hidden, norm};
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::job::Module;
 use crate::source::{
-    INTERNVIT_ATTENTION, L2_NORM, ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR,
-    TE_LINEAR,
+    INTERNVIT_ATTENTION, L2_NORM, ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR, TE_LINEAR,
 };
 
 /// Whether several query heads share a key head on this rank, other than all of them one.
@@ -32,19 +31,15 @@ fn grouped(m: &Module) -> bool {
 
 /// One attention block from the residual stream to the output of `linear_proj`.
 ///
-/// With fewer query groups than TP ranks `linear_qkv` is still split evenly: each rank computes its part and gathers the
-/// keys and values it needs.
+/// With fewer query groups than TP ranks `linear_qkv` is still split evenly: each rank computes its part and gathers
+/// the keys and values it needs.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let head = factor("d", m.kv_channels);
     let (queries, groups) = (Heads::queries(m), Heads::groups(m));
 
     tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
-    let qkv = tape.tensor(
-        "queries, keys and values",
-        Heads::all(m).tokens(sizes, head),
-        bytes,
-    );
+    let qkv = tape.tensor("queries, keys and values", Heads::all(m).tokens(sizes, head), bytes);
     let start = tape.here();
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
     let gates = u64::from(m.args.attention_output_gate) * m.args.num_attention_heads;
@@ -66,13 +61,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         input,
         width: hidden(m),
         output: qkv,
-        weight: weights.split(
-            "self_attention.linear_qkv.weight",
-            &[weight_heads, head, hidden(m)],
-            2,
-        ),
-        bias: has_bias
-            .then(|| biases.split("self_attention.linear_qkv.bias", &[weight_heads, head], 1)),
+        weight: weights.split("self_attention.linear_qkv.weight", &[weight_heads, head, hidden(m)], 2),
+        bias: has_bias.then(|| biases.split("self_attention.linear_qkv.bias", &[weight_heads, head], 1)),
     };
     let normed = after_norm(sizes, tape, &linear);
 
@@ -88,8 +78,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     if rotary(m) {
         (q, k) = rope(sizes, tape, qkv, q, k);
     }
-    let local_copy = sizes.kernels.attention == AttentionKernel::Local
-        && m.num_query_groups < m.args.num_attention_heads;
+    let local_copy =
+        sizes.kernels.attention == AttentionKernel::Local && m.num_query_groups < m.args.num_attention_heads;
     if q.is_none() && (grouped(m) || local_copy) {
         // Heads that share a key do not lie side by side: reshaping queries copies them.
         let copy = tape.tensor("queries", queries.tokens(sizes, head), bytes);
@@ -100,11 +90,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     let values = |tape: &mut AutogradTape| tape.tensor("values", groups.tokens(sizes, head), bytes);
     let (reads, saves) = match (q, k) {
         (Some(q), Some(k)) => {
-            let v = if sizes.kernels.values_copied {
-                values(tape)
-            } else {
-                qkv
-            };
+            let v = if sizes.kernels.values_copied { values(tape) } else { qkv };
             (vec![q, k, qkv], vec![q, k, v])
         }
         (Some(q), None) => {
@@ -126,23 +112,12 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     if gates > 0 {
         context = output_gate(sizes, tape, qkv, context);
     }
-    project(
-        sizes,
-        tape,
-        (context, head),
-        (weights, biases),
-        normed,
-        input,
-    )
+    project(sizes, tape, (context, head), (weights, biases), normed, input)
 }
 
-/// `linear_qkv` with the norm before it, which a layer with its MLP beside attention has run already. Returns the operation of the
-/// norm and its output, where it is one of its own.
-fn after_norm(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    linear: &Linear,
-) -> Option<(usize, TensorId)> {
+/// `linear_qkv` with the norm before it, which a layer with its MLP beside attention has run already. Returns the
+/// operation of the norm and its output, where it is one of its own.
+fn after_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) -> Option<(usize, TensorId)> {
     let m = sizes.m;
     if m.args.parallel_attention {
         column(sizes, tape, linear);
@@ -154,12 +129,7 @@ fn after_norm(
 }
 
 /// Multiplies the output of attention by the sigmoid of its gate, which is copied out of the projection.
-fn output_gate(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    qkv: TensorId,
-    context: TensorId,
-) -> TensorId {
+fn output_gate(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId, context: TensorId) -> TensorId {
     let head = factor("d", sizes.m.kv_channels);
     let shape = Heads::queries(sizes.m).tokens(sizes, head);
     tape.at(Family::Attention, SELF_ATTENTION);
@@ -193,24 +163,14 @@ pub(crate) fn project(
             input: context,
             width: head_width,
             output,
-            weight: weights.split(
-                "self_attention.linear_proj.weight",
-                &[heads, head_width, hidden(m)],
-                2,
-            ),
-            bias: (m.args.add_bias_linear)
-                .then(|| biases.whole("self_attention.linear_proj.bias", &[hidden(m)], 1)),
+            weight: weights.split("self_attention.linear_proj.weight", &[heads, head_width, hidden(m)], 2),
+            bias: (m.args.add_bias_linear).then(|| biases.whole("self_attention.linear_proj.bias", &[hidden(m)], 1)),
         },
     );
     let output = norm::after_branch(sizes, tape, norm::POST_ATTENTION, output);
     tape.offload(OffloadModule::AttnProj, start);
     if let Some((norm, output_of_norm)) = normed {
-        tape.discarding_section(
-            RecomputeModule::Layernorm,
-            norm..norm + 1,
-            &[input],
-            &[output_of_norm],
-        );
+        tape.discarding_section(RecomputeModule::Layernorm, norm..norm + 1, &[input], &[output_of_norm]);
     }
     output
 }
@@ -265,8 +225,8 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
     (normed_q, normed_k)
 }
 
-/// L2 norms on queries and keys, which have no parameters. Compiled by `jit_fuser`, they keep their input as it lies and
-/// one fp32 number a head.
+/// L2 norms on queries and keys, which have no parameters. Compiled by `jit_fuser`, they keep their input as it lies
+/// and one fp32 number a head.
 fn l2_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (TensorId, TensorId) {
     let (m, bytes) = (sizes.m, sizes.width());
     let head = factor("d", m.kv_channels);
@@ -301,23 +261,10 @@ fn rope(
     let head = factor("d", m.kv_channels);
     let (queries, groups) = (Heads::queries(m), Heads::groups(m));
     tape.at(Family::Attention, ROTARY);
-    let rotated_q = tape.tensor(
-        "queries after rotary embedding",
-        queries.tokens(sizes, head),
-        bytes,
-    );
-    let rotated_k = tape.tensor(
-        "keys after rotary embedding",
-        groups.tokens(sizes, head),
-        bytes,
-    );
+    let rotated_q = tape.tensor("queries after rotary embedding", queries.tokens(sizes, head), bytes);
+    let rotated_k = tape.tensor("keys after rotary embedding", groups.tokens(sizes, head), bytes);
     let copied = q.is_none() && grouped(m);
-    let copy = tape.tensor_if(
-        copied,
-        "reshaped copy of queries",
-        queries.tokens(sizes, head),
-        bytes,
-    );
+    let copy = tape.tensor_if(copied, "reshaped copy of queries", queries.tokens(sizes, head), bytes);
     let name = "apply_rotary_pos_emb";
     let rotated = [rotated_q, rotated_k];
     match (q, k) {

@@ -57,13 +57,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
     if sizes.hidden_dropout() {
         let before = output;
         let mask = tape.tensor("dropout mask", sizes.residual(), 1);
-        output = tape.tensor(
-            "embedded tokens after dropout",
-            sizes.residual(),
-            sizes.width(),
-        );
-        tape.op("embedding_dropout", &[before], &[output])
-            .saves(&[mask]);
+        output = tape.tensor("embedded tokens after dropout", sizes.residual(), sizes.width());
+        tape.op("embedding_dropout", &[before], &[output]).saves(&[mask]);
     }
     tape.output = Some(output);
 }
@@ -78,34 +73,19 @@ fn join(sizes: &Sizes<'_>, tape: &mut AutogradTape, embedded: TensorId) -> Tenso
     let mask = tape.tensor("places of the encoders' tokens", sizes.tokens(&[]), 1);
     let joined = tape.tensor("text and encoders' tokens", sizes.gathered(), width);
     let turned = tape.tensor("input of the first layer", sizes.residual(), width);
-    tape.op("masked_scatter", &[embedded], &[joined])
-        .saves(&[mask]);
+    tape.op("masked_scatter", &[embedded], &[joined]).saves(&[mask]);
     tape.op("contiguous", &[joined], &[turned]);
     turned
 }
 
 /// Looks up this rank's part of the vocabulary. The part that owns the weight declares it.
-pub(crate) fn lookup(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    name: &'static str,
-    what: &'static str,
-) -> TensorId {
+pub(crate) fn lookup(sizes: &Sizes<'_>, tape: &mut AutogradTape, name: &'static str, what: &'static str) -> TensorId {
     let m = sizes.m;
     let output = tape.tensor(what, sizes.residual(), sizes.width());
     // Batches come first until they are transposed, and whole sequences until the ranks' parts are summed.
-    let whole = tape.tensor(
-        "embedded tokens of whole sequences",
-        sizes.gathered(),
-        sizes.width(),
-    );
+    let whole = tape.tensor("embedded tokens of whole sequences", sizes.gathered(), sizes.width());
     let weight = word_weight(m).shape;
-    let gradient = tape.tensor_if(
-        !m.is_frozen(),
-        "gradient of the word embedding",
-        weight,
-        sizes.width(),
-    );
+    let gradient = tape.tensor_if(!m.is_frozen(), "gradient of the word embedding", weight, sizes.width());
     tape.op(name, &[], &[output])
         .forward(&[whole])
         .backward(gradient.as_slice());

@@ -1,5 +1,5 @@
-//! What an encoder starts with: patches of images or a sound's spectrum, class tokens, positions, and the norm before its
-//! layers. All of it is replicated over tensor-parallel ranks.
+//! What an encoder starts with: patches of images or a sound's spectrum, class tokens, positions, and the norm before
+//! its layers. All of it is replicated over tensor-parallel ranks.
 
 mod audio;
 
@@ -33,12 +33,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
         let rows = factor("positions", m.io.position_rows);
         let table = Shape::of(&[rows, hidden(m)]);
         let trained = m.io.front_end == FrontEnd::Patches;
-        let gradient = tape.tensor_if(
-            trained,
-            "gradient of the position table",
-            table,
-            sizes.width(),
-        );
+        let gradient = tape.tensor_if(trained, "gradient of the position table", table, sizes.width());
         let owner = match m.io.front_end {
             FrontEnd::Patches => Some((Component::PositionEmbedding, CLIP_VIT)),
             // A table of sines that is a parameter but never trained.
@@ -69,8 +64,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
 /// Whether items are a dimension of their own, as in encoders with learned positions; encoders with rotary
 /// positions have the tokens of all items in one row.
 pub(crate) fn item_first(m: &Module) -> bool {
-    m.args.position_embedding_type == PositionEmbedding::LearnedAbsolute
-        && m.io.front_end != FrontEnd::Features
+    m.args.position_embedding_type == PositionEmbedding::LearnedAbsolute && m.io.front_end != FrontEnd::Features
 }
 
 /// Tokens of one item without class tokens.
@@ -94,10 +88,7 @@ fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     tape.at(Family::Output, CLIP_VIT);
     let count = factor("patches", patch_count(m));
     let area = factor("p²", multiply(a.patch_dim, a.patch_dim));
-    let depth = factor(
-        "(c_in·p_t)",
-        multiply(a.num_channels, a.temporal_patch_size),
-    );
+    let depth = factor("(c_in·p_t)", multiply(a.num_channels, a.temporal_patch_size));
     let pixels = tape.tensor("pixels", of_items(m, count, [area, depth]), sizes.width());
     let embedded = tape.tensor(
         "embedded patches",
@@ -110,9 +101,7 @@ fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     if a.patch_bias {
         tape.declare([weights.whole("conv1.bias", &[hidden(m)], 1)]);
     }
-    tape.op("conv1", &[], &[embedded])
-        .saves(&[pixels])
-        .forward(&[pixels]);
+    tape.op("conv1", &[], &[embedded]).saves(&[pixels]).forward(&[pixels]);
     if a.class_token_len == 0 {
         return embedded;
     }

@@ -32,12 +32,7 @@ pub(crate) enum Gates {
     clippy::too_many_lines,
     reason = "one tensor and one operation after the other, in the order of the forward pass"
 )]
-pub(crate) fn build(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    rule: Gates,
-    input: TensorId,
-) -> TensorId {
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, rule: Gates, input: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let a = &m.args;
     let keys = multiply(a.linear_num_key_heads, a.linear_key_head_dim);
@@ -69,48 +64,24 @@ pub(crate) fn build(
     let of = |component| Weights::of(m, component, source);
 
     tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
-    let all = tape.tensor(
-        "queries, keys, values and gates",
-        sizes.columns(&[wide]),
-        bytes,
-    );
+    let all = tape.tensor("queries, keys, values and gates", sizes.columns(&[wide]), bytes);
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
     let linear = Linear {
         name: "in_proj",
         input,
         width: hidden(m),
         output: all,
-        weight: of(Component::GdnInProj).split(
-            "self_attention.in_proj.weight",
-            &[wide, hidden(m)],
-            2,
-        ),
+        weight: of(Component::GdnInProj).split("self_attention.in_proj.weight", &[wide, hidden(m)], 2),
         bias: None,
     };
     norm_column(sizes, tape, norm::input(m), &linear, hidden(m));
 
     tape.at(Family::Attention, source);
     let mut tensor = |what, shape, width| tape.tensor(what, shape, width);
-    let turned = tensor(
-        "queries, keys and values by channel",
-        sizes.columns(&[channels]),
-        bytes,
-    );
-    let mixed = tensor(
-        "output of the convolution",
-        sizes.columns(&[channels]),
-        bytes,
-    );
-    let queries = tensor(
-        "queries of every value head",
-        sizes.columns(&[heads, key_width]),
-        bytes,
-    );
-    let all_keys = tensor(
-        "keys of every value head",
-        sizes.columns(&[heads, key_width]),
-        bytes,
-    );
+    let turned = tensor("queries, keys and values by channel", sizes.columns(&[channels]), bytes);
+    let mixed = tensor("output of the convolution", sizes.columns(&[channels]), bytes);
+    let queries = tensor("queries of every value head", sizes.columns(&[heads, key_width]), bytes);
+    let all_keys = tensor("keys of every value head", sizes.columns(&[heads, key_width]), bytes);
     let all_values = tensor("values", sizes.columns(&[heads, value_width]), bytes);
     let chunk = factor("64", CHUNK);
     let of_chunk = sizes.columns(&[heads, chunk]);
@@ -134,11 +105,7 @@ pub(crate) fn build(
             (vec![decay, erase, write], vec![sums, scores, inverse])
         }
     };
-    let out = tensor(
-        "output of the delta rule",
-        sizes.columns(&[heads, value_width]),
-        bytes,
-    );
+    let out = tensor("output of the delta rule", sizes.columns(&[heads, value_width]), bytes);
     let stats = tensor("norm statistics", sizes.columns(&[heads]), 4);
     let normed = tensor("normed output", sizes.columns(&[heads, value_width]), bytes);
     let gate = tensor("gate in fp32", sizes.columns(&[heads, value_width]), 4);
@@ -153,14 +120,11 @@ pub(crate) fn build(
     let mut reads = vec![queries, all_keys, all_values];
     reads.extend(strengths);
     tape.op("split", &[mixed, all], &reads).saves(&[all]);
-    tape.op("gated_delta_rule", &reads, &[out])
-        .saves(&reads)
-        .saves(&more);
+    tape.op("gated_delta_rule", &reads, &[out]).saves(&reads).saves(&more);
     let after = tape.here();
     tape.declare([of(Component::GdnNorm).norm("self_attention.out_norm", value_width)]);
     tape.op("out_norm", &[out], &[normed]).saves(&[out, stats]);
-    tape.op("gate", &[normed, all], &[gated])
-        .saves(&[normed, gate]);
+    tape.op("gate", &[normed, all], &[gated]).saves(&[normed, gate]);
     let gated_norm = after..tape.here();
     tape.at(Family::Attention, TE_LINEAR);
     row(
@@ -179,11 +143,6 @@ pub(crate) fn build(
             bias: None,
         },
     );
-    tape.discarding_section(
-        RecomputeModule::GdnNormOut,
-        gated_norm,
-        &[out, all],
-        &[gated],
-    );
+    tape.discarding_section(RecomputeModule::GdnNormOut, gated_norm, &[out, all], &[gated]);
     output
 }

@@ -15,8 +15,8 @@ const KERNEL: u64 = 4;
 /// Steps that one chunk of the recurrence has.
 const CHUNK: u64 = 64;
 
-/// Widths of one token, over all tensor-parallel ranks. With more context-parallel ranks than groups, several ranks have
-/// the queries and keys of one group, as the recurrence sees them.
+/// Widths of one token, over all tensor-parallel ranks. With more context-parallel ranks than groups, several ranks
+/// have the queries and keys of one group, as the recurrence sees them.
 struct Widths {
     /// Heads: `n_m`.
     heads: Factor,
@@ -64,9 +64,7 @@ impl Widths {
         };
         let projected = |groups: u64| {
             let gates = steps.saturating_add(1).saturating_mul(heads);
-            convolved(groups)
-                .saturating_add(inner)
-                .saturating_add(gates)
+            convolved(groups).saturating_add(inner).saturating_add(gates)
         };
         let all = "(1 + k_h)·(n_m·d_m + g_m·N + n_m)";
         let some = "(k_h·n_m·d_m + (1 + k_h)·g_m·N)";
@@ -104,31 +102,16 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     tape.offload(OffloadModule::GdpQkv, projected);
     let prepared = tape.here();
     let output = recur(sizes, tape, &widths, (sequence, operands));
-    tape.discarding_section(
-        RecomputeModule::GdpQkv,
-        projected..prepared,
-        &[sequence],
-        &operands,
-    );
+    tape.discarding_section(RecomputeModule::GdpQkv, projected..prepared, &[sequence], &operands);
     let normed = gated_norm(sizes, tape, &widths, (output, sequence));
-    tape.discarding_section(
-        RecomputeModule::GdpInProj,
-        start..projected,
-        &[input],
-        &[sequence],
-    );
+    tape.discarding_section(RecomputeModule::GdpInProj, start..projected, &[input], &[sequence]);
     let what = "gated delta product branch";
     mamba::out_proj(sizes, tape, what, GATED_DELTA_PRODUCT, widths.inner, normed)
 }
 
 /// `in_proj` with the norm before it. Context-parallel ranks then trade their parts of the sequence for a part of the
 /// heads, and samples come first.
-fn project(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    widths: &Widths,
-    input: TensorId,
-) -> TensorId {
+fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, input: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let what = "gates, values, keys and queries";
     let columns = widths.projected;
@@ -154,12 +137,7 @@ fn project(
 }
 
 /// Convolution, split, and norms on queries and keys (`_prepare_qkv`).
-fn prepare(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    widths: &Widths,
-    sequence: TensorId,
-) -> Operands {
+fn prepare(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, sequence: TensorId) -> Operands {
     let (m, bytes) = (sizes.m, sizes.width());
     tape.at(Family::Attention, GATED_DELTA_PRODUCT);
     let conv1d = Weights::of(m, Component::MambaConv1d, GATED_DELTA_PRODUCT);
@@ -167,8 +145,7 @@ fn prepare(
     tape.declare([conv1d.split("mixer.conv1d.weight", &[widths.convolved, kernel], 3)]);
     let convolved = sizes.columns(&[widths.mixed]);
     let convolved = tape.tensor("output of the convolution", convolved, bytes);
-    tape.op("causal_conv1d", &[sequence], &[convolved])
-        .saves(&[sequence]);
+    tape.op("causal_conv1d", &[sequence], &[convolved]).saves(&[sequence]);
     let mut tensor = |what, width| tape.tensor(what, sizes.columns(&[width]), bytes);
     let split = [
         tensor("queries before their norm", widths.queries),
@@ -203,8 +180,8 @@ fn prepare(
     [queries, keys, values]
 }
 
-/// The gates and the recurrence (`_compute_gating`, `chunk_gated_delta_product`), which computes its states again in the
-/// backward pass, for as many steps as all tokens have.
+/// The gates and the recurrence (`_compute_gating`, `chunk_gated_delta_product`), which computes its states again in
+/// the backward pass, for as many steps as all tokens have.
 fn recur(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
@@ -229,11 +206,7 @@ fn recur(
     tape.op("gates", &[sequence], &[strength, decay])
         .saves(&[strength])
         .saves(&inner);
-    let output = tape.tensor(
-        "output of the recurrence",
-        sizes.columns(&[widths.inner]),
-        bytes,
-    );
+    let output = tape.tensor("output of the recurrence", sizes.columns(&[widths.inner]), bytes);
     let sums = tape.tensor("sums of the decays in fp32", of_steps, 4);
     let chunk = factor("64", CHUNK);
     let of_chunks = sizes.columns(&[widths.head_steps, chunk]);

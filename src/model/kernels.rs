@@ -1,8 +1,6 @@
 //! Which kernels run, as far as they decide what autograd keeps.
 
-use crate::config::choices::{
-    AttentionBackend, AttentionVariant, PositionEmbedding, SoftwareFact, TransformerImpl,
-};
+use crate::config::choices::{AttentionBackend, AttentionVariant, PositionEmbedding, SoftwareFact, TransformerImpl};
 use crate::config::job::Module;
 
 /// What a norm keeps besides its output.
@@ -108,9 +106,7 @@ fn attention(m: &Module) -> AttentionKernel {
         return AttentionKernel::Local;
     }
     match a.attention_backend {
-        AttentionBackend::Unfused if a.attn_logit_softcapping.is_some() => {
-            AttentionKernel::SoftCapped
-        }
+        AttentionBackend::Unfused if a.attn_logit_softcapping.is_some() => AttentionKernel::SoftCapped,
         AttentionBackend::Unfused | AttentionBackend::Local => AttentionKernel::Unfused,
         AttentionBackend::Flash => AttentionKernel::Flash,
         AttentionBackend::Fused => AttentionKernel::Fused,

@@ -1,5 +1,5 @@
-//! The head of sequence classification, as ms-swift builds it in place of the output layer over the vocabulary: a logit for each
-//! token and label. The loss takes those of every sample's last token.
+//! The head of sequence classification, as ms-swift builds it in place of the output layer over the vocabulary: a logit
+//! for each token and label. The loss takes those of every sample's last token.
 
 use super::hidden;
 use super::loss::{MAIN_LOSS, gather_input};
@@ -25,7 +25,8 @@ pub(crate) fn weight(m: &Module, count: u64) -> ParamTensor {
     weights.whole(name, &[labels(count), hidden(m)], 2)
 }
 
-/// The copy of the weight that is trained with adapters (`ModulesToSaveWrapper` of PEFT); none without adapters or labels.
+/// The copy of the weight that is trained with adapters (`ModulesToSaveWrapper` of PEFT); none without adapters or
+/// labels.
 pub(crate) fn trained_copy(m: &Module) -> Option<ParamTensor> {
     let count = m.args.num_labels?;
     m.adapters()?;
@@ -35,13 +36,7 @@ pub(crate) fn trained_copy(m: &Module) -> Option<ParamTensor> {
 }
 
 /// The head and its loss. Every tensor-parallel rank computes all of it.
-pub(super) fn build(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    input: TensorId,
-    count: u64,
-    bucket: Option<TensorId>,
-) {
+pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, count: u64, bucket: Option<TensorId>) {
     let m = sizes.m;
     tape.at(Family::Output, LABEL_LAYER);
     let input = gather_input(sizes, tape, input);
@@ -61,20 +56,14 @@ pub(super) fn build(
     if has_copy {
         tape.is_adapter();
     }
-    tape.backward(gradient.as_slice())
-        .backward(bucket.as_slice());
+    tape.backward(gradient.as_slice()).backward(bucket.as_slice());
     let logits = convert(sizes, tape, logits, count);
     loss(sizes, tape, logits, count);
 }
 
-/// Samples come first (`transpose(0, 1).contiguous()`), which copies the logits of several, and `Float16Module` returns them in
-/// fp32.
-fn convert(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    mut logits: TensorId,
-    count: u64,
-) -> TensorId {
+/// Samples come first (`transpose(0, 1).contiguous()`), which copies the logits of several, and `Float16Module` returns
+/// them in fp32.
+fn convert(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut logits: TensorId, count: u64) -> TensorId {
     let m = sizes.m;
     let shape = sizes.tokens(&[labels(count)]);
     if m.packing.is_none() && m.args.micro_batch_size > 1 {
@@ -112,13 +101,8 @@ fn loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId, count: u64
     let samples = factor("samples", count);
     let last = tape.tensor("logits of last tokens", Shape::of(&[samples, labels]), 4);
     let places = tape.tensor("places of last tokens", Shape::of(&[samples]), 8);
-    tape.op("get_last_tokens", &[logits], &[last])
-        .saves(&[places]);
-    let probabilities = tape.tensor(
-        "log-probabilities of labels",
-        Shape::of(&[samples, labels]),
-        4,
-    );
+    tape.op("get_last_tokens", &[logits], &[last]).saves(&[places]);
+    let probabilities = tape.tensor("log-probabilities of labels", Shape::of(&[samples, labels]), 4);
     let loss = tape.tensor("loss of the micro batch", Shape::of(&[]), 4);
     tape.op(MAIN_LOSS, &[last], &[loss]).saves(&[probabilities]);
     tape.is_root();

@@ -81,8 +81,8 @@ impl From<&Moe> for Experts {
 impl LayerAdapters {
     /// Those of every decoder layer; none without adapters.
     ///
-    /// Frozen embeddings have no gradient, so that on the first stage nothing has one before the first adapter. With full
-    /// recompute Megatron-Bridge gives the input of the first layer one (`maybe_enable_recompute_inputs_grad`).
+    /// Frozen embeddings have no gradient, so that on the first stage nothing has one before the first adapter. With
+    /// full recompute Megatron-Bridge gives the input of the first layer one (`maybe_enable_recompute_inputs_grad`).
     fn all(m: &Module) -> Vec<Self> {
         let Some(adapters) = m.adapters() else {
             return Vec::new();
@@ -201,9 +201,7 @@ impl LayerSpec {
             (Mlp::Moe(_), _) => "moe",
         });
         let words = [precision, mixer, mlp].into_iter().flatten();
-        let words: Vec<&str> = words
-            .chain(self.adapters.and_then(LayerAdapters::id))
-            .collect();
+        let words: Vec<&str> = words.chain(self.adapters.and_then(LayerAdapters::id)).collect();
         words.join("_")
     }
 

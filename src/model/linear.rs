@@ -20,34 +20,22 @@ pub(crate) struct Linear {
     pub(crate) bias: Option<ParamTensor>,
 }
 
-/// Without gradient accumulation fusion the weight's gradient is a tensor before it is added up; frozen weights
-/// have none. With PyTorch's FSDP2 the gradients of a whole layer count while it runs, and are no tensors of its operations.
-pub(crate) fn weight_gradient(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    weight: Shape,
-) -> Option<TensorId> {
+/// Without gradient accumulation fusion the weight's gradient is a tensor before it is added up; frozen weights have
+/// none. With PyTorch's FSDP2 the gradients of a whole layer count while it runs, and are no tensors of its operations.
+pub(crate) fn weight_gradient(sizes: &Sizes<'_>, tape: &mut AutogradTape, weight: Shape) -> Option<TensorId> {
     let counted = sizes.m.args.use_torch_fsdp2;
     let separate = !sizes.m.args.gradient_accumulation_fusion && !sizes.m.is_frozen() && !counted;
     tape.tensor_if(separate, "weight gradient", weight, sizes.width())
 }
 
 /// The same for the output layer, whose operations have its gradient with FSDP2 too.
-pub(crate) fn weight_gradient_of_output(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    weight: Shape,
-) -> Option<TensorId> {
+pub(crate) fn weight_gradient_of_output(sizes: &Sizes<'_>, tape: &mut AutogradTape, weight: Shape) -> Option<TensorId> {
     let separate = !sizes.m.args.gradient_accumulation_fusion && !sizes.m.is_frozen();
     tape.tensor_if(separate, "weight gradient", weight, sizes.width())
 }
 
 /// The same for one matrix of an adapter.
-pub(crate) fn weight_gradient_of_adapter(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    weight: Shape,
-) {
+pub(crate) fn weight_gradient_of_adapter(sizes: &Sizes<'_>, tape: &mut AutogradTape, weight: Shape) {
     let args = &sizes.m.args;
     let separate = !args.gradient_accumulation_fusion && !args.use_torch_fsdp2;
     let gradient = tape.tensor_if(separate, "adapter: weight gradient", weight, sizes.width());
@@ -96,12 +84,10 @@ pub(crate) fn products(
     };
 }
 
-/// Whether the weight gradient is computed later than the backward pass (`backward_dw`): Transformer Engine's linear layers
-/// have one. The output layer keeps its own in the backward pass.
+/// Whether the weight gradient is computed later than the backward pass (`backward_dw`): Transformer Engine's linear
+/// layers have one. The output layer keeps its own in the backward pass.
 fn delays(sizes: &Sizes<'_>, linear: &Linear) -> bool {
-    sizes.m.args.delay_wgrad_compute
-        && !sizes.m.is_frozen()
-        && linear.weight.component != Component::OutputLayer
+    sizes.m.args.delay_wgrad_compute && !sizes.m.is_frozen() && linear.weight.component != Component::OutputLayer
 }
 
 /// The same needs the gradient of the output, unless that is quantized or gathered.
@@ -139,27 +125,13 @@ fn products_in_fp8(
         let kept = fp8.input(tape, what, own);
         tape.saves(&kept);
         delayed.extend(kept);
-        let by_rows = tape.tensor_if(
-            !rows && fp8.both > 1,
-            "input in fp8, by rows",
-            fp8.data(own),
-            1,
-        );
+        let by_rows = tape.tensor_if(!rows && fp8.both > 1, "input in fp8, by rows", fp8.data(own), 1);
         tape.forward(by_rows.as_slice());
     }
     if let Some(whole) = gathered {
         let once = tape.tensor("gathered input in fp8", fp8.data(whole), 1);
-        let copies = if rows {
-            fp8.both
-        } else {
-            1 + u64::from(fp8.reorders())
-        };
-        let again = tape.tensor_if(
-            !frozen,
-            "input in fp8 gathered again",
-            fp8.data(whole),
-            copies,
-        );
+        let copies = if rows { fp8.both } else { 1 + u64::from(fp8.reorders()) };
+        let again = tape.tensor_if(!frozen, "input in fp8 gathered again", fp8.data(whole), copies);
         tape.forward(&[once]).backward(again.as_slice());
         delayed.clear();
         delayed.extend(again);
@@ -186,11 +158,7 @@ fn products_in_fp8(
     let of_output = linear.weight.component == Component::OutputLayer;
     if a.disable_parameter_transpose_cache && (of_output || !quantizes_parameters(sizes.m)) {
         let scales = fp8.weight_scales(linear.weight.shape);
-        let weight = tape.tensor(
-            "weight in fp8",
-            fp8.data(linear.weight.shape),
-            fp8.weight_copies(a),
-        );
+        let weight = tape.tensor("weight in fp8", fp8.data(linear.weight.shape), fp8.weight_copies(a));
         let scales = tape.tensor("scales of the weight", scales, fp8.scale * fp8.both);
         tape.saves(&[weight, scales]);
     }
@@ -282,13 +250,7 @@ pub(crate) fn norm_column(
         }
         // Unless it is quantized, the gathered input is the same tensor.
         let returned = for_adapter.is_some_and(|input| !input.in_parts) && sizes.fp8.is_none();
-        products(
-            sizes,
-            tape,
-            of_norm,
-            gathered.filter(|_| !returned),
-            gradient,
-        );
+        products(sizes, tape, of_norm, gathered.filter(|_| !returned), gradient);
         delays_gradient(sizes, tape, of_norm);
         saved.rest_by(tape);
         let sum = tape.tensor("gradient of the norm's output", whole, sizes.width());

@@ -12,8 +12,8 @@ use super::tensor::{Shape, factor};
 use super::{embedding, labels, linear, mtp, softcap};
 use crate::config::choices::{CrossEntropyFusion, SoftwareFact, TokenLoss};
 use crate::source::{
-    CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, GEMMA_2_OUTPUT_LAYER,
-    OUTPUT_LAYER, OUTPUT_LAYER_IN_FP8, TE_CROSS_ENTROPY,
+    CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, GEMMA_2_OUTPUT_LAYER, OUTPUT_LAYER,
+    OUTPUT_LAYER_IN_FP8, TE_CROSS_ENTROPY,
 };
 
 /// The name of the operation that computes the loss of the main model.
@@ -22,13 +22,7 @@ pub(super) const MAIN_LOSS: &str = "loss";
 /// What follows the decoder layers on the last stage, with so many MTP depths in between.
 ///
 /// The MTP losses come before the main one, and what they keep stays until the backward pass.
-pub(crate) fn build(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    x: TensorId,
-    depths: u64,
-    output: Option<u64>,
-) {
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId, depths: u64, output: Option<u64>) {
     tape.input = Some(x);
     let normed = final_norm(sizes, tape, x);
     let bucket = bucket(tape, output.unwrap_or(0));
@@ -36,8 +30,7 @@ pub(crate) fn build(
         // Where the weight gradient is not made in its bucket, it is added to it once the output layer is done.
         let weight = embedding::output_weight(sizes.m);
         let gradient = linear::weight_gradient(sizes, tape, weight.shape);
-        tape.backward(bucket.as_slice())
-            .backward(gradient.as_slice());
+        tape.backward(bucket.as_slice()).backward(gradient.as_slice());
     }
     // ms-swift runs MTP depths for the loss of a language model alone.
     let num_labels = sizes.m.args.num_labels;
@@ -86,20 +79,12 @@ pub(crate) fn final_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId
 }
 
 /// The input of an output layer with the tokens of all tensor-parallel ranks.
-pub(super) fn gather_input(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    input: TensorId,
-) -> TensorId {
+pub(super) fn gather_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     if !sizes.m.sequence_parallel {
         return input;
     }
     let gathered = tape.tensor("gathered input", sizes.gathered(), sizes.width());
-    tape.op(
-        "gather_from_sequence_parallel_region",
-        &[input],
-        &[gathered],
-    );
+    tape.op("gather_from_sequence_parallel_region", &[input], &[gathered]);
     gathered
 }
 
@@ -146,12 +131,7 @@ fn head(
             "input gathered again"
         };
         let whole = tape.tensor_if(parallel, what, sizes.gathered(), width);
-        let once = tape.tensor_if(
-            parallel && frozen,
-            "gathered input",
-            sizes.gathered(),
-            width,
-        );
+        let once = tape.tensor_if(parallel && frozen, "gathered input", sizes.gathered(), width);
         let gradient = linear::weight_gradient_of_output(sizes, tape, linear.weight.shape);
         tape.op(names[0], &[input], &[linear.output]);
         if !frozen {
@@ -179,15 +159,9 @@ fn capped(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) -> Tenso
     softcap::cap(tape, logits, sizes.width())
 }
 
-/// Cross-entropy over the vocabulary of all tensor-parallel ranks, kernel by kernel. MTP depths have that of Megatron, whatever
-/// computes the loss of the main model.
-fn loss(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    logits: TensorId,
-    name: &'static str,
-    what: &'static str,
-) {
+/// Cross-entropy over the vocabulary of all tensor-parallel ranks, kernel by kernel. MTP depths have that of Megatron,
+/// whatever computes the loss of the main model.
+fn loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId, name: &'static str, what: &'static str) {
     let m = sizes.m;
     let is_main = name == MAIN_LOSS;
     match m.args.token_loss {
@@ -213,8 +187,7 @@ fn loss(
     let masks = tape.tensor("target masks and indices", sizes.tokens(&[]), 9);
     match fusion {
         Some(CrossEntropyFusion::Te)
-            if m.args.te_cross_entropy_in_place
-                && !SoftwareFact::LossGradientInFp32.holds(&m.args) =>
+            if m.args.te_cross_entropy_in_place && !SoftwareFact::LossGradientInFp32.holds(&m.args) =>
         {
             // The gradient is written over the logits.
             let op = tape.op(name, &[logits], &[per_token]);
@@ -224,12 +197,11 @@ fn loss(
             let gradient = tape.tensor("gradient of the logits in fp32", vocabulary, 4);
             tape.op(name, &[logits], &[per_token]).saves(&[gradient]);
         }
-        // `float()` copies no logits that are in fp32 already: the softmax is written over them, and the gradient over the
-        // softmax.
+        // `float()` copies no logits that are in fp32 already: the softmax is written over them, and the gradient over
+        // the softmax.
         None if sizes.width() == 4 && !SoftwareFact::LogitsCopied.holds(&m.args) => {
             let op = tape.op(name, &[logits], &[per_token]);
-            op.saves(&[logits, masks])
-                .gradients(&[Gradient::Over(logits)]);
+            op.saves(&[logits, masks]).gradients(&[Gradient::Over(logits)]);
         }
         Some(CrossEntropyFusion::Native) | None => {
             let softmax = tape.tensor("softmax of the logits in fp32", vocabulary, 4);

@@ -9,8 +9,7 @@ use super::weights::Weights;
 use super::{hidden, norm};
 use crate::config::job::Module;
 use crate::source::{
-    MAMBA_CONTEXT_PARALLEL, MAMBA_MIXER, MAMBA_NORM, MAMBA_SCAN, Source, TE_LAYERNORM_LINEAR,
-    TE_LINEAR,
+    MAMBA_CONTEXT_PARALLEL, MAMBA_MIXER, MAMBA_NORM, MAMBA_SCAN, Source, TE_LAYERNORM_LINEAR, TE_LINEAR,
 };
 
 /// Tokens that one step of the scan works on (`chunk_size` of `MambaMixer`).
@@ -71,14 +70,7 @@ impl Widths {
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let widths = Widths::of(m);
-    let projected = in_proj(
-        sizes,
-        tape,
-        "z, x, B, C and dt",
-        MAMBA_MIXER,
-        widths.projected,
-        input,
-    );
+    let projected = in_proj(sizes, tape, "z, x, B, C and dt", MAMBA_MIXER, widths.projected, input);
     let sequence = exchange(sizes, tape, projected, &widths);
     declare_scan(tape, m, &widths);
     let scanned = if m.args.use_mamba_mem_eff_path {
@@ -89,23 +81,12 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     tape.at(Family::Attention, MAMBA_NORM);
     let weights = Weights::of(m, Component::MambaNorm, MAMBA_MIXER);
     tape.declare([weights.split("mixer.norm.weight", &[widths.inner], 1)]);
-    let normed = tape.tensor(
-        "normed output of the scan",
-        sizes.columns(&[widths.inner]),
-        bytes,
-    );
+    let normed = tape.tensor("normed output of the scan", sizes.columns(&[widths.inner]), bytes);
     let statistics = tape.tensor("norm statistics", sizes.columns(&[widths.groups]), 4);
     tape.op("norm", &scanned.reads, &[normed])
         .saves(&scanned.reads)
         .saves(&[statistics]);
-    out_proj(
-        sizes,
-        tape,
-        "Mamba branch",
-        MAMBA_MIXER,
-        widths.inner,
-        normed,
-    )
+    out_proj(sizes, tape, "Mamba branch", MAMBA_MIXER, widths.inner, normed)
 }
 
 /// `in_proj` of a mixer with this many columns, and the norm before it.
@@ -174,12 +155,7 @@ fn declare_scan(tape: &mut AutogradTape, m: &Module, widths: &Widths) {
 
 /// Batches come first for the scan, and context-parallel ranks trade their parts of the sequence for a part of the
 /// heads (`MambaContextParallel.pre_conv_ssm`). With one sample on one rank both are the tensor itself.
-fn exchange(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    mut sequence: TensorId,
-    widths: &Widths,
-) -> TensorId {
+fn exchange(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut sequence: TensorId, widths: &Widths) -> TensorId {
     let shape = sizes.columns(&[widths.scanned]);
     if sizes.m.sequence_parts() > 1 {
         tape.at(Family::Attention, MAMBA_CONTEXT_PARALLEL);
@@ -232,24 +208,15 @@ fn back(
     output
 }
 
-/// Convolution, scan and gate in one kernel (`MambaSplitConv1dScanCombinedFn`). It keeps its input and its output before
-/// the gate, and computes all else again in the backward pass.
-fn fused_scan(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    widths: &Widths,
-    sequence: TensorId,
-) -> Scanned {
+/// Convolution, scan and gate in one kernel (`MambaSplitConv1dScanCombinedFn`). It keeps its input and its output
+/// before the gate, and computes all else again in the backward pass.
+fn fused_scan(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, sequence: TensorId) -> Scanned {
     let bytes = sizes.width();
     tape.at(Family::Attention, MAMBA_SCAN);
     let inner = sizes.columns(&[widths.inner]);
     let before_gate = tape.tensor("output of the scan before its gate", inner, bytes);
     let output = tape.tensor("gated output of the scan", inner, bytes);
-    let convolved = tape.tensor(
-        "output of the convolution",
-        sizes.columns(&[widths.mixed]),
-        bytes,
-    );
+    let convolved = tape.tensor("output of the convolution", sizes.columns(&[widths.mixed]), bytes);
     let kept = per_head(tape, sizes, widths);
     let forward = transients(sizes, tape, widths);
     let gradients = [
@@ -270,23 +237,12 @@ fn fused_scan(
         .backward(&gradients)
         .backward(&backward);
     Scanned {
-        reads: vec![back(
-            sizes,
-            tape,
-            "output of the scan by token",
-            output,
-            widths,
-        )],
+        reads: vec![back(sizes, tape, "output of the scan by token", output, widths)],
     }
 }
 
 /// Convolution and scan as operations of their own (`MambaMixer._static_prefill`), each with what it keeps.
-fn plain_scan(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    widths: &Widths,
-    sequence: TensorId,
-) -> Scanned {
+fn plain_scan(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, sequence: TensorId) -> Scanned {
     let bytes = sizes.width();
     tape.at(Family::Attention, MAMBA_MIXER);
     let mixed = sizes.columns(&[widths.mixed]);
@@ -304,8 +260,7 @@ fn plain_scan(
     let b = tape.tensor("B", states, bytes);
     let c = tape.tensor("C", states, bytes);
     let by_token = tape.tensor("output of the convolution by token", mixed, bytes);
-    tape.op("split", &[convolved], &[x, b, c])
-        .forward(&[by_token]);
+    tape.op("split", &[convolved], &[x, b, c]).forward(&[by_token]);
     tape.at(Family::Attention, MAMBA_SCAN);
     let decays = tape.tensor("sums of the decays in fp32", heads, 4);
     let output = tape.tensor("output of the scan", inner, bytes);
@@ -356,11 +311,7 @@ fn transients(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths) -> [T
 
 /// What the backward pass of the scan needs besides what it computes again: gradients of the states and of the products
 /// of B and C.
-fn gradient_transients(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    widths: &Widths,
-) -> [TensorId; 5] {
+fn gradient_transients(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths) -> [TensorId; 5] {
     let states = chunk_states(sizes, widths);
     let steps = sizes.columns(&[factor("2", 2), widths.heads]);
     let products = sizes.columns(&[widths.groups, factor("128 (tokens of a chunk)", CHUNK)]);

@@ -78,23 +78,13 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
             .map_or(normed.unwrap_or(input), |(compressed, _)| compressed),
     ];
     if sizes.kernels.counts_arguments {
-        let shape = Shape::of(&[
-            factor("s", args.seq_length),
-            factor("d_r", args.qk_pos_emb_head_dim),
-        ]);
+        let shape = Shape::of(&[factor("s", args.seq_length), factor("d_r", args.qk_pos_emb_head_dim)]);
         keeps.push(tape.tensor("rotary frequencies", shape, 4));
     }
     tape.discarding_section(RecomputeModule::MlaUpProj, again..last, &keeps, &[q, k, v]);
     let biases = Weights::of(m, Component::AttentionBias, MLA);
     let normed = normed.map(|normed| (start, normed));
-    project(
-        sizes,
-        tape,
-        (context, value),
-        (weights, biases),
-        normed,
-        input,
-    )
+    project(sizes, tape, (context, value), (weights, biases), normed, input)
 }
 
 /// The projection that makes queries from compressed ones, or else from the output of the input norm.
@@ -109,11 +99,7 @@ fn project_queries(
     let args = &m.args;
     let weights = Weights::of(m, Component::Attention, MLA);
     let n_q = factor("n_q", args.num_attention_heads);
-    let q = tape.tensor(
-        "queries",
-        Heads::queries(m).tokens(sizes, query),
-        sizes.width(),
-    );
+    let q = tape.tensor("queries", Heads::queries(m).tokens(sizes, query), sizes.width());
     if let Some((compressed, rank)) = compressed {
         let name = "self_attention.linear_q_up_proj.weight";
         let linear = Linear {
@@ -160,8 +146,8 @@ fn key_value_norm(m: &Module) -> (NormNames, ParamTensor) {
     (KEY_VALUE, weights.norm("self_attention.kv_layernorm", rank))
 }
 
-/// The weight of a down projection. Transformer Engine holds it in full on every TP rank; Megatron's own modules split it
-/// by columns.
+/// The weight of a down projection. Transformer Engine holds it in full on every TP rank; Megatron's own modules split
+/// it by columns.
 fn down_weight(m: &Module, name: &'static str, rank: Factor) -> ParamTensor {
     let weights = Weights::of(m, Component::MlaDownProj, MLA_DOWN);
     if m.args.transformer_impl == TransformerImpl::Local {
@@ -199,11 +185,7 @@ pub(crate) fn compress(sizes: &Sizes<'_>, tape: &mut AutogradTape, normed: Tenso
         (output, rank)
     });
     let latent = factor("(r_kv + d_r)", args.kv_lora_rank + args.qk_pos_emb_head_dim);
-    let compressed_kv = tape.tensor(
-        "compressed keys and values",
-        sizes.own_tokens(&[latent]),
-        bytes,
-    );
+    let compressed_kv = tape.tensor("compressed keys and values", sizes.own_tokens(&[latent]), bytes);
     let linear = Linear {
         name: "linear_kv_down_proj",
         input: normed,
@@ -219,9 +201,10 @@ pub(crate) fn compress(sizes: &Sizes<'_>, tape: &mut AutogradTape, normed: Tenso
     }
 }
 
-/// Both down projections and the input norm in one column-parallel layer. Its parts are gathered, so that every rank has
-/// whole rows again. Of the rows of compressed queries that a rank goes on with, it keeps the gathered tensor around them
-/// as well (`scatter_to_sequence_parallel_region` makes a view of whole rows); of those of keys and values it makes a copy.
+/// Both down projections and the input norm in one column-parallel layer. Its parts are gathered, so that every rank
+/// has whole rows again. Of the rows of compressed queries that a rank goes on with, it keeps the gathered tensor
+/// around them as well (`scatter_to_sequence_parallel_region` makes a view of whole rows); of those of keys and values
+/// it makes a copy.
 fn compress_fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> Compressed {
     let (m, bytes) = (sizes.m, sizes.width());
     let a = &m.args;
@@ -230,11 +213,7 @@ fn compress_fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
     let latent = a.kv_lora_rank + a.qk_pos_emb_head_dim;
     let width = factor("(r_q + r_kv + d_r)", query_rank + latent);
     tape.at(Family::Attention, MLA_FUSED);
-    let both = tape.tensor(
-        "compressed queries, keys and values",
-        sizes.columns(&[width]),
-        bytes,
-    );
+    let both = tape.tensor("compressed queries, keys and values", sizes.columns(&[width]), bytes);
     tape.at(Family::Residual, MLA_FUSED);
     let weights = Weights::of(m, Component::MlaDownProj, MLA_FUSED);
     let name = "self_attention.linear_qkv_down_proj.weight";
@@ -268,11 +247,7 @@ fn compress_fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
     if m.sequence_parallel {
         let rows = sizes.own_tokens(&[factor("r_kv", a.kv_lora_rank)]);
         keys_values = tape.tensor("compressed keys and values of own tokens", rows, bytes);
-        tape.op(
-            "scatter_to_sequence_parallel_region",
-            &[gathered],
-            &[keys_values],
-        );
+        tape.op("scatter_to_sequence_parallel_region", &[gathered], &[keys_values]);
     }
     Compressed {
         queries: Some((queries, rank)),
@@ -288,11 +263,7 @@ fn norm_in_up_projection(sizes: &Sizes<'_>) -> bool {
 }
 
 /// Norms on the compressed tensors, where they are not part of the up projections.
-pub(crate) fn norm_apart(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    down: Compressed,
-) -> Compressed {
+pub(crate) fn norm_apart(sizes: &Sizes<'_>, tape: &mut AutogradTape, down: Compressed) -> Compressed {
     if !sizes.m.args.qk_layernorm || norm_in_up_projection(sizes) {
         return down;
     }
@@ -312,13 +283,7 @@ pub(crate) fn norm_apart(
 }
 
 /// An up projection; with norms on queries and keys it has one in it, unless that is an operation of its own.
-fn up(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    norm: &(NormNames, ParamTensor),
-    linear: &Linear,
-    normed: Factor,
-) {
+fn up(sizes: &Sizes<'_>, tape: &mut AutogradTape, norm: &(NormNames, ParamTensor), linear: &Linear, normed: Factor) {
     if sizes.m.args.qk_layernorm && norm_in_up_projection(sizes) {
         norm_column(sizes, tape, *norm, linear, normed);
     } else {
@@ -345,26 +310,14 @@ fn rope(
     let heads = Heads::queries(m);
     tape.at(Family::Attention, MLA_ROPE);
     let k = tape.tensor("keys", heads.tokens(sizes, query), bytes);
-    let v = tape.tensor(
-        "values",
-        heads.tokens(sizes, factor("d_v", m.args.v_head_dim)),
-        bytes,
-    );
+    let v = tape.tensor("values", heads.tokens(sizes, factor("d_v", m.args.v_head_dim)), bytes);
     if sizes.kernels.rope_fused {
         tape.op("fused_apply_mla_rope", &[kv], &[k, v]);
         return (q, k, v);
     }
-    let rotated = tape.tensor(
-        "queries after rotary embedding",
-        heads.tokens(sizes, query),
-        bytes,
-    );
+    let rotated = tape.tensor("queries after rotary embedding", heads.tokens(sizes, query), bytes);
     let rotary = factor("2·d_r", 2 * m.args.qk_pos_emb_head_dim);
-    let parts = tape.tensor(
-        "rotary parts of queries and keys",
-        heads.tokens(sizes, rotary),
-        bytes,
-    );
+    let parts = tape.tensor("rotary parts of queries and keys", heads.tokens(sizes, rotary), bytes);
     let tables = rope_tables(sizes, tape, factor("d_r", m.args.qk_pos_emb_head_dim));
     tape.op("apply_rotary_pos_emb", &[q, kv], &[rotated, k, v])
         .saves(&[tables])

@@ -11,12 +11,7 @@ use crate::config::job::Module;
 use crate::source::{BIAS_ACTIVATION, MLP, TE_LAYERNORM_LINEAR, TE_LINEAR};
 
 /// Columns of fc1: the inner width, twice where value and gate sit side by side.
-pub(crate) fn fc1_width(
-    m: &Module,
-    symbol: &'static str,
-    gated_symbol: &'static str,
-    width: u64,
-) -> Factor {
+pub(crate) fn fc1_width(m: &Module, symbol: &'static str, gated_symbol: &'static str, width: u64) -> Factor {
     if m.activation.gated() {
         factor(gated_symbol, 2 * width)
     } else {
@@ -52,14 +47,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
         norm_column(sizes, tape, norm::pre_mlp(m), &linear, hidden(m))
     };
     tape.at(Family::Mlp, BIAS_ACTIVATION);
-    let activated = tape.tensor(
-        "output of the activation function",
-        sizes.columns(&[f]),
-        bytes,
-    );
+    let activated = tape.tensor("output of the activation function", sizes.columns(&[f]), bytes);
     let kept = activation_saves(sizes, tape, inner, sizes.columns(&[f]));
-    tape.op("activation_func", &[inner], &[activated])
-        .saves(&kept);
+    tape.op("activation_func", &[inner], &[activated]).saves(&kept);
     tape.at(Family::Mlp, TE_LINEAR);
     let output = tape.tensor("MLP branch", sizes.residual(), bytes);
     row(
@@ -80,19 +70,14 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
         tape.section(Some(RecomputeModule::Mlp), start, &[x]);
     } else {
         tape.section(Some(RecomputeModule::Mlp), start + 1, &[normed]);
-        tape.discarding_section(
-            RecomputeModule::Layernorm,
-            start..start + 1,
-            &[x],
-            &[normed],
-        );
+        tape.discarding_section(RecomputeModule::Layernorm, start..start + 1, &[x], &[normed]);
     }
     output
 }
 
-/// What the activation function keeps, where its output has this shape: its input, and where no kernel fuses a gated one, the
-/// activated half and the other half with `glu_linear_offset` added, which are multiplied (`MLP.forward`, `glu`). A clamped
-/// gate is kept besides the input that it was clamped from.
+/// What the activation function keeps, where its output has this shape: its input, and where no kernel fuses a gated
+/// one, the activated half and the other half with `glu_linear_offset` added, which are multiplied (`MLP.forward`,
+/// `glu`). A clamped gate is kept besides the input that it was clamped from.
 pub(crate) fn activation_saves(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
@@ -111,11 +96,7 @@ pub(crate) fn activation_saves(
 }
 
 /// What the activation function keeps of its input: a copy in 1 byte, if the fused SwiGLU is told so.
-pub(crate) fn activation_input(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    input: TensorId,
-) -> TensorId {
+pub(crate) fn activation_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let a = &sizes.m.args;
     if !(a.activation_func_fp8_input_store && a.bias_swiglu_fusion) {
         return input;

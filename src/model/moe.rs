@@ -21,12 +21,7 @@ use crate::config::choices::{
 use crate::source::{LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
 
 /// The MLP of a `MoE` layer from the residual stream to its output, with the norm before it.
-pub(crate) fn build(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    moe: Experts,
-    x: TensorId,
-) -> TensorId {
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
     let before_norm = tape.here();
@@ -43,17 +38,10 @@ pub(crate) fn build(
     let latent = Weights::of(m, Component::LatentProj, LATENT);
     let has_bias = m.args.add_bias_linear;
     tape.at(Family::Experts, LATENT);
-    let inner = m
-        .args
-        .moe_latent_size
-        .map_or(hidden(m), |latent| factor("l", latent));
+    let inner = m.args.moe_latent_size.map_or(hidden(m), |latent| factor("l", latent));
     let mut input = normed;
     if m.args.moe_latent_size.is_some() {
-        let output = tape.tensor(
-            "tokens in the latent space",
-            sizes.own_tokens(&[inner]),
-            bytes,
-        );
+        let output = tape.tensor("tokens in the latent space", sizes.own_tokens(&[inner]), bytes);
         let linear = Linear {
             name: "fc1_latent_proj",
             input: normed,
@@ -66,12 +54,10 @@ pub(crate) fn build(
         input = output;
     }
     let way = Way::dispatch(sizes, tape, moe, input, inner);
-    // `MoEAlltoAllTokenDispatcher` has attributes `probs`, `routing_map` and `reversed_local_input_permutation_mapping`. What
-    // the static tensors of graphs are is not its own.
+    // `MoEAlltoAllTokenDispatcher` has attributes `probs`, `routing_map` and
+    // `reversed_local_input_permutation_mapping`. What the static tensors of graphs are is not its own.
     let a = &m.args;
-    if a.moe_token_dispatcher_type == TokenDispatcher::AllToAll
-        && a.cuda_graph_impl == CudaGraphImpl::None
-    {
+    if a.moe_token_dispatcher_type == TokenDispatcher::AllToAll && a.cuda_graph_impl == CudaGraphImpl::None {
         tape.attributes.push(way.table());
         if !SoftwareFact::TopkDispatcher.holds(a) {
             tape.attributes.extend(routed);
@@ -121,12 +107,7 @@ pub(crate) fn build(
 
 /// The router. The bias of loss-free load balancing is a buffer and no parameter. Gives the routing map and the
 /// probabilities.
-fn router(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    moe: Experts,
-    normed: TensorId,
-) -> [TensorId; 2] {
+fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: TensorId) -> [TensorId; 2] {
     tape.at(Family::Experts, ROUTER);
     let (experts, k) = (factor("E", moe.num_experts), factor("k", moe.topk));
     let scores = sizes.own_tokens(&[experts]);

@@ -23,11 +23,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
     let weight = norms.norm("hnorm", hidden(m));
     let hnorm = residual_norm(sizes, tape, &(HNORM, weight), states);
     let both = factor("2·h", 2 * m.args.hidden_size);
-    let joined = tape.tensor(
-        "MTP: embedding beside hidden states",
-        sizes.own_tokens(&[both]),
-        bytes,
-    );
+    let joined = tape.tensor("MTP: embedding beside hidden states", sizes.own_tokens(&[both]), bytes);
     tape.op("MTP concat", &[enorm, hnorm], &[joined]);
     let projected = tape.tensor(
         "MTP: output of eh_proj before it is gathered",
@@ -39,11 +35,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
         input: joined,
         width: both,
         output: projected,
-        weight: Weights::of(m, Component::EhProj, MTP).split(
-            "eh_proj.weight",
-            &[both, hidden(m)],
-            2,
-        ),
+        weight: Weights::of(m, Component::EhProj, MTP).split("eh_proj.weight", &[both, hidden(m)], 2),
         bias: None,
     };
     column(sizes, tape, &linear);

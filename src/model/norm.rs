@@ -61,25 +61,13 @@ pub(crate) struct NormNames {
 }
 
 const fn names(op: &'static str, output: &'static str, statistics: &'static str) -> NormNames {
-    NormNames {
-        op,
-        output,
-        statistics,
-    }
+    NormNames { op, output, statistics }
 }
 
 /// The norm before attention.
-const INPUT: NormNames = names(
-    "input_layernorm",
-    "input norm output",
-    "input norm statistics",
-);
+const INPUT: NormNames = names("input_layernorm", "input norm output", "input norm statistics");
 /// The norm before the MLP.
-const PRE_MLP: NormNames = names(
-    "pre_mlp_layernorm",
-    "pre-MLP norm output",
-    "pre-MLP norm statistics",
-);
+const PRE_MLP: NormNames = names("pre_mlp_layernorm", "pre-MLP norm output", "pre-MLP norm statistics");
 /// The norm after attention, and the name of its weight.
 pub(crate) const POST_ATTENTION: (NormNames, &str) = (
     names(
@@ -99,8 +87,7 @@ pub(crate) const POST_MLP: (NormNames, &str) = (
     "mlp.linear_fc2.post_layernorm",
 );
 /// The norm on compressed queries.
-pub(crate) const QUERY: NormNames =
-    names("q_layernorm", "query norm output", "query norm statistics");
+pub(crate) const QUERY: NormNames = names("q_layernorm", "query norm output", "query norm statistics");
 /// The norm on compressed keys and values.
 pub(crate) const KEY_VALUE: NormNames = names(
     "kv_layernorm",
@@ -108,26 +95,15 @@ pub(crate) const KEY_VALUE: NormNames = names(
     "key and value norm statistics",
 );
 /// The norm after the last layer.
-pub(crate) const FINAL: NormNames = names(
-    "final_layernorm",
-    "final norm output",
-    "final norm statistics",
-);
+pub(crate) const FINAL: NormNames = names("final_layernorm", "final norm output", "final norm statistics");
 /// A vision encoder's norm before its layers.
-pub(crate) const BEFORE_LAYERS: NormNames =
-    names("ln_pre", "output of ln_pre", "statistics of ln_pre");
+pub(crate) const BEFORE_LAYERS: NormNames = names("ln_pre", "output of ln_pre", "statistics of ln_pre");
 /// A vision encoder's norm after its layers.
-pub(crate) const AFTER_LAYERS: NormNames =
-    names("ln_post", "output of ln_post", "statistics of ln_post");
+pub(crate) const AFTER_LAYERS: NormNames = names("ln_post", "output of ln_post", "statistics of ln_post");
 /// The norm in a projector.
-pub(crate) const PROJECTOR_NORM: NormNames =
-    names("norm", "projector norm output", "projector norm statistics");
+pub(crate) const PROJECTOR_NORM: NormNames = names("norm", "projector norm output", "projector norm statistics");
 /// MTP: the norm of the embedding.
-pub(crate) const ENORM: NormNames = names(
-    "enorm",
-    "MTP: normed embedding",
-    "MTP: embedding norm statistics",
-);
+pub(crate) const ENORM: NormNames = names("enorm", "MTP: normed embedding", "MTP: embedding norm statistics");
 /// MTP: the norm of the hidden states.
 pub(crate) const HNORM: NormNames = names(
     "hnorm",
@@ -182,9 +158,7 @@ pub(crate) fn saved(
         copy: None,
         statistics: tape.tensor(norm.statistics, statistics, sizes.stats_width()),
     };
-    if sizes.kernels.norm == NormKernel::Torch
-        && sizes.m.args.normalization == Normalization::RmsNorm
-    {
+    if sizes.kernels.norm == NormKernel::Torch && sizes.m.args.normalization == Normalization::RmsNorm {
         saved.input = tape.tensor("norm input in fp32", rows(width), 4);
         saved.copy = Some(tape.tensor("normalized input in fp32", rows(width), 4));
     }
@@ -211,14 +185,7 @@ pub(crate) fn token_norm(
 ) -> TensorId {
     tape.declare([weight]);
     let output = tape.tensor(norm.output, sizes.own_tokens(&[width]), sizes.width());
-    let saved = saved(
-        sizes,
-        tape,
-        norm,
-        input,
-        &|width| sizes.own_tokens(&[width]),
-        width,
-    );
+    let saved = saved(sizes, tape, norm, input, &|width| sizes.own_tokens(&[width]), width);
     saved.by(tape.op(norm.op, &[input], &[output]));
     output
 }

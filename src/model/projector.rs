@@ -1,5 +1,5 @@
-//! The end of an encoder: its last norm, and the layers between it and the language model. These are one linear layer, or
-//! two with an activation between them, perhaps after a norm, perhaps over merged patches.
+//! The end of an encoder: its last norm, and the layers between it and the language model. These are one linear layer,
+//! or two with an activation between them, perhaps after a norm, perhaps over merged patches.
 
 use super::front_end::{item_first, of_items, patch_count};
 use super::norm::{AFTER_LAYERS, PROJECTOR_NORM, residual_norm, saved};
@@ -53,12 +53,7 @@ pub(crate) fn post_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId)
 }
 
 /// The projector, and the deepstack projectors beside it.
-pub(crate) fn project(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    projector: &Projector,
-    x: TensorId,
-) -> TensorId {
+pub(crate) fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, projector: &Projector, x: TensorId) -> TensorId {
     let m = sizes.m;
     let merged = factor("p_in", projector.input);
     let weights = Weights::of(m, Component::Projector, PROJECTOR);
@@ -145,13 +140,8 @@ fn layers(
     if trains {
         tape.saves(&[x]);
     }
-    let active = tape.tensor(
-        "output of the activation function",
-        split(of_merged(middle)),
-        width,
-    );
-    tape.op("activation_func", &[inner], &[active])
-        .saves(&[inner]);
+    let active = tape.tensor("output of the activation function", split(of_merged(middle)), width);
+    tape.op("activation_func", &[inner], &[active]).saves(&[inner]);
     let output = tape.tensor("projected tokens", of_merged(out_width), width);
     tape.op("linear_fc2", &[active], &[output]);
     if trains {
@@ -162,8 +152,7 @@ fn layers(
     }
     // `MultimodalProjector` adds the bias of its second layer itself; layers of Hugging Face do it at once.
     let biased = tape.tensor("projected tokens with bias", of_merged(out_width), width);
-    tape.op("bias", &[output], &[biased])
-        .gradients(&[Gradient::Shared]);
+    tape.op("bias", &[output], &[biased]).gradients(&[Gradient::Shared]);
     biased
 }
 
@@ -171,22 +160,10 @@ fn layers(
 ///
 /// The first layer is column-parallel, the second row-parallel with a replicated bias; an affine projector has only the
 /// first (`MultimodalProjector`).
-fn declare_layers(
-    m: &Module,
-    tape: &mut AutogradTape,
-    projector: &Projector,
-    copies: Option<Factor>,
-) {
-    let source = if copies.is_some() {
-        PATCH_MERGER
-    } else {
-        PROJECTOR
-    };
+fn declare_layers(m: &Module, tape: &mut AutogradTape, projector: &Projector, copies: Option<Factor>) {
+    let source = if copies.is_some() { PATCH_MERGER } else { PROJECTOR };
     let weights = Weights::of(m, Component::Projector, source);
-    let (input, output) = (
-        factor("p_in", projector.input),
-        factor("p_out", projector.output),
-    );
+    let (input, output) = (factor("p_in", projector.input), factor("p_out", projector.output));
     let times = copies.unwrap_or(Factor::NONE);
     let names = match (copies, projector.hidden) {
         (Some(_), _) => [
@@ -209,9 +186,7 @@ fn declare_layers(
         ],
     };
     let [fc1, fc1_bias, fc2, fc2_bias] = names;
-    let middle = projector
-        .hidden
-        .map_or(output, |hidden| factor("p_f", hidden));
+    let middle = projector.hidden.map_or(output, |hidden| factor("p_f", hidden));
     tape.declare([weights.split(fc1, &[times, middle, input], 2)]);
     if m.args.projector_bias {
         tape.declare([weights.split(fc1_bias, &[times, middle], 1)]);

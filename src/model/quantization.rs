@@ -35,8 +35,8 @@ pub(crate) fn quantizes_parameters(m: &Module) -> bool {
     asked && Fp8::of(m).is_some()
 }
 
-/// Whether the output layer is a linear layer of Transformer Engine in MXFP8 (`is_mxfp8_output_proj_active`). Hybrid models
-/// have no such output layer.
+/// Whether the output layer is a linear layer of Transformer Engine in MXFP8 (`is_mxfp8_output_proj_active`). Hybrid
+/// models have no such output layer.
 pub(crate) fn quantizes_output(m: &Module) -> bool {
     let a = &m.args;
     let asked = a.fp8_output_proj && a.fp8_format.is_some() && a.fp8_recipe == Fp8Recipe::Mxfp8;
@@ -78,20 +78,15 @@ impl Fp8 {
         let recipe = QuantizationRecipe::of(a)?;
         let transposed = 1 + u64::from(!m.gpu_generation().multiplies_fp8_in_every_layout());
         let (block, weight_block, scale, both, gathers_rows) = match recipe {
-            QuantizationRecipe::Fp8(Fp8Recipe::Delayed | Fp8Recipe::Tensorwise) => {
-                (0, 0, 4, transposed, true)
-            }
+            QuantizationRecipe::Fp8(Fp8Recipe::Delayed | Fp8Recipe::Tensorwise) => (0, 0, 4, transposed, true),
             QuantizationRecipe::Fp8(Fp8Recipe::Blockwise) => (128, 128 * 128, 4, 2, false),
             QuantizationRecipe::Fp8(Fp8Recipe::Mxfp8) => (32, 32, 1, 2, false),
-            // The scales of a weight's squares of 16 values lie there once for each row (`NVFP4Quantizer.get_scale_shape`).
+            // The scales of a weight's squares of 16 values lie there once for each row
+            // (`NVFP4Quantizer.get_scale_shape`).
             QuantizationRecipe::Nvfp4 => (16, 16, 1, 2, false),
         };
         Some(Self {
-            per_byte: if recipe == QuantizationRecipe::Nvfp4 {
-                2
-            } else {
-                1
-            },
+            per_byte: if recipe == QuantizationRecipe::Nvfp4 { 2 } else { 1 },
             block,
             weight_block,
             scale,
@@ -102,14 +97,10 @@ impl Fp8 {
         })
     }
 
-    /// Copies of a weight in bytes of an element. They are by rows and by columns, or by rows alone where each backward pass
-    /// makes the other one anew (`keep_fp8_weight_transpose_cache` of AMD's Transformer Engine).
+    /// Copies of a weight in bytes of an element. They are by rows and by columns, or by rows alone where each backward
+    /// pass makes the other one anew (`keep_fp8_weight_transpose_cache` of AMD's Transformer Engine).
     pub(crate) fn weight_copies(self, a: &Args) -> u64 {
-        if self.transposes_weights_anew(a) {
-            1
-        } else {
-            self.both
-        }
+        if self.transposes_weights_anew(a) { 1 } else { self.both }
     }
 
     /// Whether a weight's copy by columns is there only while it is used. Other recipes scale it by columns, and cannot
@@ -119,12 +110,7 @@ impl Fp8 {
     }
 
     /// An input of this shape, read one way, with its scales.
-    pub(crate) fn input(
-        self,
-        tape: &mut AutogradTape,
-        what: &'static str,
-        shape: Shape,
-    ) -> [TensorId; 2] {
+    pub(crate) fn input(self, tape: &mut AutogradTape, what: &'static str, shape: Shape) -> [TensorId; 2] {
         let scales = scales(shape, self.block);
         [
             tape.tensor(what, self.data(shape), 1),
@@ -178,7 +164,5 @@ pub fn expert_alignment(m: &Module) -> u64 {
 /// (`TEGroupedMLP._fused_forward`).
 pub(crate) fn fuses_experts(m: &Module) -> bool {
     let a = &m.args;
-    a.use_transformer_engine_op_fuser
-        && a.moe_grouped_gemm
-        && a.transformer_impl != TransformerImpl::Local
+    a.use_transformer_engine_op_fuser && a.moe_grouped_gemm && a.transformer_impl != TransformerImpl::Local
 }

@@ -13,28 +13,16 @@ use crate::config::choices::RecomputeModule;
 use crate::source::SHARED_EXPERTS;
 
 /// The shared experts of one layer, if there are any; returns their output. They are split by TP, as dense parameters.
-pub(crate) fn build(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    moe: Experts,
-    normed: TensorId,
-) -> Option<TensorId> {
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: TensorId) -> Option<TensorId> {
     if moe.shared == 0 {
         return None;
     }
     let (m, bytes) = (sizes.m, sizes.width());
-    let (fc1, f_s) = (
-        fc1_width(m, "f_s", "2·f_s", moe.shared),
-        factor("f_s", moe.shared),
-    );
+    let (fc1, f_s) = (fc1_width(m, "f_s", "2·f_s", moe.shared), factor("f_s", moe.shared));
     let weights = Weights::of(m, Component::SharedExperts, SHARED_EXPERTS);
     tape.at(Family::Experts, SHARED_EXPERTS);
     let start = tape.here();
-    let inner = tape.tensor(
-        "shared experts: output of linear_fc1",
-        sizes.columns(&[fc1]),
-        bytes,
-    );
+    let inner = tape.tensor("shared experts: output of linear_fc1", sizes.columns(&[fc1]), bytes);
     let name = "mlp.shared_experts.linear_fc1.weight";
     let weight = weights.split(name, &[fc1, hidden(m)], 2);
     let linear = Linear {
@@ -93,11 +81,7 @@ pub(crate) fn build(
     );
     if m.args.moe_shared_expert_gate {
         let score = tape.tensor("shared experts: gate score", sizes.own_tokens(&[]), bytes);
-        let gated = tape.tensor(
-            "shared experts: output after the gate",
-            sizes.residual(),
-            bytes,
-        );
+        let gated = tape.tensor("shared experts: output after the gate", sizes.residual(), bytes);
         let gate = Weights::of(m, Component::SharedExpertGate, SHARED_EXPERTS);
         tape.declare([gate.whole("mlp.shared_experts.gate_weight", &[hidden(m)], 2)]);
         tape.op("shared_experts.gate", &[output], &[gated])

@@ -32,10 +32,7 @@ impl<'a> Sizes<'a> {
             kernels: Kernels::of(m),
             fp8: Fp8::of(m),
             recompute_options: RecomputeOptions::of(m),
-            adapted: m
-                .adapters()
-                .map(Adapters::outside_of_layers)
-                .unwrap_or_default(),
+            adapted: m.adapters().map(Adapters::outside_of_layers).unwrap_or_default(),
         }
     }
 
@@ -58,11 +55,7 @@ impl<'a> Sizes<'a> {
     /// The same where the input comes out of a recompute module, if that module is chosen.
     #[must_use]
     pub fn sharing_with(self, module: RecomputeModule) -> Self {
-        if self
-            .recompute_options
-            .recompute
-            .is_some_and(|set| set.contains(module))
-        {
+        if self.recompute_options.recompute.is_some_and(|set| set.contains(module)) {
             self.sharing()
         } else {
             self

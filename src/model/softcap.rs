@@ -3,8 +3,8 @@
 use super::linear::shape_of;
 use super::tape::{AutogradTape, TensorId};
 
-/// `scale * torch.tanh(logits / scale)`: the tangent is saved. Python holds the logits until the function returns. Returns the
-/// capped logits.
+/// `scale * torch.tanh(logits / scale)`: the tangent is saved. Python holds the logits until the function returns.
+/// Returns the capped logits.
 pub(crate) fn cap(tape: &mut AutogradTape, logits: TensorId, width: u64) -> TensorId {
     let shape = shape_of(tape, logits);
     let divided = tape.tensor("logits over their cap", shape, width);

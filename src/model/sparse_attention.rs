@@ -1,6 +1,6 @@
-//! Sparse attention (`AbsorbedMLASelfAttention` with `DSAttention`): multi-latent attention in which each token attends to
-//! the tokens that an indexer picks. Queries are projected into the latent space of keys and values, so that all heads
-//! share one key, and the output is projected back out of it.
+//! Sparse attention (`AbsorbedMLASelfAttention` with `DSAttention`): multi-latent attention in which each token attends
+//! to the tokens that an indexer picks. Queries are projected into the latent space of keys and values, so that all
+//! heads share one key, and the output is projected back out of it.
 
 mod indexer;
 mod kernels;
@@ -60,9 +60,7 @@ impl Widths {
             "weight gradient of a half of linear_kv_up_proj",
             "weight gradient of linear_kv_up_proj",
         ];
-        names
-            .map(|what| tape.tensor(what, whole, sizes.width()))
-            .to_vec()
+        names.map(|what| tape.tensor(what, whole, sizes.width())).to_vec()
     }
 }
 
@@ -79,12 +77,7 @@ struct Inputs {
 }
 
 /// One block of sparse attention from the residual stream to the output of `linear_proj`.
-pub(crate) fn build(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    has_indexer: bool,
-    input: TensorId,
-) -> TensorId {
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, has_indexer: bool, input: TensorId) -> TensorId {
     let m = sizes.m;
     let widths = Widths::of(m);
     tape.at(Family::Residual, ABSORBED_MLA);
@@ -109,12 +102,7 @@ pub(crate) fn build(
     let context = attend(sizes, tape, &widths, &inputs, has_indexer);
     let mut keeps = latents;
     keeps.push(compressed.0);
-    tape.discarding_section(
-        RecomputeModule::MlaUpProj,
-        again..last,
-        &keeps,
-        &[query, key],
-    );
+    tape.discarding_section(RecomputeModule::MlaUpProj, again..last, &keeps, &[query, key]);
 
     tape.at(Family::Attention, TE_LINEAR);
     let output = tape.tensor("attention branch", sizes.residual(), sizes.width());
@@ -132,22 +120,12 @@ pub(crate) fn build(
         bias: None,
     };
     row(&sizes.sharing(), tape, &linear);
-    tape.discarding_section(
-        RecomputeModule::Layernorm,
-        start..start + 1,
-        &[input],
-        &[normed],
-    );
+    tape.discarding_section(RecomputeModule::Layernorm, start..start + 1, &[input], &[normed]);
     output
 }
 
 /// The latent vectors of all tokens and the rotary parts of their keys, which sequence parallelism gathers.
-fn gather(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    widths: &Widths,
-    keys_values: TensorId,
-) -> Vec<TensorId> {
+fn gather(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, keys_values: TensorId) -> Vec<TensorId> {
     if !sizes.m.sequence_parallel {
         return vec![keys_values];
     }
@@ -159,11 +137,7 @@ fn gather(
     let gathered = gathered
         .map(|(what, width)| tape.tensor(what, sizes.tokens(&[width]), sizes.width()))
         .to_vec();
-    tape.op(
-        "gather_from_sequence_parallel_region",
-        &[keys_values],
-        &gathered,
-    );
+    tape.op("gather_from_sequence_parallel_region", &[keys_values], &gathered);
     gathered
 }
 
@@ -234,11 +208,7 @@ fn absorb(
         sizes.columns(&[widths.heads, widths.absorbed]),
         bytes,
     );
-    let key = tape.tensor(
-        "keys that all heads share",
-        sizes.tokens(&[widths.absorbed]),
-        bytes,
-    );
+    let key = tape.tensor("keys that all heads share", sizes.tokens(&[widths.absorbed]), bytes);
     let rotary = factor("d_r", m.args.qk_pos_emb_head_dim);
     let parts = sizes.columns(&[widths.heads, rotary]);
     let parts = tape.tensor("rotary parts of queries", parts, bytes);
@@ -252,13 +222,7 @@ fn absorb(
 }
 
 /// Core attention from queries and keys in the latent space to each head's values.
-fn attend(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    widths: &Widths,
-    inputs: &Inputs,
-    has_indexer: bool,
-) -> TensorId {
+fn attend(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, inputs: &Inputs, has_indexer: bool) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     tape.at(Family::Attention, DSA_ATTENTION);
     let start = tape.here();
@@ -268,12 +232,8 @@ fn attend(
         let whole = all_tokens(m, widths.absorbed);
         let gathered = tape.tensor("keys as they are gathered", whole, bytes);
         key = tape.tensor("keys of the whole sequence", whole, bytes);
-        tape.op(
-            "gather_from_sequence_parallel_region",
-            &[inputs.key],
-            &[key],
-        )
-        .forward(&[gathered]);
+        tape.op("gather_from_sequence_parallel_region", &[inputs.key], &[key])
+            .forward(&[gathered]);
     }
     let picked = if has_indexer {
         indexer::build(sizes, tape, inputs, key)

@@ -265,12 +265,7 @@ impl AutogradTape {
     }
 
     /// Adds an operation. What follows says more about it, until the next.
-    pub(crate) fn op(
-        &mut self,
-        name: &'static str,
-        inputs: &[TensorId],
-        outputs: &[TensorId],
-    ) -> &mut Self {
+    pub(crate) fn op(&mut self, name: &'static str, inputs: &[TensorId], outputs: &[TensorId]) -> &mut Self {
         self.ops.push(Op {
             name,
             root: false,
@@ -331,8 +326,8 @@ impl AutogradTape {
         self
     }
 
-    /// The delayed weight gradients of the operations since `start` are computed together (`backward_dw`), as far as those of
-    /// a smaller group within it are not yet.
+    /// The delayed weight gradients of the operations since `start` are computed together (`backward_dw`), as far as
+    /// those of a smaller group within it are not yet.
     pub(crate) fn computes_weight_gradients(&mut self, start: usize) {
         self.delayed.push(start..self.ops.len());
     }
@@ -400,9 +395,7 @@ impl AutogradTape {
     /// The tensors that are this to an operation.
     pub fn of(&self, op: usize, role: UseKind) -> impl Iterator<Item = TensorId> + Clone {
         let links = self.links(op).iter();
-        links
-            .filter(move |link| link.role == role)
-            .map(|link| link.tensor)
+        links.filter(move |link| link.role == role).map(|link| link.tensor)
     }
 
     /// The index of the next operation, for naming sections.
@@ -411,12 +404,7 @@ impl AutogradTape {
     }
 
     /// A recompute module runs the operations since `start` again; their inputs are kept.
-    pub(crate) fn section(
-        &mut self,
-        module: Option<RecomputeModule>,
-        start: usize,
-        keeps: &[TensorId],
-    ) {
+    pub(crate) fn section(&mut self, module: Option<RecomputeModule>, start: usize, keeps: &[TensorId]) {
         self.sections.push(Section {
             module,
             ops: start..self.ops.len(),
@@ -445,8 +433,7 @@ impl AutogradTape {
 
     /// An offload module moves what the operations since `start` save.
     pub(crate) fn offload(&mut self, module: OffloadModule, start: usize) {
-        self.offloads
-            .extend((start..self.ops.len()).map(|op| (module, op)));
+        self.offloads.extend((start..self.ops.len()).map(|op| (module, op)));
     }
 
     /// Takes it out of autograd: nothing is kept and nothing has a gradient, because nothing is trained so far.
@@ -497,8 +484,7 @@ impl AutogradTape {
             let first = links.len();
             let with = |id: TensorId| has.get(id.0 as usize) == Some(&true);
             let reached = self.links(op).iter().any(|link| {
-                matches!(link.role, UseKind::Input(gradient) if gradient != Gradient::None)
-                    && with(link.tensor)
+                matches!(link.role, UseKind::Input(gradient) if gradient != Gradient::None) && with(link.tensor)
             });
             let reached = reached || self.ops.get(op).is_some_and(|op| op.adapter);
             for link in self.links(op) {

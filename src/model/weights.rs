@@ -17,11 +17,7 @@ pub(crate) struct Weights<'a> {
 impl<'a> Weights<'a> {
     /// Parameters that are counted under this component and created there.
     pub(crate) const fn of(m: &'a Module, component: Component, source: Source) -> Self {
-        Self {
-            m,
-            component,
-            source,
-        }
+        Self { m, component, source }
     }
 
     /// A tensor that tensor-parallel ranks split.

@@ -98,10 +98,7 @@ impl Default for ModelParallel {
 
 /// A rank's position along every dimension of both rank grids, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    missing_docs,
-    reason = "each field is the rank within the group of its name"
-)]
+#[expect(missing_docs, reason = "each field is the rank within the group of its name")]
 pub struct Coordinates {
     pub tp: u64,
     pub cp: u64,
@@ -136,13 +133,7 @@ impl RankGrids {
         order: RankOrder,
         rank_offset: u64,
     ) -> Result<Self, PythonError> {
-        let &ModelParallel {
-            tp,
-            cp,
-            pp,
-            ep,
-            etp,
-        } = model;
+        let &ModelParallel { tp, cp, pp, ep, etp } = model;
         let positive = [
             ("tensor_model_parallel_size", tp),
             ("pipeline_model_parallel_size", pp),
@@ -211,8 +202,7 @@ impl RankGrids {
             self.optimizer_instances = instances;
             return Ok(self);
         };
-        let message =
-            format!("{size} parallel size should be divisible by partial DistOpt shard factor");
+        let message = format!("{size} parallel size should be divisible by partial DistOpt shard factor");
         Err(Exception::AssertionError.with(message))
     }
 

@@ -186,9 +186,7 @@ impl ModuleParallelism {
     pub fn rank_grids(&self) -> Result<RankGrids, PythonError> {
         let size = |field: Field| {
             let size = u64::try_from(self.get(field).unwrap_or_default());
-            size.map_err(|_| {
-                Exception::OverflowError.with(format!("{} does not fit 64 bits", field.name()))
-            })
+            size.map_err(|_| Exception::OverflowError.with(format!("{} does not fit 64 bits", field.name())))
         };
         let model = ModelParallel {
             tp: size(Field::TensorModelParallelSize)?,
@@ -222,9 +220,7 @@ fn divide(dividend: i128, divisor: i128) -> Result<(i128, i128), PythonError> {
     if divisor == 0 {
         return Err(Exception::ZeroDivisionError.with("integer modulo by zero"));
     }
-    let truncated = dividend
-        .checked_div(divisor)
-        .zip(dividend.checked_rem(divisor));
+    let truncated = dividend.checked_div(divisor).zip(dividend.checked_rem(divisor));
     let (quotient, rest) = truncated.ok_or_else(too_large)?;
     let rounds_up = rest != 0 && (rest < 0) != (divisor < 0);
     Ok(if rounds_up {

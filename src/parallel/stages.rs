@@ -27,10 +27,7 @@ mod vpp;
 use core::ops::Range;
 use std::sync::Arc;
 
-pub use layout::{
-    LayerType, LayoutError, LayoutErrorKind, MAX_LAYOUT_ITEMS, MAX_LAYOUT_LEN, PipelineLayout,
-    nests,
-};
+pub use layout::{LayerType, LayoutError, LayoutErrorKind, MAX_LAYOUT_ITEMS, MAX_LAYOUT_LEN, PipelineLayout, nests};
 pub use problem::{Place, StageProblem};
 pub use vpp::{VppChoice, resolve_vpp};
 
@@ -179,11 +176,7 @@ struct Share {
 }
 
 /// Numbers the layers chunk-major and adds what sits beside them.
-fn deal(
-    input: &StageInput<'_>,
-    vpp: Option<u32>,
-    share: &dyn Fn(u32, u32) -> Share,
-) -> StageLayout {
+fn deal(input: &StageInput<'_>, vpp: Option<u32>, share: &dyn Fn(u32, u32) -> Share) -> StageLayout {
     let stages = vpp.unwrap_or(1);
     let mut dealt = Vec::new();
     let mut next = 0u32;
@@ -198,9 +191,7 @@ fn deal(
                 layers: next..end,
                 embedding: pp_rank == 0 && vp_stage == 0,
                 output,
-                final_layernorm: if input.mtp_num_layers.is_none()
-                    || input.hybrid_segments.is_some()
-                {
+                final_layernorm: if input.mtp_num_layers.is_none() || input.hybrid_segments.is_some() {
                     output
                 } else {
                     layers > 0 && end == input.num_layers

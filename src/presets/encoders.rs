@@ -41,9 +41,7 @@ impl Encoder {
     /// Its fields.
     #[must_use]
     pub fn settings(&self) -> Settings {
-        settings::job(self.id, settings::ENCODER)
-            .unwrap_or_default()
-            .shared
+        settings::job(self.id, settings::ENCODER).unwrap_or_default().shared
     }
 
     /// Reads the preset's file, which is part of the program. `None` never happens: a test reads all files.

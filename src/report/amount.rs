@@ -72,8 +72,8 @@ impl Scale {
         (u128::from(amount.0) * self.steps_per_unit() + unit / 2) / unit
     }
 
-    /// The number without its unit, such as `61.27`, rounded to nearest; `<0.01` for an amount that is not zero and would
-    /// print as zero.
+    /// The number without its unit, such as `61.27`, rounded to nearest; `<0.01` for an amount that is not zero and
+    /// would print as zero.
     #[must_use]
     pub fn number(self, amount: Bytes) -> String {
         match self.steps(amount) {
@@ -97,8 +97,8 @@ impl Scale {
         }
     }
 
-    /// The difference between two amounts in words, such as `+0.25 GiB (+12.5 %)`; `no change` only where they are equal to
-    /// the byte.
+    /// The difference between two amounts in words, such as `+0.25 GiB (+12.5 %)`; `no change` only where they are
+    /// equal to the byte.
     #[must_use]
     pub fn change(self, from: Bytes, to: Bytes) -> String {
         let off = Bytes(to.0.abs_diff(from.0));
@@ -160,11 +160,7 @@ pub fn grouped(number: u64) -> String {
 /// An amount in bytes, such as `12,345,678 bytes`.
 #[must_use]
 pub fn exact(amount: Bytes) -> String {
-    format!(
-        "{} {}",
-        grouped(amount.0),
-        if amount.0 == 1 { "byte" } else { "bytes" }
-    )
+    format!("{} {}", grouped(amount.0), if amount.0 == 1 { "byte" } else { "bytes" })
 }
 
 /// A number of parameters with one decimal, such as `671.0B`; below a thousand, the number itself.
@@ -186,8 +182,8 @@ pub fn parameters(count: u64) -> String {
     count.to_string()
 }
 
-/// A share of a whole in percent with one decimal, such as `12.5 %`; `<0.1 %` for a share that is not zero and would print as
-/// zero, `0.0 %` where both are 0.
+/// A share of a whole in percent with one decimal, such as `12.5 %`; `<0.1 %` for a share that is not zero and would
+/// print as zero, `0.0 %` where both are 0.
 #[must_use]
 pub fn percent(part: Bytes, whole: Bytes) -> String {
     let whole = u128::from(whole.0.max(1));

@@ -1,4 +1,5 @@
-//! What stands below a picture that is shown without the page: which job it is of, the verdict, and what its colors are.
+//! What stands below a picture that is shown without the page: which job it is of, the verdict, and what its colors
+//! are.
 
 use super::amount::{Scale, grouped};
 use super::charts::Subject;
@@ -28,10 +29,7 @@ pub fn job_words(config: &Config, model: Option<&str>) -> String {
 #[must_use]
 pub fn gpu_words(config: &Config) -> String {
     let gpus = grouped(config.world_size());
-    let id = config
-        .modules()
-        .first()
-        .and_then(|m| m.args().gpu.as_deref());
+    let id = config.modules().first().and_then(|m| m.args().gpu.as_deref());
     let gpu = id.map(|id| gpus::by_id(id).map_or(id, |gpu| gpu.name));
     match gpu {
         Some(gpu) => format!("{gpus} × {gpu}"),
@@ -107,11 +105,9 @@ pub(super) fn write_legend(scene: &mut Scene, buckets: impl Iterator<Item = Buck
         }
         let base = scene.height - GAP;
         let corner = (x, base - SQUARE + Px::of(2));
-        scene.before.push(Drawing::rect(
-            Class::Bucket(bucket),
-            corner,
-            (SQUARE, SQUARE),
-        ));
+        scene
+            .before
+            .push(Drawing::rect(Class::Bucket(bucket), corner, (SQUARE, SQUARE)));
         let place = (x + SQUARE + GAP, base);
         scene
             .before

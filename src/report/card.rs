@@ -27,8 +27,7 @@ pub fn draw(subject: &Subject<'_>, model: Option<&str>, link: &str) -> Scene {
     let bar = (bucket_bar::CHART.draw)(&inner);
     let model = model.unwrap_or("Own model");
     let total = scale.amount(summary.total);
-    let text =
-        |class, y, text: String| Drawing::text(class, (Px::ZERO, Px::of(y)), Anchor::Start, text);
+    let text = |class, y, text: String| Drawing::text(class, (Px::ZERO, Px::of(y)), Anchor::Start, text);
     let verdict = match summary.headroom() {
         Some(headroom) => format!(
             "{} {}, {}",
@@ -60,18 +59,14 @@ pub fn draw(subject: &Subject<'_>, model: Option<&str>, link: &str) -> Scene {
     };
     write_line(&mut card, &layout_words(subject.config));
     let place = worst_place(subject.config, subject.estimate);
-    write_line(
-        &mut card,
-        &format!("{} {place}", summary.device_words(scale)),
-    );
+    write_line(&mut card, &format!("{} {place}", summary.device_words(scale)));
     card.height += Px::of(6);
     let top = card.height;
     card.height += bar.height;
     let drawings = bar.marks.into_iter().flat_map(|mark| mark.drawings);
     let drawings = bar.behind.into_iter().chain(drawings).chain(bar.before);
     let drawings = drawings.filter(|drawing| drawing.class != Class::Reach);
-    card.before
-        .extend(drawings.map(|drawing| drawing.moved(Px::ZERO, top)));
+    card.before.extend(drawings.map(|drawing| drawing.moved(Px::ZERO, top)));
     write_legend(&mut card, held_buckets(subject.estimate));
     card.height += Px::of(6);
     write_line(&mut card, &format!("Megatron Memory: {link}"));

@@ -46,10 +46,7 @@ pub struct Plot<'a> {
 
 /// Whether a setting is usually doubled, so that equal ratios are equal distances.
 const fn is_doubled(field: FieldId) -> bool {
-    !matches!(
-        field,
-        FieldId::seq_length | FieldId::num_layers | FieldId::num_experts
-    )
+    !matches!(field, FieldId::seq_length | FieldId::num_layers | FieldId::num_experts)
 }
 
 impl Plot<'_> {
@@ -130,11 +127,7 @@ impl Plot<'_> {
         capacities.dedup();
         let gpus = |gpu: Bytes| gpu_within(Some(gpu), most);
         let highest = capacities.iter().filter_map(|gpu| gpus(*gpu)).max();
-        let axis = Axis::new(
-            most.max(highest.unwrap_or(Bytes::ZERO)),
-            self.unit,
-            self.width,
-        );
+        let axis = Axis::new(most.max(highest.unwrap_or(Bytes::ZERO)), self.unit, self.width);
         let mut scene = Scene {
             id: ID,
             width: self.width,
@@ -154,9 +147,7 @@ impl Plot<'_> {
             self.write_curve(&mut scene, &axis, number, curve);
         }
         for gpu in capacities {
-            scene
-                .before
-                .extend(axis.gpu(Some(gpu), gpus(gpu).is_some()));
+            scene.before.extend(axis.gpu(Some(gpu), gpus(gpu).is_some()));
         }
         if self.curves.len() > 1 {
             self.write_legend(&mut scene);
@@ -272,9 +263,7 @@ impl Plot<'_> {
 fn lower(label: &str) -> String {
     let mut letters = label.chars();
     match (letters.next(), letters.clone().next()) {
-        (Some(first), Some(second)) if second.is_lowercase() => {
-            first.to_lowercase().chain(letters).collect()
-        }
+        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
         _ => label.to_owned(),
     }
 }
@@ -286,8 +275,8 @@ fn log2_thousandths(value: u64) -> u128 {
     u128::from(exponent) * 1000 + (u128::from(value.max(1)) - power) * 1000 / power
 }
 
-/// Which values fit the GPU even with the largest overheads, in words such as `fits up to 5,632 tokens`; `None` where the
-/// job names no GPU, or no value is legal.
+/// Which values fit the GPU even with the largest overheads, in words such as `fits up to 5,632 tokens`; `None` where
+/// the job names no GPU, or no value is legal.
 #[must_use]
 pub fn words(sweep: &Sweep) -> Option<String> {
     sweep.gpu()?;

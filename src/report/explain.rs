@@ -80,17 +80,15 @@ pub struct Term {
     pub percent: String,
 }
 
-/// Explains the number at a path in the lines of a stage: a line, a component over all buckets
-/// (`*/attention`), a group of buckets, or the sum of all lines (an empty path). `None` where the path leads to nothing.
+/// Explains the number at a path in the lines of a stage: a line, a component over all buckets (`*/attention`), a group
+/// of buckets, or the sum of all lines (an empty path). `None` where the path leads to nothing.
 #[must_use]
 pub fn explain(lines: &[Line], path: &str, unit: Unit) -> Option<Explanation> {
     if path.is_empty() {
         return Some(explain_total(lines, unit));
     }
     if path.starts_with("*/") {
-        let part = by_component(lines)
-            .into_iter()
-            .find(|part| part.path == path)?;
+        let part = by_component(lines).into_iter().find(|part| part.path == path)?;
         return Some(explain_component(lines, &part, unit));
     }
     if let Some(group) = BucketGroup::by_id(path) {
@@ -109,11 +107,7 @@ pub fn find<'a>(lines: &'a [Line], id: &str) -> Option<&'a Line> {
         let below = id
             .strip_prefix(line.id.as_str())
             .is_some_and(|rest| rest.starts_with('/'));
-        if below {
-            find(&line.children, id)
-        } else {
-            None
-        }
+        if below { find(&line.children, id) } else { None }
     })
 }
 
@@ -151,10 +145,7 @@ fn sum_of_lines(lines: &[Line], unit: Unit) -> How {
     let mut lines: Vec<&Line> = lines.iter().collect();
     lines.sort_by_key(|line| Reverse(line.bytes));
     let terms = lines.into_iter();
-    sum(
-        terms.map(|l| (l.id.clone(), l.label.clone(), l.bytes)),
-        unit,
-    )
+    sum(terms.map(|l| (l.id.clone(), l.label.clone(), l.bytes)), unit)
 }
 
 fn explain_component(lines: &[Line], part: &Part, unit: Unit) -> Explanation {
@@ -164,10 +155,7 @@ fn explain_component(lines: &[Line], part: &Part, unit: Unit) -> Explanation {
             .map_or_else(|| part.label.clone(), |b| b.label().to_owned());
         (share.path.clone(), label, share.bytes)
     });
-    let held = part
-        .shares
-        .iter()
-        .filter_map(|share| find(lines, &share.path));
+    let held = part.shares.iter().filter_map(|share| find(lines, &share.path));
     Explanation {
         path: part.path.clone(),
         title: part.label.clone(),
@@ -176,11 +164,7 @@ fn explain_component(lines: &[Line], part: &Part, unit: Unit) -> Explanation {
         exact: exact(part.bytes),
         how: sum(shares, unit),
         source: None,
-        confidence: confidence(
-            held.map(|line| line.confidence)
-                .max()
-                .unwrap_or(Confidence::Exact),
-        ),
+        confidence: confidence(held.map(|line| line.confidence).max().unwrap_or(Confidence::Exact)),
     }
 }
 
@@ -210,19 +194,9 @@ fn explain_sum<'a>(lines: impl Iterator<Item = &'a Line> + Clone, unit: Unit) ->
     Explanation {
         amount: Scale::fine(unit).amount(bytes),
         exact: exact(bytes),
-        how: sum(
-            lines
-                .clone()
-                .map(|l| (l.id.clone(), l.label.clone(), l.bytes)),
-            unit,
-        ),
+        how: sum(lines.clone().map(|l| (l.id.clone(), l.label.clone(), l.bytes)), unit),
         source: None,
-        confidence: confidence(
-            lines
-                .map(|l| l.confidence)
-                .max()
-                .unwrap_or(Confidence::Exact),
-        ),
+        confidence: confidence(lines.map(|l| l.confidence).max().unwrap_or(Confidence::Exact)),
         ..Explanation::default()
     }
 }
@@ -239,8 +213,8 @@ fn sum(parts: impl Iterator<Item = (String, String, Bytes)>, unit: Unit) -> How 
     How::Sum(terms.collect())
 }
 
-/// The meaning of a symbol. A symbol that combines several, such as `d_qk + d_r`, has the label of the field in place of
-/// each.
+/// The meaning of a symbol. A symbol that combines several, such as `d_qk + d_r`, has the label of the field in place
+/// of each.
 fn meaning(symbol: &str) -> String {
     let own = match symbol {
         "DP" => "Copies of the model (data parallel)",
@@ -279,14 +253,8 @@ fn meaning(symbol: &str) -> String {
     while let Some(first) = rest.chars().next() {
         let is_name = |c: char| c.is_ascii_alphabetic() || c == '_';
         let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
-        let (name, after) = rest.split_at(if length == 0 {
-            first.len_utf8()
-        } else {
-            length
-        });
-        let field = FIELDS
-            .iter()
-            .find(|field| length > 0 && field.symbol == name);
+        let (name, after) = rest.split_at(if length == 0 { first.len_utf8() } else { length });
+        let field = FIELDS.iter().find(|field| length > 0 && field.symbol == name);
         words.push_str(field.map_or(name, |field| field.label));
         rest = after;
     }

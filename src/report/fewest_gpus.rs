@@ -1,9 +1,9 @@
-//! The fewest GPUs for every model preset on every type of GPU, as `report/fewest_gpus.txt` stores them, since the search
-//! takes a while: `cargo xtask fewest-gpus` makes the lines.
+//! The fewest GPUs for every model preset on every type of GPU, as `report/fewest_gpus.txt` stores them, since the
+//! search takes a while: `cargo xtask fewest-gpus` makes the lines.
 //!
 //! A line has five parts with blanks between them: the preset with its version, the way of training, the number of GPUs
-//! (or `none`, or `refused`), the types of GPUs that it is true of, and the link of the job without its GPU (or why it is
-//! refused):
+//! (or `none`, or `refused`), the types of GPUs that it is true of, and the link of the job without its GPU (or why it
+//! is refused):
 //!
 //! `llama3-8b@2 full 4 h100-80gb,h800 #v1;m=llama3-8b@2;gpus=4;tp=2`
 
@@ -46,7 +46,8 @@ pub enum Count {
 }
 
 impl Line {
-    /// Searches the fewest GPUs of every type for a preset that is trained in one way. GPUs with equal jobs share a line.
+    /// Searches the fewest GPUs of every type for a preset that is trained in one way. GPUs with equal jobs share a
+    /// line.
     #[must_use]
     pub fn search(preset: &Preset, method: TrainingMethod) -> Vec<Self> {
         let reference = PresetRef {

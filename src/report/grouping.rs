@@ -23,12 +23,7 @@ pub enum BucketGroup {
 
 impl BucketGroup {
     /// All groups in stacking order.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::Weights,
-        Self::Gradients,
-        Self::Optimizer,
-        Self::Activations,
-    ];
+    pub const ALL: [Self; Self::COUNT] = [Self::Weights, Self::Gradients, Self::Optimizer, Self::Activations];
 
     /// The group that a bucket belongs to.
     #[must_use]
@@ -79,9 +74,7 @@ impl BucketGroup {
 
     /// The group's buckets in stacking order.
     pub fn buckets(self) -> impl Iterator<Item = Bucket> {
-        Bucket::ALL
-            .into_iter()
-            .filter(move |bucket| Self::of(*bucket) == self)
+        Bucket::ALL.into_iter().filter(move |bucket| Self::of(*bucket) == self)
     }
 }
 
@@ -129,9 +122,7 @@ impl Grouping {
         let segments = move |group| {
             let together = (!self.splits(group)).then_some(Segment::Group(group));
             let buckets = group.buckets().map(Segment::Bucket);
-            together
-                .into_iter()
-                .chain(buckets.filter(move |_| together.is_none()))
+            together.into_iter().chain(buckets.filter(move |_| together.is_none()))
         };
         BucketGroup::ALL.into_iter().flat_map(segments)
     }

@@ -58,25 +58,21 @@ impl Headroom {
     pub fn words(self, scale: Scale) -> String {
         match self {
             Self::Free { least, most } => format!("{} free", scale.range(least, most)),
-            Self::Uncertain { free, missing } => format!(
-                "{} free to {} too little",
-                scale.amount(free),
-                scale.amount(missing)
-            ),
+            Self::Uncertain { free, missing } => {
+                format!("{} free to {} too little", scale.amount(free), scale.amount(missing))
+            }
             Self::Missing { least, most } => format!("{} too little", scale.range(least, most)),
         }
     }
 
-    /// The headroom in words with its share of the GPU's memory, such as `7.0 to 13.3 GiB free, 8.8 to 16.7 %`. There is no
-    /// share where it is uncertain whether memory stays free.
+    /// The headroom in words with its share of the GPU's memory, such as `7.0 to 13.3 GiB free, 8.8 to 16.7 %`. There
+    /// is no share where it is uncertain whether memory stays free.
     #[must_use]
     pub fn words_with_share(self, scale: Scale, gpu: Bytes) -> String {
         let words = self.words(scale);
         let (least, most) = match self {
             Self::Uncertain { .. } => return words,
-            Self::Free { least, most } | Self::Missing { least, most } => {
-                (percent(least, gpu), percent(most, gpu))
-            }
+            Self::Free { least, most } | Self::Missing { least, most } => (percent(least, gpu), percent(most, gpu)),
         };
         match least.strip_suffix(" %") {
             Some(low) if least != most => format!("{words}, {low} to {most}"),

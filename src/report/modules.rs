@@ -14,7 +14,8 @@ use crate::value::Value;
 pub struct ModuleRow {
     /// The module's name.
     pub name: String,
-    /// The module's parallel sizes, such as `TP 4 · PP 2 · DP 2`. TP and DP are always there, others where they are not 1.
+    /// The module's parallel sizes, such as `TP 4 · PP 2 · DP 2`. TP and DP are always there, others where they are not
+    /// 1.
     pub sizes: String,
     /// The module's ranks, such as `ranks 0–15`; empty where they are not known.
     pub ranks: String,
@@ -22,8 +23,8 @@ pub struct ModuleRow {
     pub memory: Option<(Bytes, Verdict)>,
 }
 
-/// The rows of a job's modules; empty for a job without a list of modules. `outcome` is the checked job with its estimate,
-/// `None` where the job has mistakes.
+/// The rows of a job's modules; empty for a job without a list of modules. `outcome` is the checked job with its
+/// estimate, `None` where the job has mistakes.
 #[must_use]
 pub fn rows(job: &RawJob, outcome: Option<(&Config, &Estimate)>) -> Vec<ModuleRow> {
     let input = mimo_input(job);
@@ -54,10 +55,7 @@ fn sizes(module: &ModuleInput) -> String {
     ];
     let mut text = String::new();
     for (field, short) in SHORT {
-        let always = matches!(
-            field,
-            Field::TensorModelParallelSize | Field::DataParallelSize
-        );
+        let always = matches!(field, Field::TensorModelParallelSize | Field::DataParallelSize);
         let value = match module.get(field) {
             Value::Int(1) if !always => continue,
             Value::Null => String::from("?"),

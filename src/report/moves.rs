@@ -13,7 +13,8 @@ pub struct MoveRow {
     pub change: Move,
     /// The changes in words.
     pub name: String,
-    /// What they change at the peak of the fullest GPU, such as `−29.40 GiB`; `no change` only where it is the same to the byte.
+    /// What they change at the peak of the fullest GPU, such as `−29.40 GiB`; `no change` only where it is the same to
+    /// the byte.
     pub saves: String,
     /// The peak with them.
     pub peak: String,
@@ -53,31 +54,19 @@ fn price(price: Price, replica: u64) -> String {
         Price::Nothing => String::from("costs nothing"),
         Price::MicroBatches(count) => format!("{} micro batches in a step", grouped(count)),
         Price::OffloadedModules(0) => String::from("nothing copied to the host"),
-        Price::OffloadedModules(_) => {
-            String::from("nothing recomputed; copies to and from the host")
-        }
+        Price::OffloadedModules(_) => String::from("nothing recomputed; copies to and from the host"),
         Price::ReplicaGpus(gpus) if gpus == replica => {
             format!("{} GPUs per replica, as now", grouped(gpus))
         }
         Price::ReplicaGpus(gpus) => {
-            format!(
-                "{} GPUs per replica, {} now",
-                grouped(gpus),
-                grouped(replica)
-            )
+            format!("{} GPUs per replica, {} now", grouped(gpus), grouped(replica))
         }
         Price::Recomputed(0) => String::from("recomputes no matrix product"),
         Price::Recomputed(ppm) => {
             let tenths = ppm / 1000;
-            format!(
-                "{}.{} % of the forward pass recomputed",
-                tenths / 10,
-                tenths % 10
-            )
+            format!("{}.{} % of the forward pass recomputed", tenths / 10, tenths % 10)
         }
-        Price::Gathers => {
-            String::from("parameters gathered and gradients reduced for every micro batch")
-        }
+        Price::Gathers => String::from("parameters gathered and gradients reduced for every micro batch"),
         Price::LostBytes(bytes) => format!("{bytes} bytes less of gradient and moments"),
         Price::OnHost(0) => String::from("all of the optimizer step runs on the GPU"),
         Price::OnHost(percent) => format!("{percent} % of the optimizer step runs on the CPU"),

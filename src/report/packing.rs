@@ -4,8 +4,9 @@ use super::amount::{Scale, grouped};
 use crate::config::job::Config;
 use crate::memory::Estimate;
 
-/// How full the micro batches of packed samples are, in one sentence: `The number is that of the fullest micro batch, 32,768
-/// tokens; the average one of 21,000 tokens needs 51.2 GiB.` `None` where samples are not packed, or every micro batch is full.
+/// How full the micro batches of packed samples are, in one sentence: `The number is that of the fullest micro batch,
+/// 32,768 tokens; the average one of 21,000 tokens needs 51.2 GiB.` `None` where samples are not packed, or every micro
+/// batch is full.
 #[must_use]
 pub fn batches(config: &Config, estimate: &Estimate, scale: Scale) -> Option<String> {
     if let Some(average) = estimate.average_batch {

@@ -57,8 +57,8 @@ fn row(line: &Line) -> Part {
     }
 }
 
-/// The breakdown by group, in stacking order: a row for each group, and below that of a group that is split a row for each of
-/// its buckets. A group's name starts with a sign that says whether it is split.
+/// The breakdown by group, in stacking order: a row for each group, and below that of a group that is split a row for
+/// each of its buckets. A group's name starts with a sign that says whether it is split.
 #[must_use]
 pub fn by_group(lines: &[Line], grouping: Grouping) -> Vec<Part> {
     let rows = |group: BucketGroup| {
@@ -84,8 +84,8 @@ pub fn by_group(lines: &[Line], grouping: Grouping) -> Vec<Part> {
     rows.filter(|part| part.bytes > Bytes::ZERO).collect()
 }
 
-/// The breakdown by component, largest first: a row for each component of the model, which sums over all buckets of model
-/// states, and a row for each other bucket, since its memory belongs to no component.
+/// The breakdown by component, largest first: a row for each component of the model, which sums over all buckets of
+/// model states, and a row for each other bucket, since its memory belongs to no component.
 #[must_use]
 pub fn by_component(lines: &[Line]) -> Vec<Part> {
     let mut rows: Vec<Part> = Vec::new();
@@ -96,10 +96,7 @@ pub fn by_component(lines: &[Line]) -> Vec<Part> {
             continue;
         }
         for line in &bucket.children {
-            let component = line
-                .id
-                .split_once('/')
-                .map_or(line.id.as_str(), |(_, rest)| rest);
+            let component = line.id.split_once('/').map_or(line.id.as_str(), |(_, rest)| rest);
             let path = format!("*/{component}");
             if let Some(row) = rows.iter_mut().find(|row| row.path == path) {
                 row.bytes += line.bytes;

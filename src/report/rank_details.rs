@@ -10,19 +10,10 @@ use crate::parallel::groups::{Coordinates, View};
 
 /// The rank in one sentence: `Rank 5: language stage 0, TP 1 CP 0 DP 1 PP 0, 61.2 GiB`.
 #[must_use]
-pub fn sentence(
-    config: &Config,
-    estimate: &Estimate,
-    places: &[RankPlace],
-    rank: u64,
-    scale: Scale,
-) -> String {
+pub fn sentence(config: &Config, estimate: &Estimate, places: &[RankPlace], rank: u64, scale: Scale) -> String {
     let mut text = format!("Rank {rank}");
     for (i, place) in places.iter().enumerate() {
-        let name = config
-            .modules()
-            .get(place.stage.module)
-            .map_or("", |m| m.name());
+        let name = config.modules().get(place.stage.module).map_or("", |m| m.name());
         text.push_str(if i == 0 { ": " } else { "; " });
         text.extend([name, " stage ", &place.stage.pp_rank.to_string(), ", "]);
         text.push_str(&along(&dense(&place.coordinates)));
@@ -96,10 +87,7 @@ impl ModuleFacts {
         let memory = estimate.stage(place.stage).map(|stage| stage.total);
         let facts = [
             ("Module", format!("{module}, stage {}", place.stage.pp_rank)),
-            (
-                "Memory",
-                memory.map(|m| scale.amount(m)).unwrap_or_default(),
-            ),
+            ("Memory", memory.map(|m| scale.amount(m)).unwrap_or_default()),
             ("Dense view", along(&dense(&place.coordinates))),
             ("Expert view", along(&expert(&place.coordinates))),
             (

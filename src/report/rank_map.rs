@@ -71,8 +71,8 @@ const MOST_CELLS: u64 = 1 << 16;
 const HEIGHT: u64 = 520;
 
 impl Cells {
-    /// The grid for a number of ranks in a picture of `width` pixels. The number of columns is a power of two, as sizes of
-    /// groups mostly are.
+    /// The grid for a number of ranks in a picture of `width` pixels. The number of columns is a power of two, as sizes
+    /// of groups mostly are.
     #[must_use]
     pub fn new(world: u64, width: u64) -> Self {
         let world = world.max(1);
@@ -225,13 +225,7 @@ pub struct LegendEntry {
 }
 
 /// The color of a span of ranks.
-fn cell_color(
-    config: &Config,
-    estimate: &Estimate,
-    span: &Span,
-    coloring: Coloring,
-    scale: Scale,
-) -> CellColor {
+fn cell_color(config: &Config, estimate: &Estimate, span: &Span, coloring: Coloring, scale: Scale) -> CellColor {
     let first = span.memory.stages.first();
     let module = first.map_or(0, |at| at.module);
     let own = format!("rank-{}", module % 6);
@@ -257,9 +251,7 @@ fn cell_color(
             }
         }
         Coloring::Memory => {
-            let over = config
-                .gpu_memory()
-                .is_some_and(|gpu| span.memory.total > gpu);
+            let over = config.gpu_memory().is_some_and(|gpu| span.memory.total > gpu);
             let most = estimate.worst_rank.total.0;
             CellColor {
                 class: String::from(if over { "rank-over" } else { "rank-memory" }),

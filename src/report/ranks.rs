@@ -21,7 +21,8 @@ pub struct RankPlace {
     pub grids: RankGrids,
 }
 
-/// The rank in each module that runs on it: in several where modules share ranks, in none for a rank beyond the world size.
+/// The rank in each module that runs on it: in several where modules share ranks, in none for a rank beyond the world
+/// size.
 #[must_use]
 pub fn places(config: &Config, estimate: &Estimate, rank: u64) -> Vec<RankPlace> {
     let mut found = Vec::new();
@@ -57,8 +58,8 @@ impl RankPlace {
         }
     }
 
-    /// The members of one of the rank's process groups, as ranges of consecutive ranks; empty for a group that the rank is not
-    /// in.
+    /// The members of one of the rank's process groups, as ranges of consecutive ranks; empty for a group that the rank
+    /// is not in.
     #[must_use]
     pub fn members(&self, kind: ProcessGroup) -> Vec<core::ops::Range<u64>> {
         let groups = self.grids.process_groups(kind);

@@ -1,4 +1,5 @@
-//! The readout of a target: its data in one line, which the page shows while the target is pointed at, focused or tapped.
+//! The readout of a target: its data in one line, which the page shows while the target is pointed at, focused or
+//! tapped.
 
 use super::amount::{Scale, percent};
 use super::charts::Subject;
@@ -34,12 +35,7 @@ impl Readout {
 #[must_use]
 pub fn readout(subject: &Subject<'_>, target: &Target) -> Option<Readout> {
     let place = target.stage.unwrap_or(subject.stage);
-    let stage = subject
-        .estimate
-        .modules
-        .get(place.module)?
-        .stages
-        .get(place.pp_rank)?;
+    let stage = subject.estimate.modules.get(place.module)?.stages.get(place.pp_rank)?;
     if target.path.is_empty() {
         return Some(whole_stage(subject, place, stage));
     }
@@ -47,22 +43,16 @@ pub fn readout(subject: &Subject<'_>, target: &Target) -> Option<Readout> {
         let part = by_component(subject.lines)
             .into_iter()
             .find(|part| part.path == target.path);
-        let line =
-            || find(subject.lines, &target.path).map(|line| (line.label.clone(), line.bytes));
+        let line = || find(subject.lines, &target.path).map(|line| (line.label.clone(), line.bytes));
         part.map(|part| (part.label, part.bytes)).or_else(line)?
     } else {
         let group = || BucketGroup::by_id(&target.path).map(Segment::Group);
-        let segment = bucket_of(&target.path)
-            .map(Segment::Bucket)
-            .or_else(group)?;
+        let segment = bucket_of(&target.path).map(Segment::Bucket).or_else(group)?;
         let bytes = segment.bytes(|bucket| stage.bytes(bucket));
         (segment.label().to_owned(), bytes)
     };
     Some(Readout {
-        name: format!(
-            "{} · {label}",
-            capitalized(&stage_name(subject.config, place))
-        ),
+        name: format!("{} · {label}", capitalized(&stage_name(subject.config, place))),
         amount: Scale::fine(subject.unit).amount(bytes),
         detail: format!("{} of the stage", percent(bytes, stage.total)),
     })
@@ -92,9 +82,6 @@ fn whole_stage(subject: &Subject<'_>, place: StageRef, stage: &StageEstimate) ->
 pub(super) fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| {
-        [first.to_ascii_uppercase()]
-            .into_iter()
-            .chain(chars)
-            .collect()
+        [first.to_ascii_uppercase()].into_iter().chain(chars).collect()
     })
 }

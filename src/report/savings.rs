@@ -48,10 +48,7 @@ pub fn rows(savings: &[Saving], scale: Scale) -> Vec<Row> {
         let saved = row.result.as_ref();
         saved.map_or((true, i64::MAX), |saved| (saved.too_large, -saved.saves))
     });
-    savings
-        .into_iter()
-        .map(|saving| row(saving, scale))
-        .collect()
+    savings.into_iter().map(|saving| row(saving, scale)).collect()
 }
 
 fn row(saving: &Saving, scale: Scale) -> Row {

@@ -1,5 +1,5 @@
-//! Scenes: pictures as data. A scene has shapes with semantic classes, in pixels of its own coordinate system; the page and
-//! the SVG export draw them.
+//! Scenes: pictures as data. A scene has shapes with semantic classes, in pixels of its own coordinate system; the page
+//! and the SVG export draw them.
 //!
 //! Coordinates are whole hundredths of a pixel, so that a picture is the same everywhere, to the last digit. A
 //! scene cannot measure text; it assumes that every character is [`CHARACTER`] wide.
@@ -53,10 +53,7 @@ impl Px {
     /// The length times a count.
     #[must_use]
     pub fn times(self, count: usize) -> Self {
-        Self(
-            self.0
-                .saturating_mul(i32::try_from(count).unwrap_or(i32::MAX)),
-        )
+        Self(self.0.saturating_mul(i32::try_from(count).unwrap_or(i32::MAX)))
     }
 
     /// Appends the length in pixels with as few decimals as it needs, such as `12.5`. Written without the formatting
@@ -309,12 +306,9 @@ impl Shape {
     #[must_use]
     pub fn holds(&self, (at_x, at_y): (Px, Px)) -> bool {
         match self {
-            Self::Rect {
-                x,
-                y,
-                width,
-                height,
-            } => (*x..*x + *width).contains(&at_x) && (*y..*y + *height).contains(&at_y),
+            Self::Rect { x, y, width, height } => {
+                (*x..*x + *width).contains(&at_x) && (*y..*y + *height).contains(&at_y)
+            }
             _ => false,
         }
     }
@@ -337,12 +331,7 @@ impl Drawing {
     pub fn rect(class: Class, (x, y): (Px, Px), (width, height): (Px, Px)) -> Self {
         Self {
             class,
-            shape: Shape::Rect {
-                x,
-                y,
-                width,
-                height,
-            },
+            shape: Shape::Rect { x, y, width, height },
             target: None,
         }
     }

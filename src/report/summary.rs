@@ -10,8 +10,8 @@ use crate::memory::overhead::memory_range;
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
 
-/// The memory that a device shows, from the least to the most, where PyTorch allocates `amount` in a module and CUDA graphs
-/// reserve `graphs` beyond it.
+/// The memory that a device shows, from the least to the most, where PyTorch allocates `amount` in a module and CUDA
+/// graphs reserve `graphs` beyond it.
 #[must_use]
 pub fn device(config: &Config, module: usize, amount: Bytes, graphs: Bytes) -> (Bytes, Bytes) {
     let module = config.modules().get(module);
@@ -68,14 +68,16 @@ impl Summary {
         }
     }
 
-    /// What stays free on the GPU, or is missing; `None` where no GPU is chosen, and where the estimate is that of another job.
+    /// What stays free on the GPU, or is missing; `None` where no GPU is chosen, and where the estimate is that of
+    /// another job.
     #[must_use]
     pub fn headroom(&self) -> Option<Headroom> {
         let gpu = self.gpu.filter(|_| self.verdict != Verdict::NotThisJob);
         gpu.map(|gpu| Headroom::of(self.device, gpu))
     }
 
-    /// The headline in one sentence: `Fits, 7.0 to 13.3 GiB free: 63.9 GiB allocated, 66.3 to 72.6 on the device, of 79.6 GiB.`
+    /// The headline in one sentence: `Fits, 7.0 to 13.3 GiB free: 63.9 GiB allocated, 66.3 to 72.6 on the device, of
+    /// 79.6 GiB.`
     #[must_use]
     pub fn sentence(&self, config: &Config, scale: Scale) -> String {
         let reason = match (self.headroom(), another_job(config)) {
@@ -92,8 +94,8 @@ impl Summary {
     }
 }
 
-/// What the advertised memory of the chosen GPU is to its driver, in one sentence; `None` where no GPU of a known name is
-/// chosen, or its memory was set by hand.
+/// What the advertised memory of the chosen GPU is to its driver, in one sentence; `None` where no GPU of a known name
+/// is chosen, or its memory was set by hand.
 #[must_use]
 pub fn gpu_words(config: &Config, scale: Scale) -> Option<String> {
     let name = config.modules().first()?.args().gpu.as_deref()?;

@@ -79,11 +79,7 @@ impl Table {
                 });
             }
         }
-        Self {
-            unit,
-            buckets,
-            rows,
-        }
+        Self { unit, buckets, rows }
     }
 
     /// The table with its rows in another order. Equal rows stay in the order of the stages.
@@ -107,10 +103,7 @@ impl Table {
     #[must_use]
     pub fn tsv(&self) -> String {
         let unit = self.unit.symbol();
-        let buckets = self
-            .buckets
-            .iter()
-            .map(|bucket| format!("{} ({unit})", bucket.label()));
+        let buckets = self.buckets.iter().map(|bucket| format!("{} ({unit})", bucket.label()));
         let mut heading = vec![String::from("stage"), String::from("layers")];
         heading.extend(buckets);
         heading.push(format!("total ({unit})"));
@@ -118,10 +111,7 @@ impl Table {
         for row in &self.rows {
             let (name, layers) = (row.name.as_str(), row.layers.as_str());
             let numbers = row.numbers.iter().chain([&row.total_number]);
-            let cells: Vec<&str> = [name, layers]
-                .into_iter()
-                .chain(numbers.map(String::as_str))
-                .collect();
+            let cells: Vec<&str> = [name, layers].into_iter().chain(numbers.map(String::as_str)).collect();
             lines.push(cells.join("\t"));
         }
         lines.push(String::new());
@@ -141,15 +131,9 @@ impl Row {
 #[must_use]
 pub fn layers(config: &Config, stage: StageRef) -> String {
     let pp_rank = u32::try_from(stage.pp_rank).unwrap_or(u32::MAX);
-    let chunks = config
-        .modules()
-        .get(stage.module)
-        .map(|m| m.stages.rank(pp_rank));
+    let chunks = config.modules().get(stage.module).map(|m| m.stages.rank(pp_rank));
     let chunks = chunks.unwrap_or_default();
-    let decoder: u32 = chunks
-        .iter()
-        .map(crate::parallel::stages::Chunk::num_layers)
-        .sum();
+    let decoder: u32 = chunks.iter().map(crate::parallel::stages::Chunk::num_layers).sum();
     match chunks.iter().map(|chunk| chunk.mtp).sum::<u32>() {
         0 => decoder.to_string(),
         mtp => format!("{decoder} + {mtp} MTP"),

@@ -1,5 +1,5 @@
-//! Targets: the parts of an estimate that marks of charts and rows of tables show. A view highlights everything with the
-//! target of the element under the pointer.
+//! Targets: the parts of an estimate that marks of charts and rows of tables show. A view highlights everything with
+//! the target of the element under the pointer.
 
 use super::grouping::{BucketGroup, Segment};
 use crate::memory::StageRef;
@@ -7,8 +7,8 @@ use crate::memory::bucket::Bucket;
 
 /// A part of the estimate: a stage, a path in its tree of lines, or both.
 ///
-/// The path is a line's id, and so starts with a bucket's id; the id of a group stands for all its buckets together, and `*`
-/// for every bucket, as in `*/attention`. An empty path is the stage as a whole.
+/// The path is a line's id, and so starts with a bucket's id; the id of a group stands for all its buckets together,
+/// and `*` for every bucket, as in `*/attention`. An empty path is the stage as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     /// The stage; `None` for all stages.
@@ -62,7 +62,8 @@ impl Target {
     }
 }
 
-/// Whether the paths are equal, or one is a prefix of the other; `*` equals every part, and a group each of its buckets.
+/// Whether the paths are equal, or one is a prefix of the other; `*` equals every part, and a group each of its
+/// buckets.
 fn related(a: &str, b: &str) -> bool {
     a.split('/')
         .zip(b.split('/'))

@@ -23,7 +23,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict on a job where a device shows from `low` to `high` bytes, as [`device`](super::summary::device) gives them.
+    /// The verdict on a job where a device shows from `low` to `high` bytes, as [`device`](super::summary::device)
+    /// gives them.
     #[must_use]
     pub fn of(config: &Config, (low, high): (Bytes, Bytes)) -> Self {
         match config.gpu_memory() {
@@ -121,8 +122,8 @@ pub fn reason(config: &Config, (low, high): (Bytes, Bytes)) -> String {
     )
 }
 
-/// Why the estimate of a job is that of another one, such as `perform_rl_step is not modelled: …`; `None` for jobs without
-/// marks.
+/// Why the estimate of a job is that of another one, such as `perform_rl_step is not modelled: …`; `None` for jobs
+/// without marks.
 #[must_use]
 pub fn another_job(config: &Config) -> Option<String> {
     let marks = config.not_modelled().iter();
@@ -130,8 +131,8 @@ pub fn another_job(config: &Config) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// The headline of a job with marks, such as `Estimate of another job: use_megatron_fsdp is not modelled`; `None` for jobs
-/// without marks.
+/// The headline of a job with marks, such as `Estimate of another job: use_megatron_fsdp is not modelled`; `None` for
+/// jobs without marks.
 #[must_use]
 pub fn headline(marks: &[NotModelled]) -> Option<String> {
     let keys: Vec<&str> = marks.iter().map(|mark| mark.key.as_str()).collect();

@@ -6,8 +6,8 @@ use super::training::Training;
 use crate::config::fields::FieldId;
 use crate::memory::savings::Choice;
 
-/// An argument that a search can vary. The order of the variants is the order of the digits of a combination's index: the
-/// arguments whose values rules refuse most often come first.
+/// An argument that a search can vary. The order of the variants is the order of the digits of a combination's index:
+/// the arguments whose values rules refuse most often come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Axis {
     /// The way to train: in full, with adapters, or with Megatron FSDP.
@@ -122,9 +122,7 @@ impl Pick {
 /// The rules that depend on few axes, by their names, each with all axes that it depends on. Rules of expert tensor
 /// parallelism depend on TP too, which is its default.
 const DEPENDENCIES: &[(&str, &[Axis])] = {
-    use Axis::{
-        Context, Expert, ExpertTensor, Gpus, MicroBatch, Pipeline, Tensor, Training, Virtual,
-    };
+    use Axis::{Context, Expert, ExpertTensor, Gpus, MicroBatch, Pipeline, Tensor, Training, Virtual};
     &[
         ("fsdp_pipeline", &[Training, Pipeline]),
         ("stages", &[Pipeline, Virtual]),
@@ -145,26 +143,17 @@ const DEPENDENCIES: &[(&str, &[Axis])] = {
         ("experts_by_ep", &[Expert]),
         ("expert_width_by_etp", &[Tensor, ExpertTensor]),
         ("expert_bias_needs_etp_1", &[Tensor, ExpertTensor]),
-        (
-            "expert_grid",
-            &[Gpus, Pipeline, Tensor, Context, Expert, ExpertTensor],
-        ),
+        ("expert_grid", &[Gpus, Pipeline, Tensor, Context, Expert, ExpertTensor]),
         (
             "optimizer_instances_experts",
             &[Gpus, Pipeline, Tensor, Expert, ExpertTensor],
         ),
-        (
-            "global_batch",
-            &[Gpus, Pipeline, Tensor, Context, MicroBatch],
-        ),
+        ("global_batch", &[Gpus, Pipeline, Tensor, Context, MicroBatch]),
         (
             "microbatches_fill_group",
             &[Gpus, Pipeline, Virtual, Tensor, Context, MicroBatch],
         ),
-        (
-            "last_group",
-            &[Gpus, Pipeline, Virtual, Tensor, Context, MicroBatch],
-        ),
+        ("last_group", &[Gpus, Pipeline, Virtual, Tensor, Context, MicroBatch]),
     ]
 };
 

@@ -1,9 +1,9 @@
 //! The pipeline bubble: the time that pipeline ranks wait, from a replay of the schedules of all ranks.
 //!
 //! Every pass takes as long as its matrix products: a backward pass twice as long as the forward pass of its chunk, and
-//! longer by what is recomputed. A pass begins when its rank is done with the pass before and the neighbouring stage has sent
-//! what it needs; sending takes no time. With chunks of equal work this gives (PP - 1) / (VPP · micro batches), the formula of
-//! [`PIPELINE_BUBBLE`]; with unequal chunks the other ranks wait for the slowest one too.
+//! longer by what is recomputed. A pass begins when its rank is done with the pass before and the neighbouring stage
+//! has sent what it needs; sending takes no time. With chunks of equal work this gives (PP - 1) / (VPP · micro
+//! batches), the formula of [`PIPELINE_BUBBLE`]; with unequal chunks the other ranks wait for the slowest one too.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::parallel::schedule::{Pass, Schedule, ScheduleInput};
 #[allow(unused_imports, reason = "a link of the documentation")]
 use crate::source::PIPELINE_BUBBLE;
 
-/// The most groups of micro batches that are replayed. After that many, every further group takes as long as the rank with
-/// most work needs for it.
+/// The most groups of micro batches that are replayed. After that many, every further group takes as long as the rank
+/// with most work needs for it.
 const GROUPS: u64 = 4;
 /// The most passes of one direction that are replayed. A larger schedule gets the formula for chunks of equal work.
 const MOST_PASSES: u64 = 1 << 20;
@@ -22,7 +22,8 @@ const MOST_PASSES: u64 = 1 << 20;
 /// PP, VPP, micro batches, and the vocabulary of the output layer, whose padding depends on TP.
 type Pipeline = (u32, Option<u32>, u64, u64);
 
-/// The bubbles of the layouts that were looked at, by PP, VPP, micro batches and vocabulary, and then by what is recomputed.
+/// The bubbles of the layouts that were looked at, by PP, VPP, micro batches and vocabulary, and then by what is
+/// recomputed.
 #[derive(Clone, Debug, Default)]
 pub struct Bubbles(BTreeMap<Pipeline, Vec<(Choice, u64)>>);
 
@@ -50,9 +51,7 @@ pub fn bubble_ppm(m: &Module, choice: Choice) -> u64 {
         return 0;
     }
     let work = |rank| m.stages.rank(rank).iter().map(|c| chunk_work(m, c, choice));
-    let durations: Vec<Vec<Duration>> = (0..pp)
-        .map(|rank| work(rank).map(Duration::of).collect())
-        .collect();
+    let durations: Vec<Vec<Duration>> = (0..pp).map(|rank| work(rank).map(Duration::of).collect()).collect();
     let group = match m.stages.vpp() {
         None => u64::from(pp),
         Some(_) => m
@@ -75,8 +74,7 @@ pub fn bubble_ppm(m: &Module, choice: Choice) -> u64 {
     }
     let total = |rank: &Vec<Duration>| rank.iter().map(|d| d.forward + d.backward).sum::<u128>();
     let slowest = durations.iter().map(total).max().unwrap_or(0);
-    let makespan =
-        makespan(m, &durations, replayed) + slowest * u128::from(all.saturating_sub(replayed));
+    let makespan = makespan(m, &durations, replayed) + slowest * u128::from(all.saturating_sub(replayed));
     let worked: u128 = durations.iter().map(total).sum::<u128>() * u128::from(all);
     let idle = (makespan * u128::from(pp)).saturating_sub(worked);
     let ppm = (idle * 1_000_000).checked_div(worked).unwrap_or(0);
@@ -135,10 +133,7 @@ fn makespan(m: &Module, durations: &[Vec<Duration>], micro_batches: u64) -> u128
             pp_rank,
             vpp: m.stages.vpp(),
             num_microbatches: narrow(micro_batches),
-            microbatch_group_size_per_vp_stage: m
-                .args()
-                .microbatch_group_size_per_virtual_pipeline_stage
-                .map(narrow),
+            microbatch_group_size_per_vp_stage: m.args().microbatch_group_size_per_virtual_pipeline_stage.map(narrow),
             overlap_moe_expert_parallel_comm: m.args().overlap_moe_expert_parallel_comm,
         })
     };

@@ -22,8 +22,8 @@ pub struct Candidate {
     pub adapters: bool,
     /// The peak of allocated memory on the rank that needs most.
     pub peak: Bytes,
-    /// The least memory that the device shows at that peak: with the allocator's fragmentation, the CUDA context and CUDA
-    /// graphs.
+    /// The least memory that the device shows at that peak: with the allocator's fragmentation, the CUDA context and
+    /// CUDA graphs.
     pub least: Bytes,
     /// The most memory that the device shows at that peak.
     pub most: Bytes,
@@ -87,12 +87,7 @@ impl WorstStage {
 
 impl Candidate {
     /// A checked job with its worst stage.
-    pub(super) fn new(
-        index: u64,
-        config: &Config,
-        worst_stage: &WorstStage,
-        bubbles: &mut Bubbles,
-    ) -> Option<Self> {
+    pub(super) fn new(index: u64, config: &Config, worst_stage: &WorstStage, bubbles: &mut Bubbles) -> Option<Self> {
         let (worst, peak) = (worst_stage.at, worst_stage.peak);
         let m = config.modules().get(worst.module)?;
         let language = config.modules().iter().find(|m| m.io().is_language())?;
@@ -126,8 +121,7 @@ impl Candidate {
             recomputed_flops: work.flops,
             traffic: sent,
             exchange_ppm: per_million(sent.operations(), step_operations(m, work.forward)),
-            splits_short_sequences: language.cp > 1
-                && language.args().seq_length / language.cp < SHORT_SEQUENCE,
+            splits_short_sequences: language.cp > 1 && language.args().seq_length / language.cp < SHORT_SEQUENCE,
         })
     }
 
@@ -141,8 +135,7 @@ impl Candidate {
     #[must_use]
     pub fn headroom(&self) -> Option<i64> {
         let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
-        self.gpu
-            .map(|gpu| signed(gpu).saturating_sub(signed(self.peak)))
+        self.gpu.map(|gpu| signed(gpu).saturating_sub(signed(self.peak)))
     }
 }
 
@@ -151,8 +144,8 @@ fn per_million(part: u128, whole: u128) -> u64 {
     u64::try_from(ppm.unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
-/// Floating-point operations of a step on a GPU of a stage whose forward pass has so many multiplications for a token, without
-/// those that are recomputed: two for each multiplication, and twice as many in the backward pass.
+/// Floating-point operations of a step on a GPU of a stage whose forward pass has so many multiplications for a token,
+/// without those that are recomputed: two for each multiplication, and twice as many in the backward pass.
 fn step_operations(m: &Module, forward: u128) -> u128 {
     let tokens = u128::from(m.args.seq_length)
         .saturating_mul(m.args.micro_batch_size.into())
@@ -162,10 +155,6 @@ fn step_operations(m: &Module, forward: u128) -> u128 {
 
 /// GPUs of one model replica. Experts may be spread over ranks that otherwise hold replicas of the dense layers.
 fn replica(m: &Module) -> u64 {
-    let experts = if m.moe.is_some() {
-        m.etp.saturating_mul(m.ep)
-    } else {
-        1
-    };
+    let experts = if m.moe.is_some() { m.etp.saturating_mul(m.ep) } else { 1 };
     m.tp.saturating_mul(m.cp).max(experts).saturating_mul(m.pp)
 }

@@ -1,7 +1,7 @@
 //! The order of layouts, and what one of them gains over another.
 //!
-//! No speed is predicted. Layouts are ordered by [`Criterion::ORDER`], each criterion only among layouts that are equal by
-//! those before it.
+//! No speed is predicted. Layouts are ordered by [`Criterion::ORDER`], each criterion only among layouts that are equal
+//! by those before it.
 
 use core::cmp::Ordering;
 
@@ -37,8 +37,8 @@ pub enum Criterion {
     Peak,
 }
 
-/// Tokens of a sequence on a context-parallel rank below which the ring's exchange takes longer than the attention that it
-/// should hide behind; sequences of twice as many need no context parallelism for speed.
+/// Tokens of a sequence on a context-parallel rank below which the ring's exchange takes longer than the attention that
+/// it should hide behind; sequences of twice as many need no context parallelism for speed.
 pub const SHORT_SEQUENCE: u64 = 4096;
 
 /// Millionths in a percent. Shares are ordered in whole percents: less is below what they tell of speed.
@@ -160,11 +160,7 @@ impl Gain {
                 format!("{} within a node or NVLink domain", names.join(" and "))
             }
             Criterion::Context => format!("CP {} instead of {}", a.cp, b.cp),
-            Criterion::Bubble => format!(
-                "bubble {} instead of {}",
-                percent(a.bubble_ppm),
-                percent(b.bubble_ppm)
-            ),
+            Criterion::Bubble => format!("bubble {} instead of {}", percent(a.bubble_ppm), percent(b.bubble_ppm)),
             Criterion::Near => format!(
                 "{} within the node instead of {}",
                 amount(a.traffic.near),

@@ -1,7 +1,7 @@
 //! Which of some points are beaten by no other in two measures, less of each being better.
 
-/// The places of the points that no other point beats: none has less of one measure and as much or less of the other. Ordered by
-/// the first measure; of equal points only the first one is named.
+/// The places of the points that no other point beats: none has less of one measure and as much or less of the other.
+/// Ordered by the first measure; of equal points only the first one is named.
 #[must_use]
 pub fn frontier<M: Ord + Copy>(points: &[(M, M)]) -> Vec<usize> {
     let mut order: Vec<(usize, (M, M))> = points.iter().copied().enumerate().collect();
@@ -30,9 +30,7 @@ mod tests {
 
     #[test]
     fn it_is_what_comparing_all_pairs_finds() {
-        let points: Vec<(u64, u64)> = (0..400_u64)
-            .map(|n| (n * 7919 % 61, n * n * 104_729 % 67))
-            .collect();
+        let points: Vec<(u64, u64)> = (0..400_u64).map(|n| (n * 7919 % 61, n * n * 104_729 % 67)).collect();
         let beats = |a: &(u64, u64), b: &(u64, u64)| a != b && a.0 <= b.0 && a.1 <= b.1;
         let mut expected: Vec<(u64, u64)> = points
             .iter()

@@ -30,8 +30,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// The default options for a job: TP (at most the GPUs of a node) and PP vary, EP where the job has experts, and every
-    /// other parallel size that the job sets above 1.
+    /// The default options for a job: TP (at most the GPUs of a node) and PP vary, EP where the job has experts, and
+    /// every other parallel size that the job sets above 1.
     #[must_use]
     pub fn usual(job: &RawJob) -> Self {
         let language = job.modules.iter().position(|m| m.name == LANGUAGE_MODULE);

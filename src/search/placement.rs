@@ -1,7 +1,8 @@
 //! Which process groups of a layout stay within a node or an `NVLink` domain.
 //!
-//! Ranks fill nodes in order. In the dense grid TP ranks are neighbours, then CP, then DP, then PP; in the expert grid ETP,
-//! then EP, then expert DP (`RankGenerator` in `parallel_state.py`). So a group is a number of ranks at a fixed distance.
+//! Ranks fill nodes in order. In the dense grid TP ranks are neighbours, then CP, then DP, then PP; in the expert grid
+//! ETP, then EP, then expert DP (`RankGenerator` in `parallel_state.py`). So a group is a number of ranks at a fixed
+//! distance.
 
 use serde::{Deserialize, Serialize};
 
@@ -117,9 +118,7 @@ impl Crossing {
     #[must_use]
     pub fn of(m: &Module) -> Self {
         let experts = m.moe.is_some();
-        let has = |kind: &GroupKind| {
-            experts || !matches!(kind, GroupKind::Expert | GroupKind::ExpertTensor)
-        };
+        let has = |kind: &GroupKind| experts || !matches!(kind, GroupKind::Expert | GroupKind::ExpertTensor);
         let crossing = Self::KINDS
             .into_iter()
             .filter(|kind| has(kind) && group(m, *kind).crosses());
@@ -132,7 +131,8 @@ impl Crossing {
         Self::KINDS.into_iter().filter(crosses)
     }
 
-    /// What layouts are ordered by: tensor-parallel groups weigh more than all others, as all of a layer waits for them.
+    /// What layouts are ordered by: tensor-parallel groups weigh more than all others, as all of a layer waits for
+    /// them.
     pub(super) fn weight(self) -> u64 {
         let weight = |kind| match kind {
             GroupKind::Tensor | GroupKind::ExpertTensor => 4,

@@ -30,14 +30,10 @@ pub(super) fn unset_other_splits(job: &mut RawJob, module: usize, varied: &[Axis
     }
 }
 
-/// The job's own configuration, or, where Megatron refuses the job's layout, that of the job with the smallest layout: all
-/// sizes that vary are 1. Problems of single layouts are found when their combinations are tried; so this job also drops
-/// the number of GPUs and the split of layers, which need not fit the smallest layout.
-pub(super) fn reference_config(
-    job: &RawJob,
-    varied: &[Axis],
-    split: Split,
-) -> Result<Config, Unsearchable> {
+/// The job's own configuration, or, where Megatron refuses the job's layout, that of the job with the smallest layout:
+/// all sizes that vary are 1. Problems of single layouts are found when their combinations are tried; so this job also
+/// drops the number of GPUs and the split of layers, which need not fit the smallest layout.
+pub(super) fn reference_config(job: &RawJob, varied: &[Axis], split: Split) -> Result<Config, Unsearchable> {
     use FieldId as F;
     if let Some(config) = check(job).config {
         return Ok(config);
@@ -76,9 +72,7 @@ pub(super) fn reference_config(
         F::expert_tensor_parallel_size,
         F::num_distributed_optimizer_instances,
     ];
-    let sizes = sizes
-        .iter()
-        .filter_map(|field| number(&smallest, 0, *field));
+    let sizes = sizes.iter().filter_map(|field| number(&smallest, 0, *field));
     let ranks = sizes.fold(1, u64::saturating_mul);
     for (field, value) in [
         (F::world_size, Value::Int(ranks.into())),
@@ -89,10 +83,7 @@ pub(super) fn reference_config(
             smallest.shared.set(field, value);
         }
     }
-    let Checked {
-        config,
-        mut problems,
-    } = check(&smallest);
+    let Checked { config, mut problems } = check(&smallest);
     problems.retain(|p| p.severity == Severity::Error);
     config.ok_or(Unsearchable::Problems(problems))
 }

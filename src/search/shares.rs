@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 /// Ranges of indices that together are a whole space, for workers that take one after another.
 ///
 /// The ranges of a group differ only in the number of GPUs and in pipeline sizes. A [`Searcher`](super::Searcher) keeps
-/// what their layouts have in common, so a worker gets the ranges of one group until it ends, and then those of the next
-/// group that nobody has begun. Where all have been begun, it helps with the one of which most is left.
+/// what their layouts have in common, so a worker gets the ranges of one group until it ends, and then those of the
+/// next group that nobody has begun. Where all have been begun, it helps with the one of which most is left.
 #[derive(Clone, Debug, Default)]
 pub struct Shares {
     groups: Vec<VecDeque<Range<u64>>>,

@@ -46,7 +46,8 @@ pub struct Dimension {
     pub(super) rules: Vec<&'static str>,
     /// The largest size within the bounds.
     pub(super) at_most: u64,
-    /// The arguments that each value sets, with `None` for a default; empty where combinations are not [prepared](Prepared).
+    /// The arguments that each value sets, with `None` for a default; empty where combinations are not
+    /// [prepared](Prepared).
     pub(super) changes: Vec<Changes>,
     /// The number of combinations that share the values of this axis and of those before it.
     pub(super) below: u64,
@@ -130,8 +131,7 @@ impl Space {
         // The reference configuration may have another number of GPUs. The batch keeps its samples for each GPU.
         let world_size = number(FieldId::world_size).unwrap_or(config.world_size());
         let samples = m.derived().global_batch_size.saturating_mul(world_size);
-        let global_batch_size =
-            number(FieldId::global_batch_size).unwrap_or(samples / config.world_size());
+        let global_batch_size = number(FieldId::global_batch_size).unwrap_or(samples / config.world_size());
         let mut space = Self {
             given: job.clone(),
             base: job.clone(),
@@ -152,9 +152,7 @@ impl Space {
             module,
             ranks,
             global_batch_size,
-            sequence_parallel: a.sequence_parallel
-                || given_tp.is_none_or(|tp| tp == 1)
-                || a.num_experts.is_some(),
+            sequence_parallel: a.sequence_parallel || given_tp.is_none_or(|tp| tp == 1) || a.num_experts.is_some(),
         };
         // Without these settings both would follow from the sizes of each combination.
         for (field, value) in [
@@ -204,9 +202,7 @@ impl Space {
         }
         let changes = self.dimensions.iter().map(|dimension| {
             let values = dimension.values.iter();
-            values
-                .map(|pick| self.changes(dimension.axis, *pick))
-                .collect()
+            values.map(|pick| self.changes(dimension.axis, *pick)).collect()
         });
         let changes: Option<Vec<Vec<Changes>>> = changes.collect();
         match changes {
@@ -252,8 +248,8 @@ impl Space {
         changes.collect()
     }
 
-    /// The values of an axis that can be legal: parallel sizes divide the number of GPUs, the micro batch the global batch,
-    /// and the chunks the number of layers.
+    /// The values of an axis that can be legal: parallel sizes divide the number of GPUs, the micro batch the global
+    /// batch, and the chunks the number of layers.
     fn values(&self, axis: Axis, m: &Module) -> Vec<Pick> {
         let a = m.args();
         let sizes = match axis {
@@ -277,12 +273,8 @@ impl Space {
             Axis::Recompute => {
                 // Choices that recompute some layers of a chunk fit one layout only.
                 let now = choice_of(m);
-                let general = |choice: &Choice| {
-                    matches!(
-                        choice,
-                        Choice::Nothing | Choice::Selective(_) | Choice::Uniform(1)
-                    )
-                };
+                let general =
+                    |choice: &Choice| matches!(choice, Choice::Nothing | Choice::Selective(_) | Choice::Uniform(1));
                 let others = choices(m)
                     .into_iter()
                     .filter(|choice| general(choice) && *choice != now)

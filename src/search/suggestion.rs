@@ -9,8 +9,8 @@ use crate::memory::savings::{Choice, savings};
 pub struct Suggestion {
     /// The way of recomputing or offloading that makes it fit with the least recomputation; `None` where none does.
     pub recompute: Option<Choice>,
-    /// The smallest GPU that holds it as it is, of those that compute in bf16, are sold, and are connected to the others of
-    /// their node; `None` where none does.
+    /// The smallest GPU that holds it as it is, of those that compute in bf16, are sold, and are connected to the
+    /// others of their node; `None` where none does.
     pub gpu: Option<&'static Gpu>,
 }
 
@@ -32,9 +32,7 @@ pub fn suggestion(space: &Space, candidate: &Candidate) -> Suggestion {
             && gpu.memory_bytes() >= candidate.least.0
     });
     Suggestion {
-        recompute: enough
-            .min_by_key(|(again, _)| *again)
-            .map(|(_, choice)| choice),
+        recompute: enough.min_by_key(|(again, _)| *again).map(|(_, choice)| choice),
         gpu: holding.min_by_key(|gpu| gpu.memory_mib),
     }
 }

@@ -1,22 +1,24 @@
 //! The bytes that a GPU sends in one step, by process group and by whether they stay in the node or `NVLink` domain.
 //!
-//! Sizes are those of the tensors of the estimate: the shapes of [`Sizes`] for activations, and the buckets of weights and
-//! main gradients for parameters. Of a tensor of `S` bytes a rank of a group of `n` sends `S · (n - 1) / n` for an all-gather,
-//! a reduce-scatter or an all-to-all, and twice as much for an all-reduce (see [`COLLECTIVES`]). What each layer exchanges:
+//! Sizes are those of the tensors of the estimate: the shapes of [`Sizes`] for activations, and the buckets of weights
+//! and main gradients for parameters. Of a tensor of `S` bytes a rank of a group of `n` sends `S · (n - 1) / n` for an
+//! all-gather, a reduce-scatter or an all-to-all, and twice as much for an all-reduce (see [`COLLECTIVES`]). What each
+//! layer exchanges:
 //!
 //! - TP: one gathered input and one reduced output for attention, and for a dense MLP or shared experts
-//!   ([`TP_COLLECTIVES`]). With sequence parallelism the forward pass gathers and scatters, and the backward pass does both
-//!   again and gathers the input once more for the weight gradient; without, both passes reduce all.
+//!   ([`TP_COLLECTIVES`]). With sequence parallelism the forward pass gathers and scatters, and the backward pass does
+//!   both again and gathers the input once more for the weight gradient; without, both passes reduce all.
 //! - CP: keys and values go around the ring in the forward pass, they and their gradients in the backward pass
 //!   ([`CP_RING`]); with `a2a`, queries, keys, values and outputs change places in both.
-//! - EP: tokens go to their `top k` experts and back, in both passes ([`EP_DISPATCH`]); with `flex`, once to each node that
-//!   has experts of theirs; with `allgather`, every rank gets all tokens. ETP: the tokens that arrive are gathered, and their results reduced.
+//! - EP: tokens go to their `top k` experts and back, in both passes ([`EP_DISPATCH`]); with `flex`, once to each node
+//!   that has experts of theirs; with `allgather`, every rank gets all tokens. ETP: the tokens that arrive are
+//!   gathered, and their results reduced.
 //! - PP: a stage sends its output forward and the gradient of its input backward, for every chunk and micro batch.
-//! - DP: gradients are reduced and parameters gathered once a step ([`DP_COLLECTIVES`]); with Megatron FSDP parameters are
-//!   gathered for both passes of every micro batch, and gradients scattered after each.
+//! - DP: gradients are reduced and parameters gathered once a step ([`DP_COLLECTIVES`]); with Megatron FSDP parameters
+//!   are gathered for both passes of every micro batch, and gradients scattered after each.
 //!
-//! A forward pass that runs again sends again. Not counted: exchanges of linear attention over CP, fp8 in place of 16 bits,
-//! and the embedding's gradients between first and last stage.
+//! A forward pass that runs again sends again. Not counted: exchanges of linear attention over CP, fp8 in place of 16
+//! bits, and the embedding's gradients between first and last stage.
 
 use core::ops::AddAssign;
 
@@ -44,19 +46,18 @@ pub struct Traffic {
     pub far: Bytes,
 }
 
-/// Operations that a GPU could do while it sends a byte within a node: 40 % of the 989 dense bf16 TFLOP/s of an H100, at the
-/// 450 GB/s of its `NVLink` in one direction ([`H100`]). Both grow together from one generation to the next.
+/// Operations that a GPU could do while it sends a byte within a node: 40 % of the 989 dense bf16 TFLOP/s of an H100,
+/// at the 450 GB/s of its `NVLink` in one direction ([`H100`]). Both grow together from one generation to the next.
 const OPERATIONS_PER_NEAR_BYTE: u128 = 880;
 /// The same for a byte over a network of 400 Gbit/s for each GPU.
 const OPERATIONS_PER_FAR_BYTE: u128 = 7_900;
 
 impl Traffic {
-    /// Operations that a GPU could do while it sends all this, for a comparison with the work of a step. What hides behind
-    /// computation is not known and counts too.
+    /// Operations that a GPU could do while it sends all this, for a comparison with the work of a step. What hides
+    /// behind computation is not known and counts too.
     #[must_use]
     pub fn operations(self) -> u128 {
-        u128::from(self.near.0) * OPERATIONS_PER_NEAR_BYTE
-            + u128::from(self.far.0) * OPERATIONS_PER_FAR_BYTE
+        u128::from(self.near.0) * OPERATIONS_PER_NEAR_BYTE + u128::from(self.far.0) * OPERATIONS_PER_FAR_BYTE
     }
 }
 
@@ -89,12 +90,7 @@ enum Pattern {
 
 /// What a GPU of a stage sends in one step, by group; groups that send nothing are left out.
 #[must_use]
-pub fn traffic(
-    m: &Module,
-    stage: &StageEstimate,
-    pp_rank: u32,
-    choice: Choice,
-) -> Vec<GroupTraffic> {
+pub fn traffic(m: &Module, stage: &StageEstimate, pp_rank: u32, choice: Choice) -> Vec<GroupTraffic> {
     let all = traffic_of(m, &stage.memory, pp_rank, choice);
     all.filter(|of| of.traffic != Traffic::default()).collect()
 }
@@ -114,17 +110,13 @@ pub(super) fn traffic_of(
         if kind == GroupKind::Expert {
             traffic.far = Bytes(once_to_each_node(m, group, traffic.far.0));
         }
-        GroupTraffic {
-            kind,
-            group,
-            traffic,
-        }
+        GroupTraffic { kind, group, traffic }
     };
     GroupKind::ALL.into_iter().map(of)
 }
 
-/// Splits what a rank sends. Of a ring, one of the ranks that share a domain sends out of it; of an all-to-all, every rank
-/// sends as much to each other one.
+/// Splits what a rank sends. Of a ring, one of the ranks that share a domain sends out of it; of an all-to-all, every
+/// rank sends as much to each other one.
 fn split(bytes: u128, group: Group, pattern: Pattern) -> Traffic {
     let (size, together) = (u128::from(group.size), u128::from(group.together.max(1)));
     let far = match pattern {
@@ -139,8 +131,8 @@ fn split(bytes: u128, group: Group, pattern: Pattern) -> Traffic {
     }
 }
 
-/// The part of the bytes over the network that the `flex` dispatcher sends: a token goes once to each other node or `NVLink`
-/// domain, from where its GPUs pass it on.
+/// The part of the bytes over the network that the `flex` dispatcher sends: a token goes once to each other node or
+/// `NVLink` domain, from where its GPUs pass it on.
 fn once_to_each_node(m: &Module, group: Group, far: u64) -> u64 {
     let a = m.args();
     let Some(moe) = m
@@ -246,11 +238,7 @@ fn data(m: &Module, weights: u128, grads: u128, n: u64) -> u128 {
         let of_micro_batch = 2 * weights + grads;
         return of_micro_batch * u128::from(n.saturating_sub(1)) * u128::from(m.num_microbatches);
     }
-    let after = if a.use_distributed_optimizer {
-        weights
-    } else {
-        grads
-    };
+    let after = if a.use_distributed_optimizer { weights } else { grads };
     others_share(grads + after, n)
 }
 
@@ -337,8 +325,7 @@ impl Layered {
         let Some(moe) = &m.moe else { return };
         let width = m.args().moe_latent_size.unwrap_or(m.args().hidden_size);
         let sizes = Sizes::new(m);
-        let own = u128::from(sizes.own_tokens(&[factor("h", width)]).elements())
-            * u128::from(sizes.width());
+        let own = u128::from(sizes.own_tokens(&[factor("h", width)]).elements()) * u128::from(sizes.width());
         let passes = times * if again { 6 } else { 4 };
         let routed = own * u128::from(moe.topk);
         self.expert += passes
@@ -388,11 +375,7 @@ fn ring(m: &Module, mixer: Mixer, again: bool) -> u128 {
         ),
         Mixer::MultiLatentAttention | Mixer::SparseAttention { .. } => {
             let width = a.qk_head_dim + a.qk_pos_emb_head_dim;
-            (
-                heads * width,
-                heads * (width + a.v_head_dim),
-                heads * a.v_head_dim,
-            )
+            (heads * width, heads * (width + a.v_head_dim), heads * a.v_head_dim)
         }
         _ => return 0,
     };

@@ -40,9 +40,9 @@ pub struct Slice {
     pub refused: Vec<(String, u64)>,
     /// The numbers of combinations with a size above its bound, by the first such axis.
     pub out_of_bounds: Vec<(Axis, u64)>,
-    /// The number of combinations that were skipped because the model states alone are more than a GPU has, whatever the micro
-    /// batch and what is recomputed, or because a single micro batch is too large that is smaller than theirs. Some of them may
-    /// be refused. 0 with [`Keep::Legal`].
+    /// The number of combinations that were skipped because the model states alone are more than a GPU has, whatever
+    /// the micro batch and what is recomputed, or because a single micro batch is too large that is smaller than
+    /// theirs. Some of them may be refused. 0 with [`Keep::Legal`].
     pub cannot_fit: u64,
     /// The number of other legal combinations within all bounds.
     pub legal: u64,
@@ -79,8 +79,8 @@ impl From<memory::TooLarge> for Trial {
     }
 }
 
-/// Tries the combinations of a range of indices in order. Ends after `steps` checks of jobs; [`Slice::next`] then has the
-/// index to continue from.
+/// Tries the combinations of a range of indices in order. Ends after `steps` checks of jobs; [`Slice::next`] then has
+/// the index to continue from.
 #[must_use]
 pub fn search(space: &Space, range: Range<u64>, steps: u32, keep: Keep) -> Slice {
     Searcher::default().search(space, range, steps, keep)
@@ -139,10 +139,7 @@ impl Slice {
     /// Keeps the candidate as the closest where its peak is smaller, or its index among equal peaks.
     fn offer_closest(&mut self, candidate: &Candidate) {
         let key = |c: &Candidate| (c.peak, c.index);
-        if self
-            .closest
-            .is_none_or(|known| key(candidate) < key(&known))
-        {
+        if self.closest.is_none_or(|known| key(candidate) < key(&known)) {
             self.closest = Some(*candidate);
         }
     }
@@ -172,15 +169,16 @@ fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, of: T, more: u64) {
 struct Walk<'s> {
     space: &'s Space,
     job: RawJob,
-    /// The arguments with the values accepted so far: one entry for each level but the last. Empty where combinations are
-    /// checked as raw jobs.
+    /// The arguments with the values accepted so far: one entry for each level but the last. Empty where combinations
+    /// are checked as raw jobs.
     args: Vec<Args>,
     /// The split of the layers into stages with the chosen values, where it is known.
     stages: Option<StageLayout>,
     /// The values of the last combination that were accepted: up to the level where it was refused, or all.
     chosen: Vec<Pick>,
-    /// The values of the micro batch axis and those after it with which no combination fits that has the chosen values of the
-    /// axes before, and as large a micro batch or a larger one: their values after the micro batch, as one number.
+    /// The values of the micro batch axis and those after it with which no combination fits that has the chosen values
+    /// of the axes before, and as large a micro batch or a larger one: their values after the micro batch, as one
+    /// number.
     too_large: BTreeSet<u64>,
     /// The number of jobs checked.
     checks: u32,
@@ -231,14 +229,15 @@ impl Walk<'_> {
         slice
     }
 
-    /// The number of combinations from `at` to the last one before `end` that shares its digits up to and including `level`.
+    /// The number of combinations from `at` to the last one before `end` that shares its digits up to and including
+    /// `level`.
     fn remaining_below(&self, at: u64, level: usize, end: u64) -> u64 {
         let below = self.space.combinations_below(level);
         (below - at % below).min(end - at)
     }
 
-    /// Checks the combination at an index, axis by axis, and estimates it where it is legal. `nearest` is the combination nearest
-    /// to fitting so far, where only those that fit are listed.
+    /// Checks the combination at an index, axis by axis, and estimates it where it is legal. `nearest` is the
+    /// combination nearest to fitting so far, where only those that fit are listed.
     fn try_combination(&mut self, at: u64, nearest: Option<Candidate>) -> Trial {
         match &self.space.prepared {
             Some(prepared) => self.try_prepared(prepared, at, nearest),
@@ -252,11 +251,7 @@ impl Walk<'_> {
         self.chosen.truncate(common);
         self.args.truncate(common);
         let last = self.space.dimensions.len().saturating_sub(1);
-        if self
-            .space
-            .stages_level()
-            .is_some_and(|level| common <= level)
-        {
+        if self.space.stages_level().is_some_and(|level| common <= level) {
             self.stages = None;
         }
         let micro_batch = self.space.level(Axis::MicroBatch);
@@ -286,9 +281,7 @@ impl Walk<'_> {
             }
             if level == last {
                 let tried = self.try_args(prepared, args, at, nearest);
-                if let (Trial::TooLargeWithLargerMicroBatches, Some(below)) =
-                    (&tried, after_micro_batch)
-                {
+                if let (Trial::TooLargeWithLargerMicroBatches, Some(below)) = (&tried, after_micro_batch) {
                     self.too_large.insert(at % below);
                 }
                 return tried;
@@ -318,13 +311,7 @@ impl Walk<'_> {
     }
 
     /// Checks a combination by its arguments.
-    fn try_args(
-        &mut self,
-        prepared: &Prepared,
-        args: Args,
-        at: u64,
-        nearest: Option<Candidate>,
-    ) -> Trial {
+    fn try_args(&mut self, prepared: &Prepared, args: Args, at: u64, nearest: Option<Candidate>) -> Trial {
         self.checks += 1;
         let last = self.space.dimensions.len().saturating_sub(1);
         let (stages, refusals) = (self.stages.as_ref(), &self.space.refusals_at_end);
@@ -343,15 +330,12 @@ impl Walk<'_> {
         {
             return Trial::TooLarge;
         }
-        let limit = nearest
-            .zip(config.gpu_memory())
-            .zip(config.modules().first());
+        let limit = nearest.zip(config.gpu_memory()).zip(config.modules().first());
         let Some(((nearest, gpu), m)) = limit else {
             return Trial::Legal(self.candidate(at, &config));
         };
         // Neither listed nor the nearest to fitting.
-        let does_not_count =
-            |peak: Bytes| peak > nearest.peak && memory_range(m, peak, Bytes::ZERO).low > gpu;
+        let does_not_count = |peak: Bytes| peak > nearest.peak && memory_range(m, peak, Bytes::ZERO).low > gpu;
         self.estimated(at, &config, does_not_count)
     }
 
@@ -390,8 +374,8 @@ impl Walk<'_> {
         Trial::Legal(candidate)
     }
 
-    /// Whether the model states of a job alone are more than the GPU has, and more than the peak of the combination that is
-    /// nearest to fitting.
+    /// Whether the model states of a job alone are more than the GPU has, and more than the peak of the combination
+    /// that is nearest to fitting.
     fn states_are_too_large(&mut self, config: &Config, nearest: &Candidate) -> bool {
         let (Some(m), Some(gpu)) = (config.modules().first(), config.gpu_memory()) else {
             return false;
@@ -434,9 +418,7 @@ impl Walk<'_> {
         let refusing = checked.problems.iter().find(|p| p.keeps_from_training());
         match (refusing, checked.config) {
             (Some(problem), _) => Trial::Refused(last, problem.rule),
-            (None, Some(config)) if self.is_of_another_job(&config) => {
-                Trial::Refused(last, NOT_MODELLED)
-            }
+            (None, Some(config)) if self.is_of_another_job(&config) => Trial::Refused(last, NOT_MODELLED),
             (None, config) => Trial::Legal(config.and_then(|config| self.candidate(at, &config))),
         }
     }
@@ -448,14 +430,12 @@ impl Walk<'_> {
         marks.any(|mark| !known.contains(mark))
     }
 
-    /// The first of `rules` that the job breaks. Its later axes do not have their values yet, so other rules do not count.
+    /// The first of `rules` that the job breaks. Its later axes do not have their values yet, so other rules do not
+    /// count.
     fn broken_rule(&mut self, rules: &[&'static str]) -> Option<&'static str> {
         self.checks += 1;
         let problems = validate(&self.job).problems;
-        let mut refusing = problems
-            .iter()
-            .filter(|p| p.keeps_from_training())
-            .map(|p| p.rule);
+        let mut refusing = problems.iter().filter(|p| p.keeps_from_training()).map(|p| p.rule);
         refusing.find(|rule| rules.contains(rule))
     }
 }

@@ -99,14 +99,7 @@ impl Source {
             Origin::Transformers => ("huggingface/transformers", "v4.57.1"),
             Origin::Page => return Cow::Borrowed(place),
         };
-        let parts = [
-            "https://github.com/",
-            repository,
-            "/blob/",
-            revision,
-            "/",
-            place,
-        ];
+        let parts = ["https://github.com/", repository, "/blob/", revision, "/", place];
         Cow::Owned(parts.concat())
     }
 

@@ -14,8 +14,8 @@ const PIECE: u64 = 6;
 /// The timer of the next piece of some work. It is cancelled when another one takes its place, or its owner goes.
 type Timer = StoredValue<Option<Timeout>, LocalStorage>;
 
-/// Starts work anew whenever the outcome has changed and the reader pauses: `start` makes its state, and `advance` does a
-/// little of it and says whether all is done. Work on an earlier outcome is dropped.
+/// Starts work anew whenever the outcome has changed and the reader pauses: `start` makes its state, and `advance` does
+/// a little of it and says whether all is done. Work on an earlier outcome is dropped.
 pub(super) fn when_idle<T: 'static>(
     start: impl Fn() -> T + Clone + 'static,
     advance: impl Fn(&mut T) -> bool + Clone + 'static,

@@ -69,9 +69,7 @@ pub(crate) fn fragment() -> String {
 pub(crate) fn address(fragment: &str) -> String {
     let address = window().and_then(|window| window.location().href().ok());
     let address = address.unwrap_or_default();
-    let page = address
-        .split_once('#')
-        .map_or(address.as_str(), |(page, _)| page);
+    let page = address.split_once('#').map_or(address.as_str(), |(page, _)| page);
     format!("{page}{fragment}")
 }
 
@@ -143,26 +141,16 @@ pub(crate) fn focus_is(selector: &str) -> bool {
     reason = "no page is that large, and the conversion stops at the ends of the type"
 )]
 pub(crate) fn corner(id: &str) -> Option<(i32, i32)> {
-    let bounds = document()?
-        .get_element_by_id(id)?
-        .get_bounding_client_rect();
+    let bounds = document()?.get_element_by_id(id)?.get_bounding_client_rect();
     Some((bounds.left().round() as i32, bounds.top().round() as i32))
 }
 
-/// Scrolls the page as far as it takes for an element not to lie behind another one that covers the bottom of the window.
-#[allow(
-    clippy::float_arithmetic,
-    reason = "browsers measure in fractions of pixels"
-)]
+/// Scrolls the page as far as it takes for an element not to lie behind another one that covers the bottom of the
+/// window.
+#[allow(clippy::float_arithmetic, reason = "browsers measure in fractions of pixels")]
 pub(crate) fn uncover(id: String, cover: &'static str) {
     request_animation_frame(move || {
-        let bounds = |id: &str| {
-            Some(
-                document()?
-                    .get_element_by_id(id)?
-                    .get_bounding_client_rect(),
-            )
-        };
+        let bounds = |id: &str| Some(document()?.get_element_by_id(id)?.get_bounding_client_rect());
         if let (Some(element), Some(cover), Some(window)) = (bounds(&id), bounds(cover), window()) {
             let behind = element.bottom() - cover.top();
             if behind > 0.0 {

@@ -56,8 +56,8 @@ impl OpenDialog {
     }
 }
 
-/// The `<dialog>` element of import, export and search. Its content is there while it is open. Files dropped and texts pasted
-/// anywhere on the page open the import.
+/// The `<dialog>` element of import, export and search. Its content is there while it is open. Files dropped and texts
+/// pasted anywhere on the page open the import.
 #[component]
 pub(super) fn Dialogs() -> impl IntoView {
     let open_dialog: OpenDialog = expect_context();
@@ -67,12 +67,7 @@ pub(super) fn Dialogs() -> impl IntoView {
     // The dialogs with a `Modal` of their own are none of these.
     let kind = Memo::new(move |_| {
         let kind = open_dialog.0.get();
-        kind.filter(|kind| {
-            matches!(
-                kind,
-                DialogKind::Import | DialogKind::Export | DialogKind::Search
-            )
-        })
+        kind.filter(|kind| matches!(kind, DialogKind::Import | DialogKind::Export | DialogKind::Search))
     });
     Effect::new(move |_| {
         let Some(element) = element.get() else { return };

@@ -42,8 +42,8 @@ pub struct State {
     pub baseline: Memo<Arc<RawJob>>,
     /// The checked settings, with their problems.
     pub checked: Memo<Arc<Checked>>,
-    /// The job with its estimate. While the settings cannot run, that of the last ones that could, as long as they are of
-    /// the same model and were set on this page; otherwise `None`.
+    /// The job with its estimate. While the settings cannot run, that of the last ones that could, as long as they are
+    /// of the same model and were set on this page; otherwise `None`.
     pub outcome: Memo<Option<Arc<Outcome>>>,
     /// Whether the job cannot run, so that `outcome` is none or that of earlier settings.
     pub stale: Memo<bool>,

@@ -99,10 +99,7 @@ impl Headline {
 
     /// What stays free on the GPU, or what it lacks; what is not modelled where the estimate is that of another job.
     fn headroom(&self, scale: Scale) -> String {
-        match (
-            self.summary.headroom().zip(self.summary.gpu),
-            self.summary.verdict,
-        ) {
+        match (self.summary.headroom().zip(self.summary.gpu), self.summary.verdict) {
             (Some((headroom, gpu)), _) => headroom.words_with_share(scale, gpu),
             (None, Verdict::NotThisJob) => self.not_modelled.clone(),
             (None, _) => String::from("choose one under Hardware"),

@@ -28,8 +28,7 @@ pub(super) fn Title() -> impl IntoView {
 fn title(state: State) -> String {
     let name = "Megatron Memory";
     let outcome = state.outcome.read();
-    let Some(Outcome { config, estimate }) = outcome.as_deref().filter(|_| !state.stale.get())
-    else {
+    let Some(Outcome { config, estimate }) = outcome.as_deref().filter(|_| !state.stale.get()) else {
         return format!("Cannot run · {name}");
     };
     let total = Summary::new(config, estimate).total;

@@ -15,7 +15,8 @@ use leptos::prelude::*;
 /// How long the link waits for the next keystroke, in milliseconds.
 const PAUSE: u32 = 250;
 
-/// The key in storage of the last job's link. `src/web/theme.js` goes back to it where the page is opened without a link.
+/// The key in storage of the last job's link. `src/web/theme.js` goes back to it where the page is opened without a
+/// link.
 const LAST: &str = "last";
 
 /// The most remarks about a link that are shown.
@@ -29,8 +30,8 @@ pub(super) fn open() -> State {
     state
 }
 
-/// Shows what could not be read of a link: in the headline where a demonstration stands in for its job, and otherwise in
-/// passing.
+/// Shows what could not be read of a link: in the headline where a demonstration stands in for its job, and otherwise
+/// in passing.
 fn tell(state: State, broken: Option<Notice>, notices: &[Notice]) {
     state.broken_link.set(broken.clone());
     if let Some(broken) = broken {

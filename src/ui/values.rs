@@ -90,10 +90,7 @@ fn names(field: &Field, bits: u32) -> String {
     let Kind::Set(names) = field.kind else {
         return String::new();
     };
-    let chosen = names
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| bits >> index & 1 == 1);
+    let chosen = names.iter().enumerate().filter(|(index, _)| bits >> index & 1 == 1);
     let chosen: Vec<&str> = chosen.map(|(_, name)| *name).collect();
     chosen.join(",")
 }
@@ -121,11 +118,7 @@ mod tests {
             ("", None),
             ("0", None),
         ] {
-            assert_eq!(
-                canonical(field, &text(typed)),
-                plain.map(Value::Int),
-                "{typed}"
-            );
+            assert_eq!(canonical(field, &text(typed)), plain.map(Value::Int), "{typed}");
             assert_eq!(shown(field, Some(&text(typed))), typed);
         }
     }

@@ -51,9 +51,7 @@ fn no_barriers_beside_the_evidence() {
     let page = Page::blank();
     evidence::open(&page);
     // Hundreds of rows are alike; the checker would look at each of their cells for minutes.
-    page.eval(
-        "document.querySelectorAll('tbody tr').forEach((row, i) => { if (i % 10) row.remove(); })",
-    );
+    page.eval("document.querySelectorAll('tbody tr').forEach((row, i) => { if (i % 10) row.remove(); })");
     for scheme in ["light", "dark"] {
         page.media("prefers-color-scheme", scheme);
         assert_eq!(page.barriers(), Vec::<String>::new(), "{scheme}");
@@ -80,16 +78,16 @@ fn a_narrow_screen_needs_no_sideways_scrolling() {
 
 /// Opens all sections with all their fields.
 fn open_everything(page: &Page) {
-    page.eval(
-        "document.querySelectorAll('.section-line[aria-expanded=false]').forEach((b) => b.click())",
-    );
+    page.eval("document.querySelectorAll('.section-line[aria-expanded=false]').forEach((b) => b.click())");
     page.until("!document.querySelector('.section-line[aria-expanded=false]')");
-    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.startsWith('All ') && b.click())");
+    page.eval(
+        "document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.startsWith('All ') && b.click())",
+    );
     page.until("document.querySelectorAll('.field').length > 150");
 }
 
-/// The controls that can be hit in less than a square of `SIDE` pixels, but for the borders that neighbors share. Marks of charts may be narrow: the table below
-/// them has buttons for the same.
+/// The controls that can be hit in less than a square of `SIDE` pixels, but for the borders that neighbors share. Marks
+/// of charts may be narrow: the table below them has buttons for the same.
 const SMALL: &str = "
     (() => {
       const small = [];
@@ -194,11 +192,7 @@ fn long_words_find_room_in_a_narrow_font_too() {
 
 #[test]
 fn long_words_find_room_in_every_picture() {
-    for (link, tab) in [
-        ("", "#tab-1"),
-        ("", "#tab-2"),
-        ("v1;m=qwen3.5-vl-27b@1", "#tab-0"),
-    ] {
+    for (link, tab) in [("", "#tab-1"), ("", "#tab-2"), ("v1;m=qwen3.5-vl-27b@1", "#tab-0")] {
         find_room(Font::Wide, link, tab, "'ltr'");
     }
 }
@@ -214,11 +208,7 @@ fn find_room(font: Font, link: &str, tab: &str, direction: &str) {
             "document.querySelector('{tab}[aria-selected=true]') && document.querySelector('#parts-2 polygon')"
         ));
         let crowded = page.eval(&CROWDED.replace("DIRECTION", direction));
-        assert_eq!(
-            crowded,
-            json!([]),
-            "{font:?} {link} {tab} {direction} at {width}"
-        );
+        assert_eq!(crowded, json!([]), "{font:?} {link} {tab} {direction} at {width}");
         assert_eq!(page.eval("document.documentElement.scrollWidth"), width);
     }
 }

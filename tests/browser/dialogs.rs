@@ -68,19 +68,12 @@ fn a_model_is_imported_in_one_step_that_undo_takes_back() {
         "{report}"
     );
     apply(&page);
-    page.until(&format!(
-        "document.querySelector('{TOTAL}').innerText !== '{before}'"
-    ));
+    page.until(&format!("document.querySelector('{TOTAL}').innerText !== '{before}'"));
     let fragment = page.fragment();
-    assert!(
-        fragment.contains("L=12") && fragment.contains("tp=2"),
-        "{fragment}"
-    );
+    assert!(fragment.contains("L=12") && fragment.contains("tp=2"), "{fragment}");
     assert_eq!(page.eval("history.length"), json!(entries + 1));
     page.click("[data-testid=undo]");
-    page.until(&format!(
-        "document.querySelector('{TOTAL}').innerText === '{before}'"
-    ));
+    page.until(&format!("document.querySelector('{TOTAL}').innerText === '{before}'"));
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
@@ -99,11 +92,7 @@ fn a_pinned_job_stays_and_undo_brings_everything_back() {
     put(&page, "text", CONFIG);
     apply(&page);
     page.until("location.hash.includes('L=12')");
-    assert!(
-        page.fragment().ends_with(";vs;m=mistral-7b@1"),
-        "{}",
-        page.fragment()
-    );
+    assert!(page.fragment().ends_with(";vs;m=mistral-7b@1"), "{}", page.fragment());
     assert_ne!(page.text(".compare"), before);
     undone();
     // A link has a pinned job of its own.
@@ -151,9 +140,7 @@ fn a_script_asks_for_what_it_leaves_open() {
         --seq-length 4096\n  --max-position-embeddings 4096\n  --vocab-size 32000\n  --tensor-model-parallel-size ${TP}\n  --bf16\n)\n\
         torchrun pretrain_gpt.py ${ARGS[@]}\n";
     put(&page, "text", script);
-    page.until(&format!(
-        "document.querySelector('{DIALOG} [name=\"variable:TP\"]')"
-    ));
+    page.until(&format!("document.querySelector('{DIALOG} [name=\"variable:TP\"]')"));
     put(&page, "variable:TP", "4");
     put(&page, "gpus", "lots");
     page.until(&format!(
@@ -164,10 +151,7 @@ fn a_script_asks_for_what_it_leaves_open() {
     apply(&page);
     page.until("location.hash.includes('tp=4')");
     let fragment = page.fragment();
-    assert!(
-        fragment.contains("gpus=16") && fragment.contains("L=16"),
-        "{fragment}"
-    );
+    assert!(fragment.contains("gpus=16") && fragment.contains("L=16"), "{fragment}");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
@@ -185,8 +169,7 @@ fn a_variable_without_a_value_holds_apply_back() {
     page.until(&format!("document.querySelector('{}')", variable("GBS")));
     put(&page, "variable:MBS", "2");
     let apply = format!("document.querySelector('{DIALOG} [name=apply]')");
-    let why =
-        format!("document.getElementById({apply}.getAttribute('aria-describedby'))?.innerText");
+    let why = format!("document.getElementById({apply}.getAttribute('aria-describedby'))?.innerText");
     page.until(&format!("{why} === 'Apply waits for $GBS.'"));
     page.click(&format!("{DIALOG} [name=apply]"));
     // The reader is taken to what it waits for.
@@ -197,9 +180,7 @@ fn a_variable_without_a_value_holds_apply_back() {
     );
     assert_eq!(page.fragment(), LLAMA);
     put(&page, "variable:GBS", "64");
-    page.until(&format!(
-        "{apply}.getAttribute('aria-disabled') === 'false'"
-    ));
+    page.until(&format!("{apply}.getAttribute('aria-disabled') === 'false'"));
     apply_now(&page, "gbs=64");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
@@ -215,10 +196,7 @@ fn what_was_typed_is_there_again_after_escape() {
     put(&page, "text", OPEN);
     page.until(&format!("document.querySelector('{}')", variable("MBS")));
     put(&page, "variable:GBS", "48");
-    assert_eq!(
-        page.eval("document.activeElement.name"),
-        json!("variable:GBS")
-    );
+    assert_eq!(page.eval("document.activeElement.name"), json!("variable:GBS"));
     put(&page, "variable:MBS", "2");
     page.press("\u{E00C}");
     page.until(&format!("!document.querySelector('{DIALOG}').open"));
@@ -239,10 +217,7 @@ fn what_was_typed_is_there_again_after_escape() {
     page.until(&format!(
         "document.querySelector('{DIALOG}').innerText.includes('changes 1 setting')"
     ));
-    assert_eq!(
-        page.value(&format!("{DIALOG} [name=text]")),
-        "--micro-batch-size 4"
-    );
+    assert_eq!(page.value(&format!("{DIALOG} [name=text]")), "--micro-batch-size 4");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
@@ -262,8 +237,7 @@ fn a_file_dropped_on_another_dialog_is_imported() {
 #[test]
 fn a_snippet_changes_the_job_that_is_there() {
     let page = open("import");
-    let snippet =
-        "model.tensor_model_parallel_size=4 model.context_parallel_size=1 train.micro_batch_size=2";
+    let snippet = "model.tensor_model_parallel_size=4 model.context_parallel_size=1 train.micro_batch_size=2";
     put(&page, "text", snippet);
     page.until(&format!(
         "document.querySelector('{DIALOG}').innerText.includes('changes 3 settings of your job')"
@@ -309,10 +283,7 @@ fn the_problems_of_a_job_stand_beside_its_export() {
     let page = Page::open("v1;m=llama3-8b@1;tp=3");
     show(&page, "export");
     let words = said(&page);
-    assert!(
-        words.contains("Megatron refuses this job as it is:"),
-        "{words}"
-    );
+    assert!(words.contains("Megatron refuses this job as it is:"), "{words}");
     assert!(
         page.text(&format!("{DIALOG} pre"))
             .contains("# Cannot run: Megatron refuses this job as it is:\n# - ")
@@ -326,22 +297,14 @@ fn garbage_is_refused_beside_the_text_that_stays() {
     let page = open("import");
     let garbage = "<script>document.title = 'taken'</script><img src=x onerror=alert(1)>";
     put(&page, "text", garbage);
-    page.until(&format!(
-        "document.querySelector('{DIALOG} [role=alert]').innerText"
-    ));
+    page.until(&format!("document.querySelector('{DIALOG} [role=alert]').innerText"));
     assert!(said(&page).contains("This is neither"), "{}", said(&page));
     assert_eq!(page.value(&format!("{DIALOG} [name=text]")), garbage);
-    assert_eq!(
-        page.count(&format!("{DIALOG} [name=apply][aria-disabled=true]")),
-        1
-    );
+    assert_eq!(page.count(&format!("{DIALOG} [name=apply][aria-disabled=true]")), 1);
     // It says what it waits for, and leads there.
     page.click(&format!("{DIALOG} [name=apply]"));
     page.until("document.activeElement.name === 'text'");
-    assert_eq!(
-        page.text("#apply-waits"),
-        "Apply waits for a text that can be read."
-    );
+    assert_eq!(page.text("#apply-waits"), "Apply waits for a text that can be read.");
     // The same in a key that the report shows.
     put(
         &page,
@@ -362,10 +325,7 @@ fn five_megabytes_of_garbage_are_dropped_and_refused() {
     for (garbage, refusal) in [
         ("'x'.repeat(6e6)", "larger than 5000 kB"),
         ("'x'.repeat(5e6)", "This is neither"),
-        (
-            "'model:\\n' + '  a: b\\n'.repeat(7e5)",
-            "larger than 400 kB",
-        ),
+        ("'model:\\n' + '  a: b\\n'.repeat(7e5)", "larger than 400 kB"),
         ("'{\"num_layers\":['.repeat(3e5)", "more than 64 levels"),
     ] {
         page.eval(&format!(
@@ -376,10 +336,7 @@ fn five_megabytes_of_garbage_are_dropped_and_refused() {
             "document.querySelector('{DIALOG}').innerText.includes('Read from garbage.txt')"
         ));
         assert!(said(&page).contains(refusal), "{garbage}: {}", said(&page));
-        assert_eq!(
-            page.count(&format!("{DIALOG} [name=apply][aria-disabled=true]")),
-            1
-        );
+        assert_eq!(page.count(&format!("{DIALOG} [name=apply][aria-disabled=true]")), 1);
         page.click(&format!("{DIALOG} [name=forget]"));
         page.until(&format!(
             "!document.querySelector('{DIALOG}').innerText.includes('garbage.txt')"
@@ -397,11 +354,7 @@ fn a_dropped_file_opens_the_dialog() {
         json!(CONFIG)
     ));
     page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
-    assert!(
-        said(&page).contains("Read from config.json"),
-        "{}",
-        said(&page)
-    );
+    assert!(said(&page).contains("Read from config.json"), "{}", said(&page));
 }
 
 const HUB: &str = "https://huggingface.co/acme/tiny/raw/main/config.json";
@@ -419,9 +372,7 @@ fn the_hub_is_asked_for_a_model_by_a_button_and_by_nothing_else() {
     stub(&page, &format!("return new Response({});", json!(CONFIG)));
     page.requests();
     put(&page, "hub", "acme/tiny");
-    page.until(&format!(
-        "document.querySelector('{DIALOG} .modal-hub code')"
-    ));
+    page.until(&format!("document.querySelector('{DIALOG} .modal-hub code')"));
     assert_eq!(page.text(&format!("{DIALOG} .modal-hub code")), HUB);
     assert_eq!(page.eval("asked.length"), json!(0));
     assert_eq!(page.requests(), Vec::<String>::new());
@@ -458,10 +409,7 @@ fn a_hub_that_does_not_answer_is_named_with_what_works_instead() {
             "document.querySelector('{DIALOG} [role=alert]').innerText.includes('{words}')"
         ));
         let told = page.text(&format!("{DIALOG} [role=alert]"));
-        assert!(
-            told.contains(HUB) && told.contains("works instead"),
-            "{told}"
-        );
+        assert!(told.contains(HUB) && told.contains("works instead"), "{told}");
     }
     // An answer for a dialog that is closed.
     stub(
@@ -506,11 +454,7 @@ fn a_text_that_is_pasted_on_the_page_opens_the_dialog() {
     paste("#field-tp");
     paste("body");
     page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
-    assert!(
-        said(&page).contains("Read from the clipboard"),
-        "{}",
-        said(&page)
-    );
+    assert!(said(&page).contains("Read from the clipboard"), "{}", said(&page));
     assert_eq!(page.count(&format!("{DIALOG} h2")), 1);
     page.press("\u{E00C}");
     page.until(&format!("!document.querySelector('{DIALOG}').open"));
@@ -541,13 +485,9 @@ fn every_export_is_there_and_comes_back() {
     assert!(formats.len() >= 15, "{formats:?}");
     for format in &formats {
         choose(&page, "format", format);
-        page.until(&format!(
-            "document.querySelector('{DIALOG} .modal-result > *')"
-        ));
+        page.until(&format!("document.querySelector('{DIALOG} .modal-result > *')"));
         if format.starts_with("svg:") {
-            page.until(&format!(
-                "document.querySelector('{DIALOG} img')?.naturalWidth > 100"
-            ));
+            page.until(&format!("document.querySelector('{DIALOG} img')?.naturalWidth > 100"));
         } else {
             assert!(!page.text(&format!("{DIALOG} pre")).is_empty(), "{format}");
         }
@@ -579,9 +519,7 @@ fn every_export_is_there_and_comes_back() {
         "document.querySelector('{DIALOG} [name=apply][aria-disabled=false]')"
     ));
     apply(&other);
-    other.until(&format!(
-        "document.querySelector('{TOTAL}').innerText === '{before}'"
-    ));
+    other.until(&format!("document.querySelector('{TOTAL}').innerText === '{before}'"));
     assert_eq!(other.fragment(), LLAMA);
     assert_eq!(page.complaints(), Vec::<String>::new());
 }

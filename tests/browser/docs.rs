@@ -22,9 +22,7 @@ fn open(name: &str) -> (Page, Site) {
     let site = Site::of_folder(folder, &calculator);
     let page = Page::blank();
     page.visit(&format!("{}index.html", site.address));
-    page.eval(
-        "document.querySelectorAll('megatron-memory, iframe').forEach((e) => e.scrollIntoView())",
-    );
+    page.eval("document.querySelectorAll('megatron-memory, iframe').forEach((e) => e.scrollIntoView())");
     for (frame, kind) in [
         (FRAMED_LLAMA, "the element"),
         ("document.querySelector('iframe[src*=embed]')", "the frame"),
@@ -43,9 +41,7 @@ fn open(name: &str) -> (Page, Site) {
 fn colors(page: &Page, change: &str, theme: &str) {
     page.eval(change);
     page.enter(FRAME);
-    page.until(&format!(
-        "document.documentElement.dataset.theme === '{theme}'"
-    ));
+    page.until(&format!("document.documentElement.dataset.theme === '{theme}'"));
     page.leave();
 }
 
@@ -53,11 +49,7 @@ fn colors(page: &Page, change: &str, theme: &str) {
 #[ignore = "needs built sites: cargo xtask test docs"]
 fn plain_page_with_every_kind() {
     let (page, _) = open("plain");
-    assert!(
-        page.eval("document.querySelector('img').naturalWidth")
-            .as_u64()
-            > Some(300)
-    );
+    assert!(page.eval("document.querySelector('img').naturalWidth").as_u64() > Some(300));
     page.eval("document.querySelectorAll('megatron-memory').forEach((e) => e.open())");
     page.until("[...document.querySelectorAll('megatron-memory')].every((e) => e.shadowRoot?.querySelector('iframe')?.clientHeight > 100)");
     assert_eq!(page.barriers(), Vec::<String>::new());
@@ -69,16 +61,8 @@ fn plain_page_with_every_kind() {
 fn sphinx_with_myst_as_megatron_bridge_has_it() {
     let (page, _) = open("sphinx");
     assert_eq!(page.text("#raw"), "Raw HTML of a fence.");
-    colors(
-        &page,
-        "document.documentElement.dataset.theme = 'dark'",
-        "dark",
-    );
-    colors(
-        &page,
-        "document.documentElement.dataset.theme = 'light'",
-        "light",
-    );
+    colors(&page, "document.documentElement.dataset.theme = 'dark'", "dark");
+    colors(&page, "document.documentElement.dataset.theme = 'light'", "light");
 }
 
 #[test]
@@ -111,18 +95,11 @@ fn mkdocs_with_material_and_instant_navigation() {
 #[ignore = "needs built sites: cargo xtask test docs"]
 fn mdbook_in_its_own_themes() {
     let (page, _) = open("mdbook");
-    for (theme, color) in [
-        ("coal", "dark"),
-        ("rust", "light"),
-        ("ayu", "dark"),
-        ("light", "light"),
-    ] {
+    for (theme, color) in [("coal", "dark"), ("rust", "light"), ("ayu", "dark"), ("light", "light")] {
         // The menu's own button, which is what changes the class.
         colors(
             &page,
-            &format!(
-                "document.querySelector('.theme#{theme}, .theme#mdbook-theme-{theme}').click()"
-            ),
+            &format!("document.querySelector('.theme#{theme}, .theme#mdbook-theme-{theme}').click()"),
             color,
         );
     }
@@ -132,14 +109,6 @@ fn mdbook_in_its_own_themes() {
 #[ignore = "needs built sites: cargo xtask test docs"]
 fn docusaurus_with_its_switch() {
     let (page, _) = open("docusaurus");
-    colors(
-        &page,
-        "document.documentElement.dataset.theme = 'dark'",
-        "dark",
-    );
-    colors(
-        &page,
-        "document.documentElement.dataset.theme = 'light'",
-        "light",
-    );
+    colors(&page, "document.documentElement.dataset.theme = 'dark'", "dark");
+    colors(&page, "document.documentElement.dataset.theme = 'light'", "light");
 }

@@ -167,9 +167,7 @@ fn the_element_is_as_high_as_its_content_and_follows_its_attributes() {
     assert_eq!(embedded.inside(TOTAL), total_on_the_page(LLAMA));
     let same = |embedded: &Embedded| {
         let inner = embedded.inside("Math.ceil(document.body.getBoundingClientRect().height)");
-        embedded
-            .page
-            .until(&format!("{FRAME}.clientHeight === {inner}"));
+        embedded.page.until(&format!("{FRAME}.clientHeight === {inner}"));
         inner.as_u64().unwrap()
     };
     let before = same(&embedded);
@@ -179,9 +177,7 @@ fn the_element_is_as_high_as_its_content_and_follows_its_attributes() {
     embedded.page.eval(&format!(
         "document.querySelector('megatron-memory').setAttribute('config', '{SHARDED}')"
     ));
-    embedded
-        .page
-        .until(&format!("changes.at(-1)?.hash === '{SHARDED}'"));
+    embedded.page.until(&format!("changes.at(-1)?.hash === '{SHARDED}'"));
     assert_eq!(embedded.inside(TOTAL), total_on_the_page(SHARDED));
     let last = embedded.page.eval("changes.at(-1)");
     let stages = last["totals"]["stages"][0].as_array().unwrap();
@@ -199,58 +195,35 @@ fn typing_in_the_embed_is_told_to_the_host() {
     embedded.page.enter(FRAME);
     embedded.page.fill("#field-tp", "2");
     embedded.page.leave();
-    embedded
-        .page
-        .until(&format!("changes.at(-1)?.hash === '{SHARDED}'"));
-    embedded.until_inside(&format!(
-        "document.querySelector('.embed-foot a').hash === '{SHARDED}'"
-    ));
+    embedded.page.until(&format!("changes.at(-1)?.hash === '{SHARDED}'"));
+    embedded.until_inside(&format!("document.querySelector('.embed-foot a').hash === '{SHARDED}'"));
 }
 
 #[test]
 fn colors_follow_the_page_around() {
     let embedded = Embedded::llama();
     let shows = |theme: Value| {
-        embedded.until_inside(&format!(
-            "(document.documentElement.dataset.theme ?? null) === {theme}"
-        ));
+        embedded.until_inside(&format!("(document.documentElement.dataset.theme ?? null) === {theme}"));
     };
     shows(json!(null));
     for (change, theme) in [
-        (
-            "document.documentElement.dataset.theme = 'dark'",
-            json!("dark"),
-        ),
-        (
-            "document.documentElement.dataset.theme = 'light'",
-            json!("light"),
-        ),
+        ("document.documentElement.dataset.theme = 'dark'", json!("dark")),
+        ("document.documentElement.dataset.theme = 'light'", json!("light")),
         ("delete document.documentElement.dataset.theme", json!(null)),
         (
             "document.documentElement.className = 'js navy sidebar-visible'",
             json!("dark"),
         ),
-        (
-            "document.documentElement.className = 'js rust'",
-            json!("light"),
-        ),
+        ("document.documentElement.className = 'js rust'", json!("light")),
         ("document.documentElement.className = 'dark'", json!("dark")),
         ("document.documentElement.className = ''", json!(null)),
-        (
-            "document.body.dataset.mdColorScheme = 'slate'",
-            json!("dark"),
-        ),
-        (
-            "document.body.dataset.mdColorScheme = 'default'",
-            json!("light"),
-        ),
+        ("document.body.dataset.mdColorScheme = 'slate'", json!("dark")),
+        ("document.body.dataset.mdColorScheme = 'default'", json!("light")),
     ] {
         embedded.page.eval(change);
         shows(theme);
     }
-    embedded
-        .page
-        .eval("delete document.body.dataset.mdColorScheme");
+    embedded.page.eval("delete document.body.dataset.mdColorScheme");
     shows(json!(null));
     let background = "getComputedStyle(document.documentElement).backgroundColor";
     let light = embedded.inside(background);
@@ -286,9 +259,9 @@ fn messages_from_elsewhere_and_of_other_shapes_change_nothing() {
         "null",
         "[1]",
     ] {
-        embedded.page.eval(&format!(
-            "{FRAME}.contentWindow.postMessage({message}, '*')"
-        ));
+        embedded
+            .page
+            .eval(&format!("{FRAME}.contentWindow.postMessage({message}, '*')"));
     }
     let stranger = "document.getElementById('stranger').contentWindow";
     embedded.page.eval(&format!(
@@ -316,9 +289,7 @@ fn messages_from_elsewhere_and_of_other_shapes_change_nothing() {
         embedded.inside(&format!(
             "parent.postMessage({{ mm: 1, type: 'resize', height: {height} }}, '*')"
         ));
-        embedded
-            .page
-            .until(&format!("{FRAME}.clientHeight === {becomes}"));
+        embedded.page.until(&format!("{FRAME}.clientHeight === {becomes}"));
     }
     assert_eq!(embedded.page.count("img"), 0);
 }
@@ -366,10 +337,7 @@ fn only_the_named_fields_are_inputs_and_readonly_has_none() {
         page.until("document.querySelector('[data-testid=total]')?.innerText");
         page.eval("[...document.querySelectorAll('input, select')].map((input) => input.id)")
     };
-    assert_eq!(
-        inputs("view=compact&fields=tp,pp"),
-        json!(["field-tp", "field-pp"])
-    );
+    assert_eq!(inputs("view=compact&fields=tp,pp"), json!(["field-tp", "field-pp"]));
     assert_eq!(page.text("[data-field=mbs]"), "1");
     assert_eq!(inputs("view=bar"), json!([]));
     assert_eq!(inputs("view=compact&fields=tp&readonly=1"), json!([]));
@@ -388,27 +356,21 @@ fn a_sweep_shows_what_other_values_come_to_and_a_click_applies_one() {
     let site = Site::new("");
     let page = Page::blank();
     let open = |query: &str| {
-        page.visit(&format!(
-            "{}embed.html?view=sweep&{query}{LLAMA}",
-            site.calculator()
-        ));
+        page.visit(&format!("{}embed.html?view=sweep&{query}{LLAMA}", site.calculator()));
         page.until("document.querySelector('.sweep button')");
     };
-    let swept =
-        "[...document.querySelectorAll('.embed-sweeps h2')].map((title) => title.innerText)";
+    let swept = "[...document.querySelectorAll('.embed-sweeps h2')].map((title) => title.innerText)";
     open("readonly=1");
     assert_eq!(page.eval(swept).as_array().unwrap().len(), 3);
     assert_eq!(page.count(".sweep button:not(:disabled)"), 0);
     open("fields=tp");
     assert_eq!(page.eval(swept).as_array().unwrap().len(), 1);
-    let two = "[...document.querySelectorAll('.sweep button')].find((b) => b.querySelector('strong').innerText === '2')";
+    let two =
+        "[...document.querySelectorAll('.sweep button')].find((b) => b.querySelector('strong').innerText === '2')";
     let promised = page.eval(&format!("{two}.querySelector('span').innerText"));
     page.eval(&format!("{two}.click()"));
     page.until(&format!("{two}.ariaPressed === 'true'"));
     page.until(&format!("location.hash === '{SHARDED}'"));
     let total = page.text("[data-testid=total]");
-    assert_eq!(
-        promised.as_str().unwrap().split(' ').next(),
-        Some(total.as_str())
-    );
+    assert_eq!(promised.as_str().unwrap().split(' ').next(), Some(total.as_str()));
 }

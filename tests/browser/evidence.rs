@@ -4,8 +4,7 @@ use serde_json::json;
 
 use super::page::Page;
 
-const VISIBLE: &str =
-    "[...document.querySelectorAll('tr[data-measure]')].filter((row) => row.checkVisibility())";
+const VISIBLE: &str = "[...document.querySelectorAll('tr[data-measure]')].filter((row) => row.checkVisibility())";
 
 pub(crate) fn open(page: &Page) {
     page.follow("evidence.html");
@@ -66,9 +65,7 @@ fn filters_narrow_the_rows() {
     assert_eq!(page.text("output"), format!("{few} of {all}"));
     page.eval("(document.querySelector('#confidence').value = 'A', document.querySelector('#confidence').dispatchEvent(new Event('input', { bubbles: true })))");
     assert_eq!(
-        page.eval(&format!(
-            "new Set({VISIBLE}.map((row) => row.dataset.confidence)).size"
-        )),
+        page.eval(&format!("new Set({VISIBLE}.map((row) => row.dataset.confidence)).size")),
         json!(1)
     );
     // Groups without a row that fits are not shown.
@@ -99,10 +96,7 @@ fn a_row_opens_the_calculator_with_its_job() {
         "{shown}"
     );
     let note = page.text(".detail .panel-note");
-    assert!(
-        note.starts_with(predicted.as_str().unwrap()),
-        "{note} and {predicted}"
-    );
+    assert!(note.starts_with(predicted.as_str().unwrap()), "{note} and {predicted}");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 

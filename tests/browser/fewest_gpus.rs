@@ -56,8 +56,5 @@ fn it_fits_a_phone() {
     page.eval("document.querySelector('details.group').open = true");
     page.until("document.querySelector('tr[data-measure]')");
     page.screenshot("fewest-gpus-phone");
-    assert_eq!(
-        page.eval("document.documentElement.scrollWidth"),
-        json!(320)
-    );
+    assert_eq!(page.eval("document.documentElement.scrollWidth"), json!(320));
 }

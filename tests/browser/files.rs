@@ -10,17 +10,9 @@ const HUB: &str = "connect-src 'self' https://huggingface.co;";
 
 /// Every file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries
-        .flat_map(|path| {
-            if path.is_dir() {
-                files(&path)
-            } else {
-                vec![path]
-            }
-        })
+        .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
         .collect()
 }
 
@@ -54,10 +46,7 @@ fn every_address_is_relative_and_works_in_any_folder_of_any_host() {
     let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist");
     let mut read = 0;
     for file in files(&dist) {
-        let kind = file
-            .extension()
-            .and_then(|kind| kind.to_str())
-            .unwrap_or_default();
+        let kind = file.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
         if ["html", "css", "js", "svg"].contains(&kind) {
             read += 1;
             let text = fs::read_to_string(&file).unwrap();
@@ -79,9 +68,7 @@ fn nothing_that_is_built_names_a_place_of_the_machine() {
     for name in ["page_bg.wasm", "api/megatron_memory_bg.wasm"] {
         let wasm = fs::read(Path::new(root).join("dist").join(name)).unwrap();
         for place in [root.to_owned(), format!("{}/", home.display())] {
-            let found = wasm
-                .windows(place.len())
-                .any(|part| part == place.as_bytes());
+            let found = wasm.windows(place.len()).any(|part| part == place.as_bytes());
             assert!(!found, "{name} names {place}");
         }
     }

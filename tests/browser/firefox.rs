@@ -7,10 +7,7 @@ fn firefox_shows_a_job_and_answers_keys() {
     let page = Page::open_in_firefox("v1;m=llama3-8b@1;tp=2");
     assert!(!page.shows("#recover"), "{}", page.text("#recover"));
     let before = page.text("[data-testid=total]");
-    assert_eq!(
-        before,
-        Page::open("v1;m=llama3-8b@1;tp=2").text("[data-testid=total]")
-    );
+    assert_eq!(before, Page::open("v1;m=llama3-8b@1;tp=2").text("[data-testid=total]"));
     page.fill("#field-seq", "2048");
     page.until(&format!(
         "document.querySelector('[data-testid=total]').innerText !== '{before}' && location.hash.includes('seq=2048')"

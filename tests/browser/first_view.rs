@@ -12,9 +12,9 @@ use super::page::Page;
 /// What stands around the copy in `index.html`.
 const MARKERS: [&str; 2] = ["<!-- first view -->\n", "<!-- /first view -->"];
 
-/// The header and the headline as HTML, an element a line, without what only scripts use: of lists only what is chosen, and
-/// the list of models is not there, since only the attribute that is left out keeps it closed. The controls that say which job
-/// it is are inert: what is typed before the calculator is there would be lost.
+/// The header and the headline as HTML, an element a line, without what only scripts use: of lists only what is chosen,
+/// and the list of models is not there, since only the attribute that is left out keeps it closed. The controls that
+/// say which job it is are inert: what is typed before the calculator is there would be lost.
 const DRAWN: &str = "
     (() => {
       const copy = (selector) => document.querySelector(`#app ${selector}`).cloneNode(true);
@@ -105,10 +105,7 @@ fn the_largest_paint_is_the_first_view_and_nothing_shifts() {
             ))
         };
         // An element that is no longer in the document is not named.
-        let largest = seen(
-            "largest-contentful-paint",
-            "entry.element?.outerHTML ?? null",
-        );
+        let largest = seen("largest-contentful-paint", "entry.element?.outerHTML ?? null");
         assert_eq!(
             largest.as_array().unwrap().last(),
             Some(&json!(null)),

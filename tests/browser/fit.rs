@@ -39,9 +39,7 @@ fn a_newcomer_gets_the_longest_sequence_in_five_actions() {
     let longest = chip(&page, "longest-sequence").replace([',', ' '], "");
     page.click("[data-testid=longest-sequence]");
     let tokens = longest.trim_end_matches("tokens");
-    page.until(&format!(
-        "document.getElementById('field-seq').value === '{tokens}'"
-    ));
+    page.until(&format!("document.getElementById('field-seq').value === '{tokens}'"));
     page.until("document.querySelector('[data-testid=verdict]').innerText === 'Fits'");
     assert_eq!(page.value("#field-gpus"), "64");
     assert!(page.complaints().is_empty());
@@ -68,10 +66,7 @@ fn the_free_memory_of_a_job_is_spent_by_a_click_and_the_job_still_fits() {
     assert!(fits(&page));
     page.until_within(LIMIT, "document.querySelectorAll('.moves li').length > 1");
     let change = page.text(".moves li:first-child");
-    assert!(
-        change.contains("Recompute") && change.contains('+'),
-        "{change}"
-    );
+    assert!(change.contains("Recompute") && change.contains('+'), "{change}");
     let before = page.fragment();
     let total = page.text("[data-testid=total]");
     page.click(".moves li:first-child button");
@@ -108,10 +103,7 @@ fn what_is_below_the_changes_stays_where_it_is() {
             page.load(link);
             page.until("document.querySelector('.fit-changes')");
             let at_first = page.eval("document.querySelector('.fit-changes').offsetHeight");
-            page.until_within(
-                LIMIT,
-                &format!("document.querySelectorAll('.moves li').{changes}"),
-            );
+            page.until_within(LIMIT, &format!("document.querySelectorAll('.moves li').{changes}"));
             let height = page.eval("document.querySelector('.fit-changes').offsetHeight");
             assert_eq!(height, at_first, "{link} at {width}");
             height

@@ -30,9 +30,7 @@ fn open_section(page: &Page, title: &str) {
         "[...document.querySelectorAll('.section-line')].find((b) => b.innerText.startsWith({}))",
         json!(title)
     );
-    page.eval(&format!(
-        "{button}.ariaExpanded === 'true' || {button}.click()"
-    ));
+    page.eval(&format!("{button}.ariaExpanded === 'true' || {button}.click()"));
     page.until(&format!("{button}.ariaExpanded === 'true'"));
 }
 
@@ -41,7 +39,9 @@ fn keys_arrive_in_the_order_in_which_they_are_typed() {
     let page = Page::open(SMALL);
     open_section(&page, "Optimizer");
     open_section(&page, "MoE");
-    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.startsWith('All ') && b.click())");
+    page.eval(
+        "document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.startsWith('All ') && b.click())",
+    );
     page.until("document.getElementById('field-imb')");
     page.fill("#field-imb", "42.5");
     assert_eq!(page.value("#field-imb"), "42.5");
@@ -62,9 +62,7 @@ fn a_number_is_understood_as_people_write_it_and_shown_plainly_when_its_field_is
         page.fill("#field-seq", typed);
         assert_eq!(page.value("#field-seq"), typed);
         page.press(TAB);
-        page.until(&format!(
-            "document.getElementById('field-seq').value === '{plain}'"
-        ));
+        page.until(&format!("document.getElementById('field-seq').value === '{plain}'"));
     }
 }
 
@@ -95,11 +93,10 @@ fn a_problem_stands_beside_every_field_involved_and_offers_a_way_out() {
     page.fill("#field-tp", "3");
     page.until("document.getElementById('field-tp').ariaInvalid === 'true'");
     assert!(page.text("#field-gpus-problems").contains("world_size"));
-    assert!(
-        page.text("#field-tp-problems")
-            .contains("num_attention_heads")
+    assert!(page.text("#field-tp-problems").contains("num_attention_heads"));
+    page.eval(
+        "[...document.querySelectorAll('#field-tp-problems .fix')].find((b) => b.innerText === 'TP = 2').click()",
     );
-    page.eval("[...document.querySelectorAll('#field-tp-problems .fix')].find((b) => b.innerText === 'TP = 2').click()");
     page.until("document.getElementById('field-tp').ariaInvalid === 'false'");
     assert_eq!(page.value("#field-tp"), "2");
     page.until("document.activeElement.id === 'field-tp'");
@@ -111,9 +108,7 @@ fn arrow_keys_step_through_legal_values_only() {
     page.click("#field-tp");
     for expected in ["2", "4", "8"] {
         page.press(UP);
-        page.until(&format!(
-            "document.getElementById('field-tp').value === '{expected}'"
-        ));
+        page.until(&format!("document.getElementById('field-tp').value === '{expected}'"));
         assert!(!page.shows("[data-testid=stale]"), "{expected}");
     }
     page.press(DOWN);
@@ -156,7 +151,9 @@ fn steps_stay_at_the_last_legal_value_and_say_so() {
 fn the_wheel_changes_no_number() {
     let page = Page::open(SMALL);
     page.click("#field-tp");
-    page.eval("document.getElementById('field-tp').dispatchEvent(new WheelEvent('wheel', { deltaY: -120, bubbles: true }))");
+    page.eval(
+        "document.getElementById('field-tp').dispatchEvent(new WheelEvent('wheel', { deltaY: -120, bubbles: true }))",
+    );
     assert_eq!(page.value("#field-tp"), "1");
 }
 
@@ -236,10 +233,7 @@ fn the_live_region_speaks_once_a_second_at_most_and_no_message_takes_the_focus()
         .collect();
     assert!(spoken.len() > 1, "{spoken:?}");
     // What else is drawn for a change can hold up the words of the first of two.
-    assert!(
-        spoken.windows(2).all(|pair| pair[1] - pair[0] > 800.0),
-        "{spoken:?}"
-    );
+    assert!(spoken.windows(2).all(|pair| pair[1] - pair[0] > 800.0), "{spoken:?}");
     assert_eq!(page.eval("document.activeElement.id"), "field-pp");
 }
 
@@ -248,9 +242,7 @@ fn what_is_done_in_a_field_is_undone_in_order_without_leaving_it() {
     let page = Page::open(SMALL);
     let undo = || page.press(&format!("{CTRL}z{NULL}"));
     let holds = |field: &str, value: &str| {
-        page.until(&format!(
-            "document.getElementById('field-{field}').value === '{value}'"
-        ));
+        page.until(&format!("document.getElementById('field-{field}').value === '{value}'"));
     };
     let rest = || thread::sleep(Duration::from_millis(1200));
     page.click("#field-tp");
@@ -294,9 +286,7 @@ fn what_is_done_in_a_field_is_undone_in_order_without_leaving_it() {
 fn the_focus_stays_on_a_button_that_has_done_its_work() {
     let page = Page::open("v1;m=llama3-8b@1");
     let focused = |place: &str| {
-        page.until(&format!(
-            "document.activeElement.dataset.testid === '{place}'"
-        ));
+        page.until(&format!("document.activeElement.dataset.testid === '{place}'"));
     };
     page.fill("#field-mbs", "7");
     page.click("[data-testid=reset]");
@@ -352,14 +342,10 @@ fn problems_are_counted_alike_everywhere() {
     page.until("document.querySelector('.section-errors:not([hidden])')");
     let said = page.text("[data-testid=stale]");
     let all = said.split_once('.').unwrap().0.to_owned();
-    let badges = page.eval(
-        "Array.from(document.querySelectorAll('.section-errors:not([hidden])'), (e) => e.innerText)",
-    );
+    let badges =
+        page.eval("Array.from(document.querySelectorAll('.section-errors:not([hidden])'), (e) => e.innerText)");
     let badges = badges.as_array().unwrap();
-    assert!(
-        badges.iter().any(|badge| *badge == json!(all)),
-        "{badges:?} {all}"
-    );
+    assert!(badges.iter().any(|badge| *badge == json!(all)), "{badges:?} {all}");
     let of = format!(" of {all}");
     let alike = |badge: &str| badge == all || badge.ends_with(&of);
     assert!(
@@ -395,18 +381,11 @@ fn escape_closes_help_from_where_it_was_opened_and_from_within() {
     page.click("#row-tp .tip");
     page.until("document.querySelector('#field-tp-help a')");
     // In the page's own colors, as other links.
-    let color = |selector: &str| {
-        page.eval(&format!(
-            "getComputedStyle(document.querySelector('{selector}')).color"
-        ))
-    };
+    let color = |selector: &str| page.eval(&format!("getComputedStyle(document.querySelector('{selector}')).color"));
     assert_eq!(color("#field-tp-help a"), color("button.link"));
     page.press(ESCAPE);
     page.until("!document.querySelector('#field-tp-help').checkVisibility()");
-    assert_eq!(
-        page.eval("document.activeElement.matches('#row-tp .tip')"),
-        true
-    );
+    assert_eq!(page.eval("document.activeElement.matches('#row-tp .tip')"), true);
     page.click("#row-tp .tip");
     page.until("document.querySelector('#field-tp-help a')");
     page.eval("document.querySelector('#field-tp-help a').focus()");
@@ -422,7 +401,9 @@ fn five_digits_are_read_whole_on_the_narrowest_phone() {
     page.touch();
     assert_eq!(page.value("#field-gbs"), "15360");
     assert_eq!(
-        page.eval("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.getElementById('field-gbs'))"),
+        page.eval(
+            "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.getElementById('field-gbs'))"
+        ),
         true
     );
     assert_eq!(page.eval("document.documentElement.scrollWidth"), 320);
@@ -518,10 +499,7 @@ fn emptied_and_unknown_start_over() {
     page.press(&format!("{CTRL}a{NULL}{BACKSPACE}"));
     page.until("document.getElementById('field-gbs').value === ''");
     assert!(!page.shows("[data-testid=stale]"));
-    assert_eq!(
-        page.eval("document.getElementById('field-gbs').placeholder"),
-        "8"
-    );
+    assert_eq!(page.eval("document.getElementById('field-gbs').placeholder"), "8");
 }
 
 #[test]
@@ -584,9 +562,7 @@ pub(super) fn catch_files(page: &Page) {
 fn other_values_show_what_they_would_come_to_and_a_click_applies_one() {
     let page = Page::open(SMALL);
     page.click("#row-tp .tip");
-    page.until(
-        "document.querySelector('#field-tp-help a')?.getAttribute('href') === './formulas.html#tp'",
-    );
+    page.until("document.querySelector('#field-tp-help a')?.getAttribute('href') === './formulas.html#tp'");
     page.click("#row-tp .plot-tip");
     page.until("document.querySelector('.plot .sweep button')");
     page.until("document.activeElement.id === 'plot-title'");
@@ -598,9 +574,7 @@ fn other_values_show_what_they_would_come_to_and_a_click_applies_one() {
     page.click(four);
     page.until("document.getElementById('field-tp').value === '4'");
     assert!(foretold.starts_with(&total(&page)), "{foretold}");
-    page.until(&format!(
-        "document.querySelector(\"{four}\").ariaPressed === 'true'"
-    ));
+    page.until(&format!("document.querySelector(\"{four}\").ariaPressed === 'true'"));
 }
 
 #[test]
@@ -612,10 +586,7 @@ fn a_plot_says_up_to_where_the_job_fits_and_has_a_line_for_the_pinned_job() {
     page.until("document.querySelectorAll('.plot .curve-1').length > 2");
     let words = page.text(".plot .readout");
     let chip = page.text("[data-testid=longest-sequence] strong");
-    assert!(
-        words.contains(&format!("fits up to {chip}")),
-        "{words}: {chip}"
-    );
+    assert!(words.contains(&format!("fits up to {chip}")), "{words}: {chip}");
     assert_eq!(page.count(".plot .gpu"), 1);
     page.eval("document.querySelector('.plot').scrollIntoView()");
     page.screenshot("plot");
@@ -627,10 +598,7 @@ fn a_plot_says_up_to_where_the_job_fits_and_has_a_line_for_the_pinned_job() {
     for (number, kind) in ["svg", "csv", "png"].into_iter().enumerate() {
         page.click(&format!(".plot [name=plot-{kind}]"));
         page.until(&format!("saved.length === {}", number + 1));
-        assert_eq!(
-            page.eval(&format!("saved[{number}][0]")),
-            format!("memory-seq.{kind}")
-        );
+        assert_eq!(page.eval(&format!("saved[{number}][0]")), format!("memory-seq.{kind}"));
     }
     let text = |number: u32| page.eval(&format!("saved[{number}][1].text()"));
     let (svg, csv) = (text(0).to_string(), text(1).to_string());
@@ -675,9 +643,7 @@ fn the_same_job_is_shown_on_every_gpu_and_a_click_moves_it() {
 #[test]
 fn the_index_leads_to_every_panel() {
     let page = Page::open(SMALL);
-    let panels = page.eval(
-        "[...document.querySelectorAll('.panel-index [data-panel]')].map((b) => b.dataset.panel)",
-    );
+    let panels = page.eval("[...document.querySelectorAll('.panel-index [data-panel]')].map((b) => b.dataset.panel)");
     for id in panels.as_array().unwrap() {
         page.click(&format!("[data-panel={}]", id.as_str().unwrap()));
         page.until(&format!("document.activeElement.id === {id}"));
@@ -703,16 +669,17 @@ fn a_training_log_stands_beside_the_prediction_stage_by_stage() {
     page.until("document.querySelectorAll('.measured tbody tr').length === 2");
     // What is far out of sight has no inner text.
     page.eval("document.querySelector('.measured').scrollIntoView()");
-    let cells = page.eval("[...document.querySelectorAll('.measured tbody tr')].map((tr) => [...tr.cells].map((cell) => cell.innerText))");
+    let cells = page.eval(
+        "[...document.querySelectorAll('.measured tbody tr')].map((tr) => [...tr.cells].map((cell) => cell.innerText))",
+    );
     // 17783.28 MB as Megatron-LM prints them are MiB.
     assert_eq!(cells[0][1], "17.37");
     assert_eq!(cells[1][4], "22.46");
     assert!(page.text(".measured-reasons").contains("Reserved memory"));
     let peak = |stage: u8| {
         page.click(&format!("#stages-{stage}"));
-        let selected = format!(
-            "document.querySelector('[data-testid=stage]').innerText.toLowerCase().includes('stage {stage}')"
-        );
+        let selected =
+            format!("document.querySelector('[data-testid=stage]').innerText.toLowerCase().includes('stage {stage}')");
         page.until(&selected);
         page.text(".detail .panel-note")
     };

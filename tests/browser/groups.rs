@@ -8,9 +8,8 @@ const ENTER: &str = "\u{E007}";
 
 /// The names of the rows of the shown stage, from top to bottom.
 fn rows(page: &Page) -> Vec<String> {
-    let names = page.eval(
-        "[...document.querySelectorAll('[id^=parts-][role=button]')].map((row) => row.ariaLabel.split(':')[0])",
-    );
+    let names = page
+        .eval("[...document.querySelectorAll('[id^=parts-][role=button]')].map((row) => row.ariaLabel.split(':')[0])");
     serde_json::from_value(names).unwrap()
 }
 
@@ -37,12 +36,7 @@ fn colors(page: &Page, start: &str) -> u64 {
 fn four_groups_come_first_and_each_is_split_by_a_click_or_a_key() {
     let page = Page::open("");
     page.until("document.querySelector('#parts-3')");
-    let groups = [
-        "Weights",
-        "Gradients",
-        "Optimizer",
-        "Activations and buffers",
-    ];
+    let groups = ["Weights", "Gradients", "Optimizer", "Activations and buffers"];
     assert_eq!(rows(&page), groups);
     assert_eq!((colors(&page, "group-"), colors(&page, "bucket-")), (4, 0));
     let link = page.fragment();
@@ -52,10 +46,7 @@ fn four_groups_come_first_and_each_is_split_by_a_click_or_a_key() {
     page.until("document.querySelector('#parts-3').ariaExpanded === 'true'");
     until_rows(&page, "> 6");
     let split = rows(&page);
-    assert!(
-        split.iter().any(|name| name == "Expert activations"),
-        "{split:?}"
-    );
+    assert!(split.iter().any(|name| name == "Expert activations"), "{split:?}");
     assert!(split.starts_with(&groups.map(String::from)), "{split:?}");
     until_whole_groups(&page, 3);
 
@@ -124,13 +115,11 @@ fn the_card_says_what_the_rows_beside_it_do_not() {
         "document.querySelector('{card} h3').innerText === 'Optimizer'"
     ));
     page.click(&format!("{card} .up"));
-    page.until(&format!(
-        "document.querySelector('{card} h3').innerText === 'Total'"
-    ));
+    page.until(&format!("document.querySelector('{card} h3').innerText === 'Total'"));
 }
 
-/// Luminance, contrast, and the distance of two colors in `OKLab` as eyes without green cones see them (Machado, Oliveira and
-/// Fernandes 2009), in the page's own scripting language since its browser resolves the colors.
+/// Luminance, contrast, and the distance of two colors in `OKLab` as eyes without green cones see them (Machado,
+/// Oliveira and Fernandes 2009), in the page's own scripting language since its browser resolves the colors.
 const EYES: &str = r"
 const eyes = (() => {
   const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
@@ -168,18 +157,13 @@ window.eyes = eyes;
 
 #[test]
 fn colors_can_be_told_apart_without_green_cones_in_both_themes() {
-    let groups =
-        ["weights", "gradients", "optimizer", "activations"].map(|id| format!("group-{id}"));
+    let groups = ["weights", "gradients", "optimizer", "activations"].map(|id| format!("group-{id}"));
     for theme in ["light", "dark"] {
         let page = Page::blank();
         page.media("prefers-color-scheme", theme);
         page.load("");
         page.run(EYES);
-        let contrast = |name: &str| {
-            page.eval(&format!("eyes.contrast({})", json!(name)))
-                .as_f64()
-                .unwrap()
-        };
+        let contrast = |name: &str| page.eval(&format!("eyes.contrast({})", json!(name))).as_f64().unwrap();
         let apart = |a: &str, b: &str| {
             let apart = page.eval(&format!("eyes.apart({}, {})", json!(a), json!(b)));
             apart.as_f64().unwrap()
@@ -195,9 +179,7 @@ fn colors_can_be_told_apart_without_green_cones_in_both_themes() {
             page.load(job);
             page.run(EYES);
             page.click("[data-testid=all-buckets]");
-            page.until(
-                "document.querySelector('[data-testid=all-buckets]').ariaPressed === 'true'",
-            );
+            page.until("document.querySelector('[data-testid=all-buckets]').ariaPressed === 'true'");
             let names = page.eval(
                 "[...document.querySelectorAll('.legend .swatch')].map((s) => [...s.classList].find((c) => c.startsWith('bucket-'))).filter(Boolean)",
             );

@@ -31,8 +31,8 @@ fn two_thousand_edits_leave_the_heap_where_two_hundred_did() {
     page.until("document.querySelector('.plot .sweep button')");
     let hundred = || page.eval("edit(100)").as_u64().unwrap();
     let sizes: Vec<u64> = (0..20).map(|_| hundred()).collect();
-    // The memory grows by pages of 64 KiB. A few come with the holes between what stays; whatever leaked with every edit
-    // would come to more.
+    // The memory grows by pages of 64 KiB. A few come with the holes between what stays; whatever leaked with every
+    // edit would come to more.
     assert!(
         sizes[19] <= sizes[1] + 4 * 65_536,
         "after every hundred edits: {sizes:?}"

@@ -17,18 +17,12 @@ fn the_page_comes_alive_without_a_complaint() {
 fn it_loads_eight_files_at_most_and_all_of_them_its_own() {
     let page = Page::open("");
     let requests = page.requests();
-    assert!(
-        requests.iter().all(|address| address.starts_with("./")),
-        "{requests:?}"
-    );
+    assert!(requests.iter().all(|address| address.starts_with("./")), "{requests:?}");
     // The icon is asked for twice, by the page and by the manifest, and the second time comes from the cache.
     let files: BTreeSet<&String> = requests.iter().collect();
     assert!((4..=8).contains(&files.len()), "{requests:?}");
     assert_eq!(
-        requests
-            .iter()
-            .filter(|address| address.contains(".wasm"))
-            .count(),
+        requests.iter().filter(|address| address.contains(".wasm")).count(),
         1,
         "fetched twice: {requests:?}"
     );
@@ -67,10 +61,7 @@ fn the_formulas_are_a_page_of_the_same_look_without_barriers_of_its_own() {
     page.follow("formulas.html#mla");
     assert_eq!(page.complaints(), Vec::<String>::new());
     let own = page.requests();
-    assert!(
-        own.iter().all(|address| address.starts_with("./")),
-        "{own:?}"
-    );
+    assert!(own.iter().all(|address| address.starts_with("./")), "{own:?}");
     assert!(page.text("#mla").contains("MLA"));
     // The amounts of the example are those of the calculator.
     let told = page.text("main p:has(a[href^='./#v1;m=llama3-8b'])");
@@ -114,9 +105,7 @@ fn after_a_panic_the_page_offers_a_way_on_and_keeps_the_link() {
     assert_eq!(place, serde_json::json!([true, true]), "out of sight");
     assert_eq!(page.fragment(), fragment);
     page.click("#recover-reload");
-    page.until(
-        "document.getElementById('recover').hidden && !document.querySelector('#app > .shell')",
-    );
+    page.until("document.getElementById('recover').hidden && !document.querySelector('#app > .shell')");
     assert_eq!(page.fragment(), fragment);
 }
 
@@ -126,9 +115,7 @@ fn a_report_of_a_wrong_estimate_holds_the_link_and_is_sent_by_nobody() {
     page.requests();
     page.eval("document.querySelector('.foot button').click()");
     page.until("document.getElementById('report').open");
-    page.until(
-        "document.querySelector('#report textarea').value.includes('#v1;m=llama3-8b@1;tp=2')",
-    );
+    page.until("document.querySelector('#report textarea').value.includes('#v1;m=llama3-8b@1;tp=2')");
     assert!(page.text(".foot").contains("Megatron-LM d98e8a64"));
     assert_eq!(page.requests(), Vec::<String>::new());
 }

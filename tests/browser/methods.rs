@@ -50,9 +50,7 @@ fn a_way_of_training_is_compared_taken_over_and_undone() {
     );
     page.click(".notice [data-testid=undo]");
     page.until("!location.hash.includes('peft')");
-    page.until(
-        "document.querySelector('.methods [aria-pressed=true]').innerText === 'Full training'",
-    );
+    page.until("document.querySelector('.methods [aria-pressed=true]').innerText === 'Full training'");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
@@ -60,17 +58,11 @@ fn a_way_of_training_is_compared_taken_over_and_undone() {
 fn a_way_that_megatron_refuses_says_why() {
     let page = open("v1;m=deepseek-v3@1");
     let refused = page.text(".methods [data-method=fsdp] .refused");
-    assert!(
-        refused.contains("pipeline stages"),
-        "names the rule: {refused}"
-    );
+    assert!(refused.contains("pipeline stages"), "names the rule: {refused}");
     assert_eq!(
         page.eval("document.querySelector('.methods [data-method=fsdp] button').disabled"),
         json!(true)
     );
     page.viewport(320, 640);
-    assert_eq!(
-        page.eval("document.documentElement.scrollWidth"),
-        json!(320)
-    );
+    assert_eq!(page.eval("document.documentElement.scrollWidth"), json!(320));
 }

@@ -66,10 +66,7 @@ fn a_larger_cluster_is_said_and_can_be_undone() {
     page.until("document.querySelector('#field-gpus-problems .problem-error')");
     page.click("#module-0");
     page.until("document.querySelector(\"#module-0\").ariaPressed === 'true'");
-    assert!(
-        page.text("#field-gpus-problems")
-            .contains("world_size is 11")
-    );
+    assert!(page.text("#field-gpus-problems").contains("world_size is 11"));
     page.press("\u{E009}z\u{E000}");
     page.until("!document.querySelector('#field-gpus-problems .problem-error')");
     page.press("\u{E009}z\u{E000}");
@@ -120,9 +117,7 @@ fn a_mistake_is_named_at_its_module_and_mended_by_a_click() {
     // What is no spec at all is said beside the text, which stays.
     page.fill("#component-specs", "language");
     page.press(TAB);
-    page.until(
-        "document.querySelector('#component-specs-wrong').innerText.includes('of the form')",
-    );
+    page.until("document.querySelector('#component-specs-wrong').innerText.includes('of the form')");
     assert_eq!(page.value("#component-specs"), "language");
     assert_eq!(page.count(".module"), 2);
 }
@@ -193,9 +188,7 @@ fn the_map_of_ranks_is_walked_with_keys() {
     page.until(&format!("{lit} !== {before}"));
     // Colors are another way to look at the same ranks.
     page.click(".choices button:nth-child(2)");
-    page.until(
-        "document.querySelector('.ranks .legend').innerText.includes('language stage 1, 8 ranks')",
-    );
+    page.until("document.querySelector('.ranks .legend').innerText.includes('language stage 1, 8 ranks')");
 }
 
 #[test]
@@ -236,10 +229,7 @@ fn no_barriers_with_several_modules() {
         page.media("prefers-color-scheme", scheme);
         assert_eq!(page.barriers(), Vec::<String>::new(), "{scheme}");
     }
-    page.fill(
-        "#component-specs",
-        "language=tp=3,dp=1 images=tp=1,dp=1,rank_offset=20",
-    );
+    page.fill("#component-specs", "language=tp=3,dp=1 images=tp=1,dp=1,rank_offset=20");
     page.press(TAB);
     page.until("document.querySelector('.module .problem')");
     assert_eq!(page.barriers(), Vec::<String>::new(), "with problems");

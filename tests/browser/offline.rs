@@ -92,10 +92,7 @@ fn later(mut files: BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
         serde_json::from_str(&format!("{{{}}}", between("const files = {", '}'))).unwrap();
     let old_sums = between("const files = {", '}');
     for (name, body) in &mut files {
-        if Path::new(name)
-            .extension()
-            .is_none_or(|kind| kind != "html")
-        {
+        if Path::new(name).extension().is_none_or(|kind| kind != "html") {
             continue;
         }
         let text = String::from_utf8(body.clone()).unwrap();
@@ -160,10 +157,7 @@ fn a_new_version_waits_until_the_reader_agrees() {
     // Half of a new version is on the host: some files are there, others are those of before.
     let newer = later(files.clone());
     let mut mixed = newer.clone();
-    mixed.insert(
-        String::from("evidence.html"),
-        files["evidence.html"].clone(),
-    );
+    mixed.insert(String::from("evidence.html"), files["evidence.html"].clone());
     host.serves(Some(mixed));
     loads(&page, &host.address);
     page.eval("(navigator.serviceWorker.getRegistration().then((r) => r.update()).catch(() => { window.refused = true; }), true)");
@@ -176,23 +170,16 @@ fn a_new_version_waits_until_the_reader_agrees() {
     page.until_within(LIMIT, "!document.getElementById('update').hidden");
     assert!(page.text("#update").contains("A new version is ready"));
     page.screenshot("update");
-    let served =
-        "(fetch('./').then((r) => r.text()).then((text) => { window.served = text; }), true)";
+    let served = "(fetch('./').then((r) => r.text()).then((text) => { window.served = text; }), true)";
     page.eval(served);
     page.until("window.served");
-    assert_eq!(
-        page.eval("window.served.includes('<title>Newer')"),
-        json!(false)
-    );
+    assert_eq!(page.eval("window.served.includes('<title>Newer')"), json!(false));
     page.click("#update [name=update]");
     page.until_within(LIMIT, "window.served === undefined");
     page.until("!document.querySelector('#app > .shell')");
     page.eval(served);
     page.until("window.served");
-    assert_eq!(
-        page.eval("window.served.includes('<title>Newer')"),
-        json!(true)
-    );
+    assert_eq!(page.eval("window.served.includes('<title>Newer')"), json!(true));
     assert_eq!(page.value("#field-tp"), "2");
     assert!(!page.shows("#update"));
 }

@@ -25,8 +25,8 @@ const HEADERS: &str = "Content-Security-Policy: default-src 'none'; script-src '
     style-src 'self'; img-src 'self' data: blob:; connect-src 'self' https://huggingface.co; worker-src 'self' blob:; \
     manifest-src 'self'; base-uri 'none'; form-action 'none'\r\nX-Content-Type-Options: nosniff\r\n";
 
-/// A script that ends as a panic does, in a trap inside of wasm. Served, because the policy allows no inline script, and
-/// the browser hides the errors of scripts that come from its driver.
+/// A script that ends as a panic does, in a trap inside of wasm. Served, because the policy allows no inline script,
+/// and the browser hides the errors of scripts that come from its driver.
 const TRAP: &str = "\
 const code = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 7, 5, 1, 1, 102, 0, 0, 10, 5, 1, 3, 0, 0, 11];
 setTimeout(new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(code))).exports.f);
@@ -145,8 +145,7 @@ impl Page {
     /// The value of a JavaScript expression.
     #[track_caller]
     pub(crate) fn eval(&self, expression: &str) -> Value {
-        self.browser
-            .script(&format!("return ({expression})"), &json!([]))
+        self.browser.script(&format!("return ({expression})"), &json!([]))
     }
 
     /// Runs JavaScript statements.
@@ -207,10 +206,9 @@ impl Page {
     /// What stands in a form control.
     #[track_caller]
     pub(crate) fn value(&self, selector: &str) -> String {
-        let value = self.browser.script(
-            "return document.querySelector(arguments[0])?.value",
-            &json!([selector]),
-        );
+        let value = self
+            .browser
+            .script("return document.querySelector(arguments[0])?.value", &json!([selector]));
         value
             .as_str()
             .unwrap_or_else(|| panic!("nothing matches {selector}"))
@@ -226,13 +224,9 @@ impl Page {
     #[track_caller]
     pub(crate) fn choose_preset(&self, id: &str) {
         self.click("#preset");
-        self.until(&format!(
-            "document.querySelector('#presets [value=\"{id}\"]')"
-        ));
+        self.until(&format!("document.querySelector('#presets [value=\"{id}\"]')"));
         self.click(&format!("#presets [value='{id}']"));
-        self.until(&format!(
-            "document.getElementById('preset').value === '{id}'"
-        ));
+        self.until(&format!("document.getElementById('preset').value === '{id}'"));
     }
 
     /// Types behind what already stands in a control, key by key.
@@ -244,10 +238,8 @@ impl Page {
     /// Selects what stands in a control and types over it, key by key.
     #[track_caller]
     pub(crate) fn fill(&self, selector: &str, keys: &str) {
-        self.browser.script(
-            "document.querySelector(arguments[0]).select()",
-            &json!([selector]),
-        );
+        self.browser
+            .script("document.querySelector(arguments[0]).select()", &json!([selector]));
         self.browser.type_keys(selector, keys);
     }
 
@@ -261,10 +253,7 @@ impl Page {
     /// The fragment of the address, without `#`.
     #[track_caller]
     pub(crate) fn fragment(&self) -> String {
-        self.eval("location.hash.slice(1)")
-            .as_str()
-            .unwrap()
-            .to_owned()
+        self.eval("location.hash.slice(1)").as_str().unwrap().to_owned()
     }
 
     /// Warnings and errors of the console since the last call: the page's own, and the browser's about it.
@@ -281,14 +270,9 @@ impl Page {
             let event: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
             let message = &event["message"];
             let address = message["params"]["request"]["url"].as_str()?;
-            (message["method"] == "Network.requestWillBeSent")
-                .then(|| address.replace(SITE.as_str(), "./"))
+            (message["method"] == "Network.requestWillBeSent").then(|| address.replace(SITE.as_str(), "./"))
         };
-        self.browser
-            .log("performance")
-            .into_iter()
-            .filter_map(sent)
-            .collect()
+        self.browser.log("performance").into_iter().filter_map(sent).collect()
     }
 
     /// Lets wasm trap, as it does after a panic.
@@ -299,15 +283,13 @@ impl Page {
     /// A screen of this many CSS pixels.
     pub(crate) fn viewport(&self, width: u32, height: u32) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
-        self.browser
-            .devtools("Emulation.setDeviceMetricsOverride", &size);
+        self.browser.devtools("Emulation.setDeviceMetricsOverride", &size);
     }
 
     /// A screen that is touched, and has no finer pointer.
     pub(crate) fn touch(&self) {
         let touch = json!({ "enabled": true, "maxTouchPoints": 1 });
-        self.browser
-            .devtools("Emulation.setTouchEmulationEnabled", &touch);
+        self.browser.devtools("Emulation.setTouchEmulationEnabled", &touch);
         self.until("matchMedia('(pointer: coarse)').matches");
     }
 
@@ -340,8 +322,8 @@ impl Page {
         self.browser.devtools("Input.dispatchMouseEvent", &mouse);
     }
 
-    /// The middle of the first element that matches, which comes to the screen where it is not there. Waits until the element
-    /// stands still: what is drawn after the first frame may move it.
+    /// The middle of the first element that matches, which comes to the screen where it is not there. Waits until the
+    /// element stands still: what is drawn after the first frame may move it.
     #[track_caller]
     fn middle(&self, selector: &str) -> (i64, i64) {
         let place = self.browser.script(
@@ -369,8 +351,7 @@ impl Page {
     /// A media feature, such as `prefers-color-scheme: dark`.
     pub(crate) fn media(&self, name: &str, value: &str) {
         let features = json!({ "features": [{ "name": name, "value": value }] });
-        self.browser
-            .devtools("Emulation.setEmulatedMedia", &features);
+        self.browser.devtools("Emulation.setEmulatedMedia", &features);
     }
 
     /// Addresses, with `*` as a wildcard, that cannot be reached from now on.
@@ -384,23 +365,17 @@ impl Page {
     pub(crate) fn throttle(&self, bytes: u32) {
         let line = json!({ "offline": false, "latency": 20, "downloadThroughput": bytes, "uploadThroughput": bytes });
         self.browser.devtools("Network.enable", &json!({}));
-        self.browser
-            .devtools("Network.emulateNetworkConditions", &line);
+        self.browser.devtools("Network.emulateNetworkConditions", &line);
     }
 
     /// Whether scripts run on the next page.
     pub(crate) fn javascript(&self, enabled: bool) {
-        self.browser.devtools(
-            "Emulation.setScriptExecutionDisabled",
-            &json!({ "value": !enabled }),
-        );
+        self.browser
+            .devtools("Emulation.setScriptExecutionDisabled", &json!({ "value": !enabled }));
     }
 
     /// How many seconds the page has spent on scripts, style and layout so far.
-    #[allow(
-        dead_code,
-        reason = "the benchmark of the page asks, which shares this file"
-    )]
+    #[allow(dead_code, reason = "the benchmark of the page asks, which shares this file")]
     pub(crate) fn busy(&self) -> f64 {
         self.browser.devtools("Performance.enable", &json!({}));
         let metrics = self.browser.devtools("Performance.getMetrics", &json!({}));
@@ -426,25 +401,20 @@ impl Page {
         let file = self.browser.print();
         // Each sheet is an object of this type; the list of all of them has an `s` behind it.
         let sheet = b"/Type /Page\n";
-        file.windows(sheet.len())
-            .filter(|part| part == sheet)
-            .count()
+        file.windows(sheet.len()).filter(|part| part == sheet).count()
     }
 
     /// What the accessibility checker objects to.
     #[track_caller]
     pub(crate) fn barriers(&self) -> Vec<String> {
         let script = env::var_os("AXE_CORE").expect("AXE_CORE names axe.min.js");
-        self.browser
-            .script(&fs::read_to_string(script).unwrap(), &json!([]));
-        // One of the checker's experiments besides what it looks at anyway: whoever speaks to a control says what stands there.
+        self.browser.script(&fs::read_to_string(script).unwrap(), &json!([]));
+        // One of the checker's experiments besides what it looks at anyway: whoever speaks to a control says what
+        // stands there.
         let run = "return axe.run({ rules: { 'label-content-name-mismatch': { enabled: true } } }).then(({ violations, passes }) => ({ passes: passes.length, \
             violations: violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.target).join(', ')}`) }))";
         let result = self.browser.script(run, &json!([]));
-        assert!(
-            result["passes"].as_u64() > Some(0),
-            "the checker has looked at nothing"
-        );
+        assert!(result["passes"].as_u64() > Some(0), "the checker has looked at nothing");
         result["violations"]
             .as_array()
             .unwrap()

@@ -74,10 +74,7 @@ fn typed_letters_become_cells_by_stage() {
     page.fill("#field-hyb", "M-M*|-M-M/M-/M-");
     page.until("document.querySelectorAll('.pattern-stage').length === 3");
     assert_eq!(page.value("#field-hyb"), "M-M*|-M-M/M-/M-");
-    assert_eq!(
-        cells(&page),
-        json!(["PP 0: M-M*", "PP 1: -M-M", "MTP, 2 depths: M-"])
-    );
+    assert_eq!(cells(&page), json!(["PP 0: M-M*", "PP 1: -M-M", "MTP, 2 depths: M-"]));
     assert_eq!(
         page.eval("document.getElementById('pattern-layer-3').title"),
         "Layer 3: attention"
@@ -116,9 +113,7 @@ fn the_pattern_says_what_other_fields_say_otherwise() {
     );
     // The stages of the results are those of the pattern.
     page.fill("#field-hyb", "M-M*-M|-M");
-    page.until(
-        "document.querySelector('.stages .readout, .readout')?.innerText.includes('6 layers')",
-    );
+    page.until("document.querySelector('.stages .readout, .readout')?.innerText.includes('6 layers')");
 }
 
 #[test]
@@ -171,9 +166,7 @@ fn what_no_model_has_is_refused_with_words() {
     let page = open_with("M-*-");
     page.eval("document.getElementById('pattern-layer-0').focus()");
     page.press("+");
-    page.until(
-        "document.querySelector('.notice').innerText.includes('cannot mix attention with MLA')",
-    );
+    page.until("document.querySelector('.notice').innerText.includes('cannot mix attention with MLA')");
     assert_eq!(page.value("#field-hyb"), "M-*-");
     page.fill("#field-hyb", "M");
     page.until("document.querySelectorAll('.pattern-cells [role=option]').length === 1");
@@ -313,7 +306,9 @@ fn a_key_in_another_field_leaves_the_cells_alone() {
     page.press("*");
     page.until("document.getElementById('pattern-layer-50').innerText === '*'");
     assert_eq!(
-        page.eval("[...document.querySelectorAll('.pattern-cells [role=option]')].filter((cell) => cell.marked).length"),
+        page.eval(
+            "[...document.querySelectorAll('.pattern-cells [role=option]')].filter((cell) => cell.marked).length"
+        ),
         118
     );
 }

@@ -40,9 +40,7 @@ fn one_link_holds_several_pinned_jobs() {
     other.click("[aria-label='Open Pinned 2']");
     other.until("document.getElementById('field-tp').value === '2'");
     other.eval("history.back()");
-    other.until(&format!(
-        "location.hash === '#{link}' && ({cells}).join() === '8,4,2'"
-    ));
+    other.until(&format!("location.hash === '#{link}' && ({cells}).join() === '8,4,2'"));
     // All of them leave at once, and one step brings them back.
     other.click("[data-testid=compare]");
     other.until("!location.hash.includes('vs')");
@@ -56,18 +54,13 @@ fn one_link_holds_several_pinned_jobs() {
     page.fill("#field-tp", "1");
     page.click("[name=link-plans]");
     page.until("location.hash.includes(';vs;tp=8;vs;tp=4;vs;tp=2')");
-    assert_eq!(
-        columns(&page),
-        json!(["Eight ways", "Pinned 2", "Pinned 3"])
-    );
+    assert_eq!(columns(&page), json!(["Eight ways", "Pinned 2", "Pinned 3"]));
     // There is an end to it, and it is told.
     for mbs in 2..12 {
         page.fill("#field-mbs", &mbs.to_string());
         page.click(pin);
     }
-    page.until(
-        "document.querySelector('.notice')?.innerText.includes('8 jobs are pinned already')",
-    );
+    page.until("document.querySelector('.notice')?.innerText.includes('8 jobs are pinned already')");
     assert_eq!(page.fragment().matches(";vs").count(), 8);
     assert_eq!(page.complaints(), Vec::<String>::new());
 }

@@ -67,11 +67,8 @@ fn escape_takes_the_line_away_wherever_the_focus_is() {
     page.hover(EMPTY);
     page.hover(FULL);
     page.until(&of_activations(true));
-    let of_chosen_rank = |is: bool| {
-        format!(
-            "document.querySelector('.ranks .readout').innerText.startsWith('Rank 128:') === {is}"
-        )
-    };
+    let of_chosen_rank =
+        |is: bool| format!("document.querySelector('.ranks .readout').innerText.startsWith('Rank 128:') === {is}");
     page.hover(".ranks h2");
     page.until(&of_chosen_rank(true));
     page.hover(".rank-cells");
@@ -82,8 +79,7 @@ fn escape_takes_the_line_away_wherever_the_focus_is() {
 
 #[test]
 fn rows_of_a_picture_are_as_high_as_a_finger_needs() {
-    let height =
-        "Math.round(document.querySelector('#parts-0 .reach').getBoundingClientRect().height)";
+    let height = "Math.round(document.querySelector('#parts-0 .reach').getBoundingClientRect().height)";
     let page = Page::blank();
     page.viewport(1600, 900);
     page.load(JOB);

@@ -28,7 +28,8 @@ fn filters_narrow_the_recipes_and_a_row_opens_its_job() {
     open(&page);
     page.until("!document.querySelector('.filters').hidden");
     page.fill("#words", "qwen3_30b pretrain h100");
-    let few = page.eval("[...document.querySelectorAll('tr[data-measure]')].filter((row) => row.checkVisibility()).length");
+    let few =
+        page.eval("[...document.querySelectorAll('tr[data-measure]')].filter((row) => row.checkVisibility()).length");
     assert!(few.as_u64().unwrap() > 0);
     let all = page.count("tr[data-measure]");
     assert_eq!(page.text("output"), format!("{few} of {all}"));
@@ -39,10 +40,7 @@ fn filters_narrow_the_recipes_and_a_row_opens_its_job() {
     let total = page.text("[data-testid=total]");
     let number = |text: &str| -> f64 { text.split_whitespace().next().unwrap().parse().unwrap() };
     let listed = number(needs.as_str().unwrap());
-    assert!(
-        (number(&total) - listed).abs() < 0.1,
-        "{total}, listed {listed}"
-    );
+    assert!((number(&total) - listed).abs() < 0.1, "{total}, listed {listed}");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
@@ -54,8 +52,5 @@ fn it_fits_a_phone() {
     page.eval("document.querySelector('details.group').open = true");
     page.until("document.querySelector('tr[data-measure]')");
     page.screenshot("recipes-phone");
-    assert_eq!(
-        page.eval("document.documentElement.scrollWidth"),
-        json!(320)
-    );
+    assert_eq!(page.eval("document.documentElement.scrollWidth"), json!(320));
 }

@@ -8,8 +8,7 @@ use super::page::Page;
 
 const LLAMA: &str = "v1;m=llama3-8b@1;gpus=64;tp=2;cp=1;gbs=256";
 /// A model of few layers, whose layouts are soon asked about, with some ten thousands of them.
-const MANY: &str =
-    "v1;m=mixtral-8x7b@1;L=16;E=64;gpus=1024;tp=1;pp=1;vpp=null;cp=1;ep=1;gbs=4096;gpu=h200";
+const MANY: &str = "v1;m=mixtral-8x7b@1;L=16;E=64;gpus=1024;tp=1;pp=1;vpp=null;cp=1;ep=1;gbs=4096;gpu=h200";
 const DIALOG: &str = "dialog.modal";
 const TOTAL: &str = "[data-testid=total]";
 /// The part of the page that says how far it is.
@@ -43,9 +42,7 @@ fn until_done(page: &Page) {
         "document.querySelector('{PROGRESS}').innerText.includes('Done')"
     ));
     // The last rows and the picture come a frame later.
-    page.until(&format!(
-        "!document.querySelector('{DIALOG} [aria-busy=true]')"
-    ));
+    page.until(&format!("!document.querySelector('{DIALOG} [aria-busy=true]')"));
 }
 
 fn search(page: &Page) {
@@ -61,9 +58,7 @@ fn column(page: &Page, number: usize) -> Vec<String> {
         "Array.from(document.querySelectorAll('{rows}'), (cell) => cell.innerText)"
     ));
     let cells = cells.as_array().unwrap().iter();
-    cells
-        .map(|cell| cell.as_str().unwrap().to_owned())
-        .collect()
+    cells.map(|cell| cell.as_str().unwrap().to_owned()).collect()
 }
 
 fn numbers(page: &Page, number: usize) -> Vec<f64> {
@@ -90,22 +85,18 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
     let status = page.text(&format!("{PROGRESS} [role=status]"));
     assert!(status.starts_with("Done: "), "{status}");
     // The layout of the page is marked, and has its place among the others.
-    assert_eq!(
-        page.count(&format!("{DIALOG} tbody tr.own[aria-current=true]")),
-        1
-    );
+    assert_eq!(page.count(&format!("{DIALOG} tbody tr.own[aria-current=true]")), 1);
     let own = page.text(&format!("{DIALOG} .layouts-own"));
     assert!(own.starts_with("Your layout, PP 1, TP 2: number "), "{own}");
     page.click(&format!("{DIALOG} tbody [aria-label=\"Apply PP 4, TP 2\"]"));
     page.until(&format!("!document.querySelector('{DIALOG}').open"));
-    page.until(&format!(
-        "location.hash === '#{}'",
-        before.replace("tp=2", "tp=2;pp=4")
-    ));
+    page.until(&format!("location.hash === '#{}'", before.replace("tp=2", "tp=2;pp=4")));
     assert_eq!(page.eval("history.length"), json!(entries + 1));
     // What was found is still there, and the applied layout is the page's own.
     show(&page);
-    page.until(&format!("document.querySelector('{DIALOG} .layouts-own')?.innerText.startsWith('Your layout, PP 4, TP 2')"));
+    page.until(&format!(
+        "document.querySelector('{DIALOG} .layouts-own')?.innerText.startsWith('Your layout, PP 4, TP 2')"
+    ));
     page.click(&format!("{DIALOG} .layouts-why summary"));
     assert!(page.count(&format!("{DIALOG} .layouts-why li")) > 0);
     page.press("\u{E00C}");
@@ -125,10 +116,7 @@ fn what_layouts_trade_is_drawn_pointed_at_and_applied() {
     let rows = page.eval(&format!(
         "parseInt(document.querySelector('{DIALOG} .layouts-rows').innerText)"
     ));
-    assert!(
-        best > 1 && best < rows.as_u64().unwrap(),
-        "{best} of {rows}"
-    );
+    assert!(best > 1 && best < rows.as_u64().unwrap(), "{best} of {rows}");
     // From left to right the bubble grows and the peak falls: what is above and to the right is beaten.
     let places = format!(
         "[...document.querySelectorAll('{points} [role=option]')].map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')])"
@@ -191,11 +179,7 @@ fn what_layouts_trade_is_drawn_pointed_at_and_applied() {
     let sizes = said.split(": peak").next().unwrap().to_owned();
     for size in sizes.split(", ") {
         let (key, value) = size.split_once(' ').unwrap();
-        assert_eq!(
-            page.value(&format!("#field-{}", key.to_lowercase())),
-            value,
-            "{sizes}"
-        );
+        assert_eq!(page.value(&format!("#field-{}", key.to_lowercase())), value, "{sizes}");
     }
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
@@ -254,10 +238,7 @@ fn layouts_for_a_job_that_cannot_run_are_those_of_the_search() {
     search(&page);
     let picture = format!("document.querySelector('{DIALOG} .tradeoff .picture')");
     page.until(&picture);
-    assert_eq!(
-        page.eval(&format!("getComputedStyle({picture}).opacity")),
-        json!("1")
-    );
+    assert_eq!(page.eval(&format!("getComputedStyle({picture}).opacity")), json!("1"));
     assert!(page.shows(&format!("{DIALOG} .tradeoff-key .tradeoff-best")));
     assert!(!page.shows(&format!("{DIALOG} .tradeoff-key .tradeoff-own")));
 }
@@ -266,9 +247,7 @@ fn layouts_for_a_job_that_cannot_run_are_those_of_the_search() {
 fn a_layout_is_compared_with_the_job() {
     let page = open(LLAMA);
     search(&page);
-    page.click(&format!(
-        "{DIALOG} tbody [aria-label=\"Compare PP 2, TP 4\"]"
-    ));
+    page.click(&format!("{DIALOG} tbody [aria-label=\"Compare PP 2, TP 4\"]"));
     page.until("document.querySelector('.compare dl')");
     assert_eq!(page.fragment(), format!("{LLAMA};vs;tp=4;pp=2"));
 }
@@ -282,11 +261,7 @@ fn the_table_is_sorted_and_filtered_by_keyboard() {
         "document.querySelector('{} ').focus()",
         at("sort:peak_bytes").replace('"', "\\\"")
     ));
-    let sorted = |page: &Page| {
-        page.eval(&format!(
-            "document.querySelector('{DIALOG} [aria-sort]')?.ariaSort"
-        ))
-    };
+    let sorted = |page: &Page| page.eval(&format!("document.querySelector('{DIALOG} [aria-sort]')?.ariaSort"));
     page.press("\u{E007}");
     assert_eq!(sorted(&page), json!("ascending"));
     assert!(numbers(&page, 3).is_sorted());
@@ -326,7 +301,8 @@ fn what_is_nearest_to_fitting_is_named_with_what_would_help() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
-/// Tens of thousands of layouts: the search stops when it is told to, and all layouts scroll although few rows are drawn.
+/// Tens of thousands of layouts: the search stops when it is told to, and all layouts scroll although few rows are
+/// drawn.
 #[test]
 fn a_search_can_be_stopped_and_draws_only_the_rows_in_sight() {
     let page = open(MANY);
@@ -380,10 +356,7 @@ fn a_search_can_be_stopped_and_draws_only_the_rows_in_sight() {
         "((box) => document.elementFromPoint(box.left + 40, box.top + box.height / 2).closest('tr').ariaRowIndex)\
          (({table}).getBoundingClientRect())"
     ));
-    assert!(
-        row.as_str().unwrap().parse::<u64>().unwrap() > 1_000,
-        "{row}"
-    );
+    assert!(row.as_str().unwrap().parse::<u64>().unwrap() > 1_000, "{row}");
     page.eval(&format!("({table}).scrollTop = 1e9"));
     page.until(&format!(
         "document.querySelector('{DIALOG} tbody tr[aria-rowindex=\"{}\"]')",
@@ -398,10 +371,7 @@ fn a_search_can_be_stopped_and_draws_only_the_rows_in_sight() {
 #[test]
 fn everybody_can_use_it() {
     let page = open(LLAMA);
-    for name in [
-        "virtual_pipeline_model_parallel_size",
-        "recompute_granularity",
-    ] {
+    for name in ["virtual_pipeline_model_parallel_size", "recompute_granularity"] {
         vary(&page, name);
     }
     search(&page);

@@ -50,20 +50,12 @@ pub(crate) fn serve(
     }
 }
 
-fn answer(
-    mut stream: &TcpStream,
-    headers: &str,
-    respond: impl Fn(&str) -> Response,
-) -> io::Result<()> {
+fn answer(mut stream: &TcpStream, headers: &str, respond: impl Fn(&str) -> Response) -> io::Result<()> {
     // Browsers open connections ahead of need; a silent one must not hold its thread for ever.
     stream.set_read_timeout(Some(Duration::from_mins(1)))?;
     let mut lines = BufReader::new(stream).lines();
     let request = lines.next().transpose()?.unwrap_or_default();
-    while lines
-        .next()
-        .transpose()?
-        .is_some_and(|line| !line.is_empty())
-    {}
+    while lines.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
     let address = request.split(' ').nth(1).unwrap_or("/");
     let Response { status, kind, body } = respond(address.split('?').next().unwrap_or("/"));
     let length = body.len();
@@ -78,10 +70,7 @@ fn answer(
 pub(crate) fn file(root: &Path, path: &str) -> Response {
     let path = Path::new(path.trim_start_matches('/'));
     // Only names: nothing that leads out of the folder.
-    if !path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)))
-    {
+    if !path.components().all(|part| matches!(part, Component::Normal(_))) {
         return Response::missing();
     }
     let mut path = root.join(path);

@@ -10,11 +10,11 @@ use std::{
 use super::server::{self, Response};
 
 /// As static hosts send them: files may be kept for a while, and read from anywhere.
-const HEADERS: &str = "Cache-Control: max-age=600\r\nAccess-Control-Allow-Origin: *\r\nX-Content-Type-Options: nosniff\r\n";
+const HEADERS: &str =
+    "Cache-Control: max-age=600\r\nAccess-Control-Allow-Origin: *\r\nX-Content-Type-Options: nosniff\r\n";
 
 /// The same from a host that lets only its own pages read its files.
-const HEADERS_WITHOUT_CORS: &str =
-    "Cache-Control: max-age=600\r\nX-Content-Type-Options: nosniff\r\n";
+const HEADERS_WITHOUT_CORS: &str = "Cache-Control: max-age=600\r\nX-Content-Type-Options: nosniff\r\n";
 
 /// The calculator's address in the sources of `tests/embed`.
 const CALCULATOR: &str = "https://calculator.example/";
@@ -23,8 +23,7 @@ const CALCULATOR: &str = "https://calculator.example/";
 const DOCUMENTATION: &str = "https://docs.example/";
 
 /// The start of every page; without the first line browsers imitate their ancestors.
-const HEAD: &str =
-    "<!doctype html><meta charset=utf-8><link rel=icon href=data:,><title>Documentation</title>";
+const HEAD: &str = "<!doctype html><meta charset=utf-8><link rel=icon href=data:,><title>Documentation</title>";
 
 pub(crate) struct Site {
     pub(crate) address: String,
@@ -58,26 +57,16 @@ impl Site {
     }
 
     fn beside_calculator(headers: &'static str, body: impl Into<String>) -> Self {
-        let (dist, body) = (
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("dist"),
-            body.into(),
-        );
-        Self::serve(headers, move |_, path| {
-            match path.strip_prefix("/calculator/") {
-                Some(path) => server::file(&dist, path),
-                None if path == "/" => {
-                    Response::ok("text/html; charset=utf-8", format!("{HEAD}{body}"))
-                }
-                None => Response::missing(),
-            }
+        let (dist, body) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("dist"), body.into());
+        Self::serve(headers, move |_, path| match path.strip_prefix("/calculator/") {
+            Some(path) => server::file(&dist, path),
+            None if path == "/" => Response::ok("text/html; charset=utf-8", format!("{HEAD}{body}")),
+            None => Response::missing(),
         })
     }
 
     /// Answers what `respond` makes of the site's own address and a path.
-    fn serve(
-        headers: &'static str,
-        respond: impl Fn(&str, &str) -> Response + Send + Sync + 'static,
-    ) -> Self {
+    fn serve(headers: &'static str, respond: impl Fn(&str, &str) -> Response + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));

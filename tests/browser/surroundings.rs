@@ -1,5 +1,5 @@
-//! What the page makes of its surroundings: a keyboard alone, a denied clipboard or storage, a second tab, settings of the
-//! system, and no network.
+//! What the page makes of its surroundings: a keyboard alone, a denied clipboard or storage, a second tab, settings of
+//! the system, and no network.
 
 use serde_json::json;
 
@@ -51,7 +51,9 @@ fn the_table_is_sorted_by_keyboard_and_copied_with_tabs() {
     page.until("document.querySelectorAll('.numbers tbody tr').length === 16");
     let first = "document.querySelector('.numbers tbody tr th').textContent.trim()";
     assert_eq!(page.eval(first), "stage 0");
-    page.eval("[...document.querySelectorAll('.numbers thead button')].find((b) => b.textContent.includes('Total')).focus()");
+    page.eval(
+        "[...document.querySelectorAll('.numbers thead button')].find((b) => b.textContent.includes('Total')).focus()",
+    );
     page.press(ENTER);
     page.until("document.querySelector('.numbers thead [aria-sort=descending]')");
     assert_eq!(page.eval(first), "stage 1");

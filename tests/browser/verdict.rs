@@ -16,9 +16,7 @@ const AMOUNTS: &str = r"
 
 fn embed(view: &str, fragment: &str) -> Page {
     let page = Page::blank();
-    page.visit(&Page::address(&format!(
-        "embed.html?view={view}#{fragment}"
-    )));
+    page.visit(&Page::address(&format!("embed.html?view={view}#{fragment}")));
     page.until(&format!("document.querySelector('{VERDICT}')?.innerText"));
     page
 }
@@ -30,10 +28,7 @@ fn an_illegal_link_shows_no_number_but_why_and_the_ways_out() {
     assert_eq!(page.eval(AMOUNTS), json!([]));
     assert!(!page.shows(TOTAL));
     assert!(page.text("[data-testid=stale]").contains("128 GPUs"));
-    assert!(
-        page.text(".results")
-            .contains("No result: the job cannot run.")
-    );
+    assert!(page.text(".results").contains("No result: the job cannot run."));
     assert_eq!(
         page.eval("getComputedStyle(document.querySelector('[data-testid=verdict]')).color"),
         page.eval(
@@ -49,9 +44,7 @@ fn an_illegal_link_shows_no_number_but_why_and_the_ways_out() {
     // A way out leads to a job that runs.
     let page = Page::open(ILLEGAL);
     page.click(".ways-out .fix");
-    page.until(&format!(
-        "document.querySelector('{TOTAL}').checkVisibility()"
-    ));
+    page.until(&format!("document.querySelector('{TOTAL}').checkVisibility()"));
     assert_ne!(page.text(VERDICT), "Cannot run");
 }
 
@@ -120,9 +113,7 @@ fn a_comparison_with_a_job_that_cannot_run_has_no_numbers() {
     let cells = "[...document.querySelectorAll('.plans tbody tr')].slice(1, 3).map((tr) => tr.cells[1].textContent)";
     assert_eq!(page.eval(cells), json!(["–", "–"]));
     let page = Page::open("v1;m=llama3-8b@1;vs;tp=3");
-    page.until(&format!(
-        "{compared}.includes('The pinned job cannot run.')"
-    ));
+    page.until(&format!("{compared}.includes('The pinned job cannot run.')"));
     assert!(!page.shows(".compare table"));
 }
 
@@ -143,11 +134,7 @@ fn free_memory_is_on_the_basis_of_the_verdict() {
             .unwrap()
             .split_once(" to ")
             .unwrap();
-        let (low, high, gpu) = (
-            number(low),
-            number(high),
-            number(gpu.trim_end_matches("GiB")),
-        );
+        let (low, high, gpu) = (number(low), number(high), number(gpu.trim_end_matches("GiB")));
         let said = page.text("[data-testid=headroom]");
         let (amounts, _) = said.split_once(" GiB").unwrap();
         let (least, most) = amounts.split_once(" to ").unwrap();
@@ -162,10 +149,7 @@ fn free_memory_is_on_the_basis_of_the_verdict() {
         // The picture says so too, and the reader learns once what is behind the name of the GPU.
         assert!(page.text(".headline-bar").contains(" on the device"));
         assert_eq!(page.count(".headline-bar .device-range"), 3);
-        assert!(
-            page.text(".summary-foot")
-                .contains("80 GB as sold, 79.6 GiB")
-        );
+        assert!(page.text(".summary-foot").contains("80 GB as sold, 79.6 GiB"));
         let embedded = embed("bar", fragment);
         assert_eq!(embedded.text("[data-testid=device]"), device);
         assert_eq!(embedded.text("[data-testid=headroom]"), said);
@@ -201,10 +185,7 @@ fn the_unit_reaches_every_export() {
         page.until(&format!("{text}.includes('{starts}')"));
         let text = page.eval(text);
         let text = text.as_str().unwrap();
-        assert!(
-            text.contains("GB") && !text.contains("GiB"),
-            "{format}: {text}"
-        );
+        assert!(text.contains("GB") && !text.contains("GiB"), "{format}: {text}");
         if format == "link_summary" {
             assert!(text.contains(&format!("{total} GB allocated")), "{text}");
         }
@@ -232,10 +213,7 @@ fn a_mark_stands_in_place_of_the_verdict_until_it_is_removed() {
     page.click("[data-testid=not-modelled] button");
     page.until("!location.hash.includes('lora_rank')");
     page.until("document.getElementById('spoken').innerText.includes('lora_rank no longer marks this job')");
-    assert_eq!(
-        page.text("[data-testid=headroom]"),
-        "perform_rl_step is not modelled"
-    );
+    assert_eq!(page.text("[data-testid=headroom]"), "perform_rl_step is not modelled");
     page.click("[data-testid=not-modelled] button");
     page.until(&format!(
         "document.querySelector('{VERDICT}').innerText === 'Does not fit'"

@@ -26,8 +26,7 @@ use url::{ParseError, Url};
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// What all browsers run on.
-static RUNTIME: LazyLock<Runtime> =
-    LazyLock::new(|| Runtime::new().expect("threads can be started"));
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("threads can be started"));
 
 /// Waits for a step of a browser.
 #[track_caller]
@@ -54,16 +53,11 @@ impl Font {
             Self::Wide => ("wide", ["DejaVuSans.ttf", "DejaVuSans-Bold.ttf"]),
             Self::Narrow => (
                 "narrow",
-                [
-                    "LiberationSansNarrow-Regular.ttf",
-                    "LiberationSansNarrow-Bold.ttf",
-                ],
+                ["LiberationSansNarrow-Regular.ttf", "LiberationSansNarrow-Bold.ttf"],
             ),
         };
         let accepted = files.into_iter().chain(["DejaVuSansMono*.ttf"]);
-        let accepted: Vec<String> = accepted
-            .map(|file| format!("<glob>*/{file}</glob>"))
-            .collect();
+        let accepted: Vec<String> = accepted.map(|file| format!("<glob>*/{file}</glob>")).collect();
         let accepted = accepted.concat();
         let text = format!(
             "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"fonts.dtd\">\n<fontconfig>\n\
@@ -100,15 +94,14 @@ impl Browser {
         ];
         let capabilities = json!({
             "browserName": "chrome",
-            // The accessibility checker looks at every element of a page, on a machine that may have other things to do.
+            // The accessibility checker looks at every element of a page, on a machine that may have other things to
+            // do.
             "timeouts": { "script": 180_000 },
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         });
         let mut driver = Command::new("chromedriver");
-        driver
-            .arg("--port=0")
-            .env("FONTCONFIG_FILE", font.configuration());
+        driver.arg("--port=0").env("FONTCONFIG_FILE", font.configuration());
         Self::start(driver, &capabilities)
     }
 
@@ -131,10 +124,7 @@ impl Browser {
             .expect("the driver says on which port it listens");
         // Something must go on reading, or the driver blocks once the pipe is full.
         std::thread::spawn(move || output.for_each(drop));
-        let mut browser = Self {
-            driver,
-            client: None,
-        };
+        let mut browser = Self { driver, client: None };
         let capabilities: Capabilities = serde_json::from_value(capabilities.clone()).unwrap();
         let mut builder = ClientBuilder::new(HttpConnector::new());
         let address = format!("http://127.0.0.1:{port}");
@@ -170,8 +160,7 @@ impl Browser {
         let id = found[ELEMENT]
             .as_str()
             .unwrap_or_else(|| panic!("no frame is {expression}"));
-        let frame =
-            Element::from_element_id(self.client().clone(), ElementRef::from(id.to_owned()));
+        let frame = Element::from_element_id(self.client().clone(), ElementRef::from(id.to_owned()));
         wait(frame.enter_frame());
     }
 
@@ -233,18 +222,12 @@ impl Browser {
     /// One command of the Chrome DevTools protocol.
     #[track_caller]
     pub(crate) fn devtools(&self, command: &str, parameters: &Value) -> Value {
-        self.send(
-            "goog/cdp/execute",
-            json!({ "cmd": command, "params": parameters }),
-        )
+        self.send("goog/cdp/execute", json!({ "cmd": command, "params": parameters }))
     }
 
     /// What Chromium has logged since the last call: `browser` for the console, `performance` for the network.
     pub(crate) fn log(&self, kind: &str) -> Vec<Value> {
-        self.send("se/log", json!({ "type": kind }))
-            .as_array()
-            .unwrap()
-            .clone()
+        self.send("se/log", json!({ "type": kind })).as_array().unwrap().clone()
     }
 
     #[track_caller]
@@ -272,10 +255,7 @@ impl Drop for Browser {
 
 /// Starts a driver that listens on a port of its own choice.
 fn listening(command: &mut Command) -> Option<(Child, u16, Output)> {
-    let mut driver = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the driver starts");
+    let mut driver = command.stdout(Stdio::piped()).spawn().expect("the driver starts");
     let mut output = BufReader::new(driver.stdout.take().unwrap()).lines();
     let port = output.find_map(|line| {
         // `ChromeDriver was started successfully on port 1.` and `Listening on 127.0.0.1:1`.
@@ -299,11 +279,7 @@ struct Raw {
 
 impl WebDriverCompatibleCommand for Raw {
     fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
-        base.join(&format!(
-            "session/{}/{}",
-            session.unwrap_or_default(),
-            self.path
-        ))
+        base.join(&format!("session/{}/{}", session.unwrap_or_default(), self.path))
     }
 
     fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {

@@ -89,9 +89,7 @@ fn a_press_of_a_control_that_does_nothing_says_why() {
     let page = Page::open(SMALL);
     let notice = "document.querySelector('.notice:not([hidden])')";
     page.click(".actions [data-testid=redo]");
-    page.until(&format!(
-        "{notice}?.innerText.includes('Nothing has been undone.')"
-    ));
+    page.until(&format!("{notice}?.innerText.includes('Nothing has been undone.')"));
     page.click("[data-testid=dismiss]");
     // What a press uses up did something: it gives no reason.
     page.fill("#field-mbs", "2");
@@ -176,9 +174,7 @@ fn names_of_the_explanation_wrap() {
     page.click("#parts-3 polygon");
     page.until("document.querySelectorAll('.terms li').length > 3");
     page.eval("[...document.querySelectorAll('.terms button')].find((b) => b.innerText.includes('Expert')).click()");
-    page.until(
-        "document.querySelector('[data-testid=explain] h3').innerText === 'Expert activations'",
-    );
+    page.until("document.querySelector('[data-testid=explain] h3').innerText === 'Expert activations'");
     let cut = "[...document.querySelectorAll('.term-label')].filter((name) => name.scrollWidth > name.clientWidth + 1).map((name) => name.innerText)";
     assert_eq!(page.eval(cut), json!([]));
     assert!(page.count(".term-label") > 2);
@@ -187,8 +183,7 @@ fn names_of_the_explanation_wrap() {
 #[test]
 fn a_dispatcher_that_allocates_beside_pytorch_is_named_below_the_bar() {
     let page = Page::open(SMALL);
-    let names =
-        "document.querySelector('.missing').innerText.includes(\"token dispatcher's buffers\")";
+    let names = "document.querySelector('.missing').innerText.includes(\"token dispatcher's buffers\")";
     assert_eq!(page.eval(names), false);
     page.load("v1;m=deepseek-v3@2");
     page.until(names);

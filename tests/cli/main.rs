@@ -45,11 +45,7 @@ fn run(arguments: &[&str], input: &str) -> Ended {
 
 /// A file's text.
 fn job(name: &str) -> String {
-    fs::read_to_string(format!(
-        "{}/tests/cli/jobs/{name}",
-        env!("CARGO_MANIFEST_DIR")
-    ))
-    .unwrap()
+    fs::read_to_string(format!("{}/tests/cli/jobs/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 /// A file for a test's output.
@@ -84,26 +80,12 @@ fn the_exit_status_of_check_is_the_verdict() {
             "--var NODES_OF_THE_CLUSTER=VALUE",
         ),
         (
-            &[
-                "open.sh",
-                "--gpu",
-                "h100-80gb",
-                "--var",
-                "NODES_OF_THE_CLUSTER=2",
-            ],
+            &["open.sh", "--gpu", "h100-80gb", "--var", "NODES_OF_THE_CLUSTER=2"],
             0,
             "Fits",
         ),
-        (
-            &["open.sh", "--gpu", "h100-80gb", "--gpus", "16"],
-            0,
-            "Fits",
-        ),
-        (
-            &["overrides.txt", "--gpu", "h100-80gb"],
-            5,
-            "how many GPUs: --gpus N",
-        ),
+        (&["open.sh", "--gpu", "h100-80gb", "--gpus", "16"], 0, "Fits"),
+        (&["overrides.txt", "--gpu", "h100-80gb"], 5, "how many GPUs: --gpus N"),
         (
             &[
                 "overrides.txt",
@@ -118,13 +100,7 @@ fn the_exit_status_of_check_is_the_verdict() {
             "Does not fit",
         ),
         (
-            &[
-                "megatron_lm.sh",
-                "--gpu",
-                "h100-80gb",
-                "--set",
-                "micro-batch-size=8",
-            ],
+            &["megatron_lm.sh", "--gpu", "h100-80gb", "--set", "micro-batch-size=8"],
             1,
             "Does not fit",
         ),
@@ -133,27 +109,15 @@ fn the_exit_status_of_check_is_the_verdict() {
             2,
             "did you mean micro_batch_size?",
         ),
-        (
-            &["no_such_file.sh"],
-            5,
-            "`megatron-memory presets` lists presets",
-        ),
+        (&["no_such_file.sh"], 5, "`megatron-memory presets` lists presets"),
         (
             &["#v1;m=llama3-8b;nm=use_transformer_engine_op_fuser"],
             4,
             "use_transformer_engine_op_fuser is not modelled",
         ),
         (&["megatron_lm.sh", "--gpu", "h100"], 0, "of 79.6 GiB"),
-        (
-            &["megatron_lm.sh", "--gpu", "NVIDIA A100-SXM4-40GB"],
-            1,
-            "of 40.0 GiB",
-        ),
-        (
-            &["megatron_lm.sh", "--gpu", "h10"],
-            2,
-            "there is no GPU h10",
-        ),
+        (&["megatron_lm.sh", "--gpu", "NVIDIA A100-SXM4-40GB"], 1, "of 40.0 GiB"),
+        (&["megatron_lm.sh", "--gpu", "h10"], 2, "there is no GPU h10"),
         // The worst of several counts.
         (
             &["deepseek-v3", "illegal.sh", "--gpu", "h100-80gb"],
@@ -171,10 +135,7 @@ fn the_exit_status_of_check_is_the_verdict() {
 
 #[test]
 fn a_job_may_come_from_the_standard_input() {
-    let ended = run(
-        &["check", "-", "--gpu", "h100-80gb"],
-        &job("megatron_lm.sh"),
-    );
+    let ended = run(&["check", "-", "--gpu", "h100-80gb"], &job("megatron_lm.sh"));
     assert_eq!(ended.status, 0, "{}", ended.errors);
     let of_file = run(&["check", "megatron_lm.sh", "--gpu", "h100-80gb"], "");
     assert_eq!(
@@ -185,18 +146,12 @@ fn a_job_may_come_from_the_standard_input() {
 
 #[test]
 fn a_job_without_a_result_has_no_number_in_json() {
-    let ended = run(
-        &["check", "--json", "deepseek-v3", "illegal.sh", "open.sh"],
-        "",
-    );
+    let ended = run(&["check", "--json", "deepseek-v3", "illegal.sh", "open.sh"], "");
     let reports: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
     assert_eq!(reports[0]["verdict"], "fits");
     assert_eq!(reports[0]["peak_bytes"], 68_653_249_536_u64);
     assert_eq!(reports[0]["link"], "#v1;m=deepseek-v3@2");
-    for (report, verdict, status) in [
-        (&reports[1], "cannot_run", 3),
-        (&reports[2], "open_questions", 5),
-    ] {
+    for (report, verdict, status) in [(&reports[1], "cannot_run", 3), (&reports[2], "open_questions", 5)] {
         assert_eq!(report["verdict"], verdict);
         assert_eq!(report["exit_status"], status);
         assert!(report.get("peak_bytes").is_none());
@@ -232,18 +187,7 @@ fn what_check_found_is_a_table_for_a_comment() {
 #[test]
 fn every_export_of_the_command_line_comes_back_to_the_same_memory() {
     let peak = |place: &str, input: &str| {
-        let ended = run(
-            &[
-                "check",
-                "--json",
-                place,
-                "--gpu",
-                "h100-80gb",
-                "--gpus",
-                "8",
-            ],
-            input,
-        );
+        let ended = run(&["check", "--json", place, "--gpu", "h100-80gb", "--gpus", "8"], input);
         let reports: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
         reports[0]["peak_bytes"].clone()
     };
@@ -279,17 +223,11 @@ fn an_import_reports_every_key_and_asks_what_is_open() {
     let ended = run(&["import", "open.sh", "--report"], "");
     assert_eq!(ended.status, 5);
     assert!(
-        ended
-            .output
-            .contains("--num-layers\t32\tmapped\tnum_layers"),
+        ended.output.contains("--num-layers\t32\tmapped\tnum_layers"),
         "{}",
         ended.output
     );
-    assert!(
-        ended.errors.contains("$NODES_OF_THE_CLUSTER"),
-        "{}",
-        ended.errors
-    );
+    assert!(ended.errors.contains("$NODES_OF_THE_CLUSTER"), "{}", ended.errors);
 }
 
 #[test]
@@ -299,17 +237,12 @@ fn a_search_lists_layouts_that_fit() {
     let layouts: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
     assert_eq!(layouts.len(), 3);
     for layout in &layouts {
-        assert!(
-            layout["device_bytes"].as_u64().unwrap() <= 81_559 << 20,
-            "{layout}"
-        );
+        assert!(layout["device_bytes"].as_u64().unwrap() <= 81_559 << 20, "{layout}");
     }
     let ended = run(&["search", "llama3-8b", "--vary", "width"], "");
     assert_eq!(ended.status, 2);
     assert!(
-        ended
-            .errors
-            .contains("what varies is train, gpus, pp, vpp, tp"),
+        ended.errors.contains("what varies is train, gpus, pp, vpp, tp"),
         "{}",
         ended.errors
     );
@@ -345,18 +278,16 @@ fn every_preset_is_listed_and_can_be_checked() {
         .filter_map(|line| line.split_whitespace().next())
         .collect();
     assert!(names.len() >= 40);
-    let ended = run(
-        &[&["check", "--json", "--gpu", "b300"], names.as_slice()].concat(),
-        "",
-    );
+    let ended = run(&[&["check", "--json", "--gpu", "b300"], names.as_slice()].concat(), "");
     let reports: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
     for report in &reports {
         assert!(report["peak_bytes"].is_u64(), "{report}");
     }
 }
 
-/// Llama 3 8B with TP 2 on eight GPUs in every format that is read, one file each: what a check of the file alone asks for,
-/// the options that answer, and the verdict then. Launchers differ in what they set beside: the sums of gradients, dropout, the loss.
+/// Llama 3 8B with TP 2 on eight GPUs in every format that is read, one file each: what a check of the file alone asks
+/// for, the options that answer, and the verdict then. Launchers differ in what they set beside: the sums of gradients,
+/// dropout, the loss.
 const DIALECTS: &[(Format, &str, &[&str], &str)] = &[
     (Format::ShareLink, "", &[], FITS_AS_WRITTEN_FOR_MEGATRON_LM),
     (Format::OwnJson, "", &[], FITS_AS_WRITTEN_FOR_MEGATRON_LM),
@@ -502,44 +433,27 @@ const DIALECTS: &[(Format, &str, &[&str], &str)] = &[
         &["--model", "llama3-8b"],
         FITS_AS_WRITTEN_FOR_MEGATRON_LM,
     ),
-    (
-        Format::TrainingLog,
-        "",
-        &[],
-        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
-    ),
+    (Format::TrainingLog, "", &[], FITS_AS_WRITTEN_FOR_MEGATRON_LM),
     (Format::Arguments, "", &[], FITS_AS_WRITTEN_FOR_MEGATRON_LM),
 ];
-const FITS_AS_WRITTEN_FOR_MEGATRON_LM: &str =
-    "Fits: 54.6 GiB allocated, 56.7 to 61.0 GiB on the device, of 79.6 GiB";
-const FITS_WITH_MEGATRON_BRIDGE: &str =
-    "Fits: 56.5 GiB allocated, 58.7 to 63.0 GiB on the device, of 79.6 GiB";
+const FITS_AS_WRITTEN_FOR_MEGATRON_LM: &str = "Fits: 54.6 GiB allocated, 56.7 to 61.0 GiB on the device, of 79.6 GiB";
+const FITS_WITH_MEGATRON_BRIDGE: &str = "Fits: 56.5 GiB allocated, 58.7 to 63.0 GiB on the device, of 79.6 GiB";
 /// With gradients in bf16, and the loss on log-probabilities of logits in fp32.
-const FITS_WITH_NEMO_RL: &str =
-    "Fits: 50.0 GiB allocated, 52.0 to 55.9 GiB on the device, of 79.6 GiB";
+const FITS_WITH_NEMO_RL: &str = "Fits: 50.0 GiB allocated, 52.0 to 55.9 GiB on the device, of 79.6 GiB";
 /// Without the data loader's attention mask.
-const FITS_WITH_NEMO_1: &str =
-    "Fits: 54.5 GiB allocated, 56.6 to 60.9 GiB on the device, of 79.6 GiB";
+const FITS_WITH_NEMO_1: &str = "Fits: 54.5 GiB allocated, 56.6 to 60.9 GiB on the device, of 79.6 GiB";
 /// Without the fused SwiGLU.
-const FITS_WITH_ROLL: &str =
-    "Fits: 61.5 GiB allocated, 63.9 to 68.5 GiB on the device, of 79.6 GiB";
-const FITS_WITH_MS_SWIFT: &str =
-    "Fits: 57.8 GiB allocated, 60.0 to 64.4 GiB on the device, of 79.6 GiB";
+const FITS_WITH_ROLL: &str = "Fits: 61.5 GiB allocated, 63.9 to 68.5 GiB on the device, of 79.6 GiB";
+const FITS_WITH_MS_SWIFT: &str = "Fits: 57.8 GiB allocated, 60.0 to 64.4 GiB on the device, of 79.6 GiB";
 
 #[test]
 fn a_job_of_every_format_is_checked() {
-    let files: Vec<PathBuf> = fs::read_dir(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/cli/jobs/dialects"
-    ))
-    .unwrap()
-    .map(|entry| entry.unwrap().path())
-    .collect();
+    let files: Vec<PathBuf> = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/jobs/dialects"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     assert_eq!(
-        DIALECTS
-            .iter()
-            .map(|(format, ..)| *format)
-            .collect::<Vec<_>>(),
+        DIALECTS.iter().map(|(format, ..)| *format).collect::<Vec<_>>(),
         Format::ALL
     );
     assert_eq!(files.len(), DIALECTS.len());
@@ -550,13 +464,7 @@ fn a_job_of_every_format_is_checked() {
             .unwrap_or_else(|| panic!("no job is written as {}", format.id()));
         let text = fs::read_to_string(file).unwrap();
         assert_eq!(detect(&text).unwrap().format, *format);
-        let check = [
-            "check",
-            "--json",
-            "--gpu",
-            "h100-80gb",
-            file.to_str().unwrap(),
-        ];
+        let check = ["check", "--json", "--gpu", "h100-80gb", file.to_str().unwrap()];
         let report = |arguments: &[&str]| {
             let ended = run(arguments, "");
             let reports: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
@@ -578,10 +486,7 @@ fn a_job_of_every_format_is_checked() {
 
 #[test]
 fn numbers_of_another_program_come_with_a_warning() {
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/cli/jobs/dialects/neox_yaml.yml"
-    );
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/jobs/dialects/neox_yaml.yml");
     let options = ["--gpus", "8", "--set", "vocab_size=128256"];
     let warning = "GPT-NeoX trains with DeepSpeed.";
     let check = run(&[&["check", file], &options[..]].concat(), "");

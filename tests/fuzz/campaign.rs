@@ -81,9 +81,7 @@ pub(crate) fn run(name: &'static str, reader: Reader) {
 
 /// Reads one input and gives the kind of behavior that it met with.
 pub(crate) fn execute(name: &'static str, reader: Reader, input: &str) -> u64 {
-    NOW.lock()
-        .unwrap()
-        .insert(name, (Instant::now(), input.to_owned()));
+    NOW.lock().unwrap().insert(name, (Instant::now(), input.to_owned()));
     if setting("FUZZ_TRACE").is_some() {
         // For what no handler catches, such as a stack that is too small.
         corpus::keep("trace", name, input);
@@ -93,9 +91,7 @@ pub(crate) fn execute(name: &'static str, reader: Reader, input: &str) -> u64 {
     let broken = match outcome {
         Err(panic) => Some(format!("panics: {}", message(panic.as_ref()))),
         Ok(Err(law)) => Some(law),
-        Ok(Ok(_)) if start.elapsed() > SLOW && slow(reader, input) => {
-            Some("is too slow".to_owned())
-        }
+        Ok(Ok(_)) if start.elapsed() > SLOW && slow(reader, input) => Some("is too slow".to_owned()),
         Ok(Ok(behavior)) => return behavior,
     };
     let path = corpus::keep("failures", name, input);
@@ -113,9 +109,7 @@ fn slow(reader: Reader, input: &str) -> bool {
     (0..3).all(|_| {
         let start = busy();
         let _ = attempt(reader, input);
-        let spent = busy()
-            .zip(start)
-            .and_then(|(end, start)| end.checked_sub(start));
+        let spent = busy().zip(start).and_then(|(end, start)| end.checked_sub(start));
         spent.is_some_and(|spent| spent > SLOW)
     })
 }
@@ -123,10 +117,7 @@ fn slow(reader: Reader, input: &str) -> bool {
 fn no_growth(name: &str, before: Option<u64>) {
     if let Some((before, peak)) = before.zip(process::peak()) {
         let growth = peak.saturating_sub(before);
-        assert!(
-            growth < GROWTH,
-            "{name}: memory has grown by {growth} bytes"
-        );
+        assert!(growth < GROWTH, "{name}: memory has grown by {growth} bytes");
     }
 }
 

@@ -184,11 +184,7 @@ fn pieces(text: &str) -> impl Iterator<Item = String> {
     text.split_inclusive(move |c| !word(c))
         .flat_map(move |part| {
             let cut = part.trim_end_matches(|c| !word(c)).len();
-            [
-                part[..cut].to_owned(),
-                part[cut..].to_owned(),
-                part.to_owned(),
-            ]
+            [part[..cut].to_owned(), part[cut..].to_owned(), part.to_owned()]
         })
         .filter(|piece| !piece.is_empty() && piece.len() <= 40)
 }

@@ -16,8 +16,8 @@ use megatron_memory::config::parse::parse;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::node::{Data, Node};
 use megatron_memory::formats::{
-    detect, hf_config, import as any, job_json, json as json_text, overrides as hydra, share_url,
-    shell as bash, yaml as yaml_text,
+    detect, hf_config, import as any, job_json, json as json_text, overrides as hydra, share_url, shell as bash,
+    yaml as yaml_text,
 };
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::line::stage_lines;
@@ -35,22 +35,11 @@ pub(crate) fn links(text: &str) -> Result<u64, String> {
     let link = share_url::encode(&share);
     let again = share_url::decode(&link).0;
     if share_url::encode(&again) != link {
-        return Err(format!(
-            "becomes {link}, and then {}",
-            share_url::encode(&again)
-        ));
+        return Err(format!("becomes {link}, and then {}", share_url::encode(&again)));
     }
-    let kinds: BTreeSet<_> = notices
-        .iter()
-        .map(|notice| hash(discriminant(notice)))
-        .collect();
+    let kinds: BTreeSet<_> = notices.iter().map(|notice| hash(discriminant(notice))).collect();
     let known = share_url::recognizes(text);
-    Ok(hash((
-        known,
-        kinds,
-        rough(link.len()),
-        estimated(&share.setup.job)?,
-    )))
+    Ok(hash((known, kinds, rough(link.len()), estimated(&share.setup.job)?)))
 }
 
 /// Any text that holds a job. What is made of it is a link that can be read.
@@ -142,12 +131,7 @@ pub(crate) fn yaml(text: &str) -> Result<u64, String> {
     let format = detect::detect(text).map(|found| found.format as u8);
     Ok(match yaml_text::parse(text) {
         Ok(yaml) => {
-            let notes: Vec<_> = yaml
-                .notes
-                .iter()
-                .take(4)
-                .map(|note| discriminant(&note.kind))
-                .collect();
+            let notes: Vec<_> = yaml.notes.iter().take(4).map(|note| discriminant(&note.kind)).collect();
             hash((format, shape(&yaml.root), notes))
         }
         Err(error) => hash((format, discriminant(&error.kind))),
@@ -195,17 +179,13 @@ pub(crate) fn layout(text: &str) -> Result<u64, String> {
         Ok(layout) => {
             let printed = layout.to_string();
             match PipelineLayout::from_str(&printed) {
-                Ok(again) if again == layout => Ok(hash((
-                    rough(layout.stages().len()),
-                    rough(layout.layers().count()),
-                ))),
+                Ok(again) if again == layout => {
+                    Ok(hash((rough(layout.stages().len()), rough(layout.layers().count()))))
+                }
                 other => Err(format!("prints {printed:?}, which is {other:?}")),
             }
         }
-        Err(error) => Ok(hash((
-            discriminant(&error.kind),
-            error.to_string().is_empty(),
-        ))),
+        Err(error) => Ok(hash((discriminant(&error.kind), error.to_string().is_empty()))),
     }
 }
 
@@ -249,11 +229,7 @@ pub(crate) fn fields(text: &str) -> Result<u64, String> {
 /// Checks a job and, where it is valid, itemizes its heaviest stage. The lines add up to the total.
 fn estimated(raw: &RawJob) -> Result<u64, String> {
     let checked = check(raw);
-    let rules: BTreeSet<_> = checked
-        .problems
-        .iter()
-        .map(|problem| problem.rule)
-        .collect();
+    let rules: BTreeSet<_> = checked.problems.iter().map(|problem| problem.rule).collect();
     let Some(config) = &checked.config else {
         if rules.is_empty() {
             return Err("refused without a reason".into());
@@ -269,10 +245,7 @@ fn estimated(raw: &RawJob) -> Result<u64, String> {
     let lines = stage_lines(config, &result, result.worst);
     let parts: u128 = lines.iter().map(|line| u128::from(line.bytes.0)).sum();
     if parts != u128::from(total.0) {
-        return Err(format!(
-            "the lines add up to {parts}, and the total is {}",
-            total.0
-        ));
+        return Err(format!("the lines add up to {parts}, and the total is {}", total.0));
     }
     Ok(hash((rules, rough(lines.len()))))
 }

@@ -215,13 +215,7 @@ fn cases() -> Vec<Case> {
             "sequence_parallel",
             "sequence_parallel",
         ),
-        (
-            moe(),
-            json!({"moe_router_topk": 200}),
-            "topk",
-            "num_experts",
-            "160",
-        ),
+        (moe(), json!({"moe_router_topk": 200}), "topk", "num_experts", "160"),
         (
             dense(),
             json!({"recompute_granularity": "full"}),
@@ -278,13 +272,7 @@ fn cases() -> Vec<Case> {
             "moe_grouped_gemm",
             "grouped",
         ),
-        (
-            dense(),
-            json!({"fp16": true}),
-            "one_precision",
-            "fp16",
-            "exclude",
-        ),
+        (dense(), json!({"fp16": true}), "one_precision", "fp16", "exclude"),
         (
             dense(),
             json!({"fp32_residual_connection": true, "bf16": false}),
@@ -405,9 +393,7 @@ fn every_rule_names_its_fields_and_what_would_work() {
     for (job, change, rule, field, words) in cases() {
         let field = FieldId::by_name(field).unwrap();
         let found = errors(&with(job, change.clone()));
-        let problem = found
-            .iter()
-            .find(|p| p.rule == rule && p.fields.contains(&field));
+        let problem = found.iter().find(|p| p.rule == rule && p.fields.contains(&field));
         let Some(problem) = problem else {
             panic!("{change}: no {rule} in {found:#?}")
         };
@@ -427,11 +413,7 @@ fn all_problems_come_at_once() {
         }),
     );
     let rules: Vec<&str> = errors(&job).iter().map(|p| p.rule).collect();
-    assert_eq!(
-        rules.iter().filter(|rule| **rule == "value").count(),
-        2,
-        "{rules:?}"
-    );
+    assert_eq!(rules.iter().filter(|rule| **rule == "value").count(), 2, "{rules:?}");
     for rule in ["experts_by_ep", "global_batch", "one_precision"] {
         assert!(rules.contains(&rule), "{rule} not in {rules:?}");
     }
@@ -463,17 +445,14 @@ fn numbers_that_mean_nothing_are_refused_in_every_field() {
             bad.push(json!(0));
             bad.push(json!("0"));
         }
-        let limit =
-            matches!(id.field().kind, Kind::Int { max, .. } if max < 1_000_000_000_000_000_000);
+        let limit = matches!(id.field().kind, Kind::Int { max, .. } if max < 1_000_000_000_000_000_000);
         if limit {
             bad.push(json!(1_000_000_000_000_000_000_u64));
         }
         for value in bad {
             let name = id.field().name;
             let found = errors(&with(moe(), json!({ name: value.clone() })));
-            let named = found
-                .iter()
-                .any(|p| p.fields.contains(id) && p.message.contains(name));
+            let named = found.iter().any(|p| p.fields.contains(id) && p.message.contains(name));
             assert!(named, "{name} = {value}: {found:?}");
             tried += 1;
         }
@@ -487,11 +466,7 @@ fn numbers_may_be_written_as_people_write_them() {
         "4096", " 4096 ", "4_096", "4,096", "4 096", "4096.0", "4.096e3", "4k", "+4096",
     ] {
         let checked = checked(&with(dense(), json!({"seq_length": text})));
-        assert_eq!(
-            checked.config.unwrap().modules()[0].args().seq_length,
-            4096,
-            "{text}"
-        );
+        assert_eq!(checked.config.unwrap().modules()[0].args().seq_length, 4096, "{text}");
     }
 }
 
@@ -521,16 +496,8 @@ fn one_module_in_a_list_is_the_plain_job() {
     let plain = moe();
     let mut module = moe();
     module["name"] = json!("language");
-    let world = module
-        .as_object_mut()
-        .unwrap()
-        .remove("world_size")
-        .unwrap();
-    let batch = module
-        .as_object_mut()
-        .unwrap()
-        .remove("global_batch_size")
-        .unwrap();
+    let world = module.as_object_mut().unwrap().remove("world_size").unwrap();
+    let batch = module.as_object_mut().unwrap().remove("global_batch_size").unwrap();
     let listed = json!({"world_size": world, "global_batch_size": batch, "modules": [module]});
     let (plain, listed) = (checked(&plain).config.unwrap(), checked(&listed));
     assert_eq!(listed.problems, []);

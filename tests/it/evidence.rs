@@ -21,8 +21,7 @@ pub(crate) fn runs() -> Vec<Run> {
         let entries = fs::read_dir(folder).unwrap();
         entries.map(|entry| entry.unwrap().path()).collect()
     };
-    let (folders, mut files): (Vec<_>, Vec<_>) =
-        entries(&folder).into_iter().partition(|path| path.is_dir());
+    let (folders, mut files): (Vec<_>, Vec<_>) = entries(&folder).into_iter().partition(|path| path.is_dir());
     files.extend(folders.iter().flat_map(|folder| entries(folder)));
     files.sort();
     files
@@ -42,10 +41,7 @@ fn every_measured_run_is_listed_once() {
     for record in oracle::json("measured.json")["records"].as_array().unwrap() {
         let id = record["id"].as_str().unwrap();
         let stage = |id: &str| format!("{id}:stage0");
-        assert!(
-            ids.contains(&id) || ids.contains(&&*stage(id)),
-            "{id} is missing"
-        );
+        assert!(ids.contains(&id) || ids.contains(&&*stage(id)), "{id} is missing");
     }
 }
 
@@ -105,10 +101,7 @@ fn plain(value: &Value) -> String {
         Value::Float(x) => x.to_string(),
         other => other.to_string(),
     };
-    match words
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-    {
+    match words.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         Some(list) if !list.contains(['[', ']']) => list.to_owned(),
         _ => words,
     }
@@ -202,16 +195,10 @@ fn peak_errors(of: impl Fn(&Run) -> bool) -> Vec<u64> {
 fn nine_steady_states_of_ten_are_within_one_percent_or_100_mib() {
     let runs = runs();
     let counted = runs.iter().filter(|run| run.stale.is_none());
-    let errors: Vec<_> = counted
-        .filter_map(|run| compare(run)?.steady_error)
-        .collect();
+    let errors: Vec<_> = counted.filter_map(|run| compare(run)?.steady_error).collect();
     let close = errors.iter().filter(|error| error.is_close()).count();
     assert!(errors.len() > 130, "{}", errors.len());
-    assert!(
-        close * 10 >= errors.len() * 9,
-        "{close} of {}",
-        errors.len()
-    );
+    assert!(close * 10 >= errors.len() * 9, "{close} of {}", errors.len());
 }
 
 #[test]
@@ -224,8 +211,7 @@ fn peaks_of_simumax_runs_are_within_a_fifth_of_a_percent() {
 
 #[test]
 fn nine_exact_peaks_of_ten_are_within_eight_percent() {
-    let errors =
-        peak_errors(|run| run.confidence == Confidence::A && run.group != "SimuMax on B200");
+    let errors = peak_errors(|run| run.confidence == Confidence::A && run.group != "SimuMax on B200");
     assert!(errors.len() >= 17, "{}", errors.len());
     let (median, p90) = (errors[errors.len() / 2], errors[errors.len() * 9 / 10]);
     assert!(median <= 30_000, "median {median}");
@@ -264,11 +250,7 @@ fn jobs_with_megatron_fsdp_need_what_was_measured() {
         .collect();
     assert_eq!(compared.len(), 12);
     let steady = |error: evidence::Error| error.is_close();
-    assert!(
-        compared
-            .iter()
-            .all(|(_, c)| c.steady_error.is_none_or(steady))
-    );
+    assert!(compared.iter().all(|(_, c)| c.steady_error.is_none_or(steady)));
     let far: Vec<&str> = compared
         .iter()
         .filter(|(_, c)| c.peak_error.is_none_or(|error| error.ppm.abs() >= 50_000))
@@ -304,9 +286,7 @@ fn routers_need_a_workspace_of_transformer_engine() {
 #[test]
 fn deferred_weight_gradients_wait_on_the_last_stage() {
     let runs = runs();
-    let deferred = runs
-        .iter()
-        .filter(|run| run.id.contains("defer_embedding_wgrad"));
+    let deferred = runs.iter().filter(|run| run.id.contains("defer_embedding_wgrad"));
     let errors: Vec<_> = deferred
         .filter_map(|run| Some(compare(run)?.peak_error?.ppm.unsigned_abs()))
         .collect();
@@ -330,10 +310,7 @@ fn jobs_in_fp8_need_what_was_measured() {
         })
         .collect();
     assert_eq!(errors.len(), 6);
-    assert!(
-        errors.iter().all(|(steady, _)| *steady < 10_000),
-        "{errors:?}"
-    );
+    assert!(errors.iter().all(|(steady, _)| *steady < 10_000), "{errors:?}");
     assert!(errors.iter().all(|(_, peak)| *peak < 40_000), "{errors:?}");
 }
 
@@ -358,18 +335,13 @@ fn jobs_with_cuda_graphs_need_what_was_measured() {
     assert!(steady[2] < 10_000 && steady[3] < 40_000, "{steady:?}");
     let peaks = errors(|run| run.peak_error);
     assert_eq!(peaks.len(), 8);
-    assert!(
-        peaks[3] < 10_000 && peaks[6] < 30_000 && peaks[7] < 60_000,
-        "{peaks:?}"
-    );
+    assert!(peaks[3] < 10_000 && peaks[6] < 30_000 && peaks[7] < 60_000, "{peaks:?}");
 }
 
 #[test]
 fn offloading_by_module_leaves_what_was_measured() {
     let runs = runs();
-    let offloaded = runs
-        .iter()
-        .filter(|run| run.id.contains("fine_grained_offloading"));
+    let offloaded = runs.iter().filter(|run| run.id.contains("fine_grained_offloading"));
     let errors: Vec<_> = offloaded
         .map(|run| compare(run).unwrap().peak_error.unwrap().ppm.abs())
         .collect();
@@ -387,12 +359,7 @@ fn recomputation_saves_what_was_measured() {
         (compare(run).unwrap().peak.0, measured.0)
     };
     let (predicted_none, measured_none) = peaks("none");
-    for name in [
-        "core_attn",
-        "mla_up_proj+mlp",
-        "moe_act",
-        "layernorm+moe_act",
-    ] {
+    for name in ["core_attn", "mla_up_proj+mlp", "moe_act", "layernorm+moe_act"] {
         let (predicted, measured) = peaks(name);
         let (predicted, measured) = (predicted_none - predicted, measured_none - measured);
         assert!(
@@ -427,8 +394,7 @@ fn hybrid_models_keep_what_was_measured() {
     let mut compared = 0;
     for run in hybrid {
         let comparison = compare(run).unwrap();
-        let measured =
-            run.measured.peak_allocated.unwrap().0 - run.measured.steady_allocated.unwrap().0;
+        let measured = run.measured.peak_allocated.unwrap().0 - run.measured.steady_allocated.unwrap().0;
         let predicted = comparison.peak.0 - comparison.steady.0;
         assert!(
             predicted.abs_diff(measured) * 1_000 < measured * 4,
@@ -452,10 +418,7 @@ fn recomputing_norms_of_moe_layers_saves_what_was_measured() {
     });
     let [(without, measured_without), (with, measured_with)] = peaks;
     let (predicted, measured) = (without - with, measured_without - measured_with);
-    assert!(
-        predicted.abs_diff(measured) * 100 < measured,
-        "{predicted} {measured}"
-    );
+    assert!(predicted.abs_diff(measured) * 100 < measured, "{predicted} {measured}");
 }
 
 mod records;
@@ -465,11 +428,6 @@ mod unseen;
 fn presets_have_the_elements_of_their_checkpoints() {
     for checkpoint in evidence::CHECKPOINTS {
         let expected = checkpoint.elements - checkpoint.router_biases;
-        assert_eq!(
-            checkpoint.predicted(),
-            Some(expected),
-            "{}",
-            checkpoint.preset
-        );
+        assert_eq!(checkpoint.predicted(), Some(expected), "{}", checkpoint.preset);
     }
 }

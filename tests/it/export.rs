@@ -17,9 +17,7 @@ use megatron_memory::config::field::Group;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, Settings};
 use megatron_memory::evidence::{self, MeasuredStage};
-use megatron_memory::export::{
-    EXPORTS, Refusal, bridge, bridge_recipe, links, megatron_args, one_gpu, tables,
-};
+use megatron_memory::export::{EXPORTS, Refusal, bridge, bridge_recipe, links, megatron_args, one_gpu, tables};
 use megatron_memory::formats::import::{Options, import};
 use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::{Setup, ShareState};
@@ -78,9 +76,7 @@ fn check_back(name: &str, text: &str, settings: &Settings, lost: &[FieldId]) {
 fn the_launcher_gets_what_it_asks_for() {
     const CONNECTIONS: &str = "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
     let script = |more: &str| {
-        let job = state(&format!("#v1;L=4;h=1024;nq=8;seq=2048;gpus=8;{more}"))
-            .setup
-            .job;
+        let job = state(&format!("#v1;L=4;h=1024;nq=8;seq=2048;gpus=8;{more}")).setup.job;
         megatron_args::script(&job)
     };
     assert!(!script("tp=1").contains("export"));
@@ -97,15 +93,9 @@ fn the_launcher_gets_what_it_asks_for() {
             "export NVTE_CPU_OFFLOAD_V1=1\n",
         ),
         ("E=4;k=1", "    --moe-router-pre-softmax\n"),
-        (
-            "transformer_impl=local;norm=RMSNorm",
-            "    --no-persist-layer-norm\n",
-        ),
+        ("transformer_impl=local;norm=RMSNorm", "    --no-persist-layer-norm\n"),
         ("det=1", "    --deterministic-mode\n"),
-        (
-            "cp=4;cpcomm=a2a+p2p",
-            "# Add --hierarchical-context-parallel-sizes",
-        ),
+        ("cp=4;cpcomm=a2a+p2p", "# Add --hierarchical-context-parallel-sizes"),
     ] {
         let script = script(more);
         assert!(script.contains(asked), "{more}: {script}");
@@ -144,9 +134,7 @@ torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${MEGATRON_ARGS[@]}"
 "#;
     assert_eq!(megatron_args::script(&job), expected);
     let yaml = megatron_args::yaml(&job);
-    assert!(yaml.starts_with(
-        "ENV_VARS:\n  CUDA_DEVICE_MAX_CONNECTIONS: 1\nMODEL_ARGS:\n  --num-layers: 4\n"
-    ));
+    assert!(yaml.starts_with("ENV_VARS:\n  CUDA_DEVICE_MAX_CONNECTIONS: 1\nMODEL_ARGS:\n  --num-layers: 4\n"));
     assert!(yaml.contains("  --recompute-modules: \"[core_attn moe_act]\"\n"));
     assert!(yaml.contains("  --disable-bias-linear: true\n"));
     let set = bridge::overrides(&job);
@@ -218,12 +206,7 @@ fn needs(job: &RawJob) -> Result<Vec<Vec<u64>>, String> {
     let modules = estimate(&config).modules;
     let stages = modules.iter().flat_map(|module| &module.stages);
     Ok(stages
-        .map(|stage| {
-            Bucket::ALL
-                .iter()
-                .map(|bucket| stage.bytes(*bucket).0)
-                .collect()
-        })
+        .map(|stage| Bucket::ALL.iter().map(|bucket| stage.bytes(*bucket).0).collect())
         .collect())
 }
 
@@ -267,9 +250,7 @@ fn every_preset_golden_link_and_measured_job_needs_the_same_after_every_format()
                 .copied()
                 .filter(|id| id.field().group == Group::Hardware);
             let mut unsaid: Vec<FieldId> = cluster.chain([FieldId::world_size]).collect();
-            let comments = text
-                .lines()
-                .filter_map(|line| line.strip_prefix("# Megatron-"));
+            let comments = text.lines().filter_map(|line| line.strip_prefix("# Megatron-"));
             let named = comments.map(|comment| comment.trim_end_matches('.').rsplit(' ').next());
             unsaid.extend(named.map(|name| FieldId::by_name(name.unwrap()).unwrap()));
             for id in unsaid {
@@ -282,10 +263,7 @@ fn every_preset_golden_link_and_measured_job_needs_the_same_after_every_format()
             if now.as_ref() != Ok(&expected) {
                 let difference = difference(&job.shared, &back.shared);
                 broken
-                    .entry(format!(
-                        "{format}: {difference:?} {}",
-                        now.err().unwrap_or_default()
-                    ))
+                    .entry(format!("{format}: {difference:?} {}", now.err().unwrap_or_default()))
                     .or_insert(id);
             }
         }
@@ -346,10 +324,7 @@ fn what_a_link_has_instead_of_a_value_is_written_into_no_program() {
         megatron_args::script(&job),
         megatron_args::yaml(&job),
     ] {
-        assert!(
-            !text.contains("__import__") && !text.contains("$("),
-            "{text}"
-        );
+        assert!(!text.contains("__import__") && !text.contains("$("), "{text}");
     }
 }
 
@@ -397,9 +372,7 @@ fn a_check_on_one_gpu_names_the_rank_and_both_figures_of_every_stage() {
 /// The end of the script, run with a log in place of the one that Megatron-LM writes and with stand-ins for PyTorch.
 #[test]
 fn a_check_on_one_gpu_ends_in_a_record() {
-    let job = state("#v1;m=llama3-8b@1;tp=2;pp=4;gpus=32;gpu=h100-80gb")
-        .setup
-        .job;
+    let job = state("#v1;m=llama3-8b@1;tp=2;pp=4;gpus=32;gpu=h100-80gb").setup.job;
     let config = check(&job).config.unwrap();
     let result = estimate(&config);
     let script = one_gpu::script(&job, &config, &result);
@@ -433,10 +406,7 @@ fn a_check_on_one_gpu_ends_in_a_record() {
     assert!(output.status.success(), "{output:?}");
     let text = fs::read_to_string(folder.join("check_on_one_gpu.json")).unwrap();
     assert!(String::from_utf8(output.stdout).unwrap().starts_with(&text));
-    let with_source = text.replace(
-        "\"source\": \"\"",
-        "\"source\": \"https://example.com/log\"",
-    );
+    let with_source = text.replace("\"source\": \"\"", "\"source\": \"https://example.com/log\"");
     let [record] = &evidence::read(&with_source).unwrap()[..] else {
         panic!("{text}")
     };
@@ -451,10 +421,7 @@ fn a_check_on_one_gpu_ends_in_a_record() {
         [("cuda", "12.9".to_owned()), ("pytorch", "2.8.0".to_owned())]
     );
     assert_eq!(record.predicted, evidence::predicted(record));
-    assert!(
-        !run("17").status.success(),
-        "only first ranks of stages print"
-    );
+    assert!(!run("17").status.success(), "only first ranks of stages print");
 }
 
 #[test]
@@ -462,10 +429,7 @@ fn a_check_on_one_gpu_is_for_one_model() {
     let state = state("#v1;m=llava-7b@1");
     let config = check(&state.setup.job).config.unwrap();
     let result = estimate(&config);
-    let export = EXPORTS
-        .iter()
-        .find(|export| export.id == "one_gpu")
-        .unwrap();
+    let export = EXPORTS.iter().find(|export| export.id == "one_gpu").unwrap();
     let refusal = export
         .write(&state, Some(0), Some((&config, &result)), Unit::Gib)
         .unwrap_err();
@@ -482,26 +446,15 @@ fn every_export_is_the_same_every_time_and_has_a_name() {
         for (id, state) in presets().take(5) {
             let config = check(&state.setup.job).config.unwrap();
             let result = estimate(&config);
-            let text = export
-                .write(&state, None, Some((&config, &result)), Unit::Gib)
-                .unwrap();
-            assert!(
-                !text.is_empty() && text.ends_with('\n'),
-                "{} of {id}",
-                export.id
-            );
+            let text = export.write(&state, None, Some((&config, &result)), Unit::Gib).unwrap();
+            assert!(!text.is_empty() && text.ends_with('\n'), "{} of {id}", export.id);
             assert_eq!(
                 export.write(&state, None, Some((&config, &result)), Unit::Gib),
                 Ok(text.clone())
             );
             if export.complete {
                 let back = import(&text, &Options::default()).unwrap();
-                assert_eq!(
-                    back.state.normalize(),
-                    state.normalize(),
-                    "{} of {id}",
-                    export.id
-                );
+                assert_eq!(back.state.normalize(), state.normalize(), "{} of {id}", export.id);
             }
         }
     }
@@ -515,10 +468,7 @@ fn tables_have_exact_bytes_and_no_formulas() {
     if let Some(config) = checked.config {
         let csv = tables::csv(&config, &estimate(&config));
         assert!(
-            csv.lines()
-                .nth(1)
-                .unwrap()
-                .starts_with("\"'=1+1,\"\"x\"\"\",0,"),
+            csv.lines().nth(1).unwrap().starts_with("\"'=1+1,\"\"x\"\"\",0,"),
             "{csv}"
         );
     }
@@ -530,20 +480,14 @@ fn tables_have_exact_bytes_and_no_formulas() {
     assert_eq!(csv.matches("\r\n").count(), stages.len() + 1);
     for (line, stage) in csv.split("\r\n").skip(1).zip(stages) {
         let cells: Vec<&str> = line.split(',').collect();
-        let bytes: Vec<u64> = cells[2..]
-            .iter()
-            .map(|cell| cell.parse().unwrap())
-            .collect();
+        let bytes: Vec<u64> = cells[2..].iter().map(|cell| cell.parse().unwrap()).collect();
         let (total, buckets) = bytes.split_last().unwrap();
         assert_eq!(*total, stage.total.0);
         assert_eq!(buckets.iter().sum::<u64>(), *total);
     }
     let markdown = tables::markdown(&config, &result, Unit::Gib);
     assert!(markdown.starts_with("| GiB | stage 0 |"), "{markdown}");
-    assert!(
-        markdown.ends_with("0.0005 GiB for each number.\n"),
-        "{markdown}"
-    );
+    assert!(markdown.ends_with("0.0005 GiB for each number.\n"), "{markdown}");
     let markdown = tables::markdown(&config, &result, Unit::Gb);
     assert!(
         markdown.starts_with("| GB | stage 0 |") && !markdown.contains("GiB"),
@@ -551,10 +495,7 @@ fn tables_have_exact_bytes_and_no_formulas() {
     );
     let megabytes = (stages[0].total.0 + 500_000) / 1_000_000;
     let total = format!("{}.{:03}", megabytes / 1000, megabytes % 1000);
-    assert!(
-        markdown.contains(&format!("| **total** | {total} |")),
-        "{markdown}"
-    );
+    assert!(markdown.contains(&format!("| **total** | {total} |")), "{markdown}");
 }
 
 #[test]
@@ -574,14 +515,8 @@ fn links_come_in_several_dressings() {
     assert_eq!(links::pinned(&pinned, &state), pinned);
     let other = pinned.replace("/v/", "/dev/");
     assert!(links::pinned(&other, &state).contains("/v/"), "{other}");
-    assert_eq!(
-        links::markdown(page, &state, "a [b]"),
-        format!("[a  b ]({link})")
-    );
-    assert_eq!(
-        links::with_summary(page, &state, "Fits."),
-        format!("Fits.\n{link}\n")
-    );
+    assert_eq!(links::markdown(page, &state, "a [b]"), format!("[a  b ]({link})"));
+    assert_eq!(links::with_summary(page, &state, "Fits."), format!("Fits.\n{link}\n"));
     let embed = links::embed(
         "https://host/calc/index.html?theme=dark#old",
         &state,
@@ -590,9 +525,7 @@ fn links_come_in_several_dressings() {
     );
     let src = "https://host/calc/embed.html?view=bar#v1;m=llama3-8b@1;tp=2";
     assert!(
-        embed.starts_with(&format!(
-            "<iframe title=\"a &quot;b&quot; &lt;c&gt;\" src=\"{src}\"\n"
-        )),
+        embed.starts_with(&format!("<iframe title=\"a &quot;b&quot; &lt;c&gt;\" src=\"{src}\"\n")),
         "{embed}"
     );
     let element = links::element(page, &state, "a & b", "table");
@@ -644,10 +577,7 @@ fn flags_that_the_launcher_refuses_say_what_to_change() {
     ] {
         let job = state(link).setup.job;
         for text in [megatron_args::script(&job), megatron_args::yaml(&job)] {
-            let said: Vec<&str> = text
-                .lines()
-                .filter(|line| line.starts_with(remark))
-                .collect();
+            let said: Vec<&str> = text.lines().filter(|line| line.starts_with(remark)).collect();
             assert_eq!(said.len(), usize::from(refused), "{link}\n{text}");
         }
         assert!(!bridge_recipe::recipe(&job).contains(remark));

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use megatron_memory::config::choices::{
-    MainGradsDtype, MomentDtype, OffloadModule, RecomputeModule,
-};
+use megatron_memory::config::choices::{MainGradsDtype, MomentDtype, OffloadModule, RecomputeModule};
 use megatron_memory::config::fields::FieldId as F;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::config::{NameSet, check};
 use megatron_memory::fit::{
-    LayoutSearch, Move, MoveKind, MoveSearch, PLOTTED, Price, Sweep, fewest_gpus,
-    largest_micro_batch, longest_sequence,
+    LayoutSearch, Move, MoveKind, MoveSearch, PLOTTED, Price, Sweep, fewest_gpus, largest_micro_batch, longest_sequence,
 };
 use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::Setup;
@@ -109,10 +106,7 @@ fn brute_force(job: &RawJob) -> Vec<(MoveKind, Price)> {
             let price = Price::Recomputed(recomputed(m, stage, choice).ppm);
             let settings = vec![
                 (F::recompute_granularity, name("selective")),
-                (
-                    F::recompute_modules,
-                    names(&all, bits, RecomputeModule::name),
-                ),
+                (F::recompute_modules, names(&all, bits, RecomputeModule::name)),
             ];
             offer(MoveKind::Recompute, price, settings);
         }
@@ -219,17 +213,11 @@ fn offered_changes_fit_and_none_of_their_kind_is_cheaper() {
             let mut other = job.clone();
             found.apply(&mut other);
             assert!(fits(&other), "{name}: {}", found.label());
-            assert_eq!(
-                summary(&other).unwrap().total,
-                found.measured.peak,
-                "{name}"
-            );
+            assert_eq!(summary(&other).unwrap().total, found.measured.peak, "{name}");
             offered += 1;
         }
         for (kind, price) in brute_force(job) {
-            let single = found
-                .iter()
-                .find(|m| m.changes.len() == 1 && m.changes[0].kind == kind);
+            let single = found.iter().find(|m| m.changes.len() == 1 && m.changes[0].kind == kind);
             let single = single.unwrap_or_else(|| panic!("{name}: {kind:?} {price:?} is missed"));
             assert!(
                 single.changes[0].price <= price,
@@ -250,23 +238,17 @@ fn paid(job: &RawJob, stage: usize, kind: MoveKind) -> Option<Price> {
     let a = m.args();
     match kind {
         MoveKind::Recompute => Some(Price::Recomputed(recomputed(m, stage, choice_of(m)).ppm)),
-        MoveKind::Offload => Some(Price::OffloadedModules(
-            if a.fine_grained_activation_offloading {
-                a.offload_modules.iter().count().try_into().unwrap()
-            } else {
-                0
-            },
-        )),
+        MoveKind::Offload => Some(Price::OffloadedModules(if a.fine_grained_activation_offloading {
+            a.offload_modules.iter().count().try_into().unwrap()
+        } else {
+            0
+        })),
         MoveKind::OptimizerOffload => Some(Price::OnHost(if a.optimizer_cpu_offload {
             a.optimizer_offload_fraction.0 / 10_000
         } else {
             0
         })),
-        MoveKind::Tensor
-        | MoveKind::Pipeline
-        | MoveKind::Expert
-        | MoveKind::ExpertTensor
-        | MoveKind::Context => {
+        MoveKind::Tensor | MoveKind::Pipeline | MoveKind::Expert | MoveKind::ExpertTensor | MoveKind::Context => {
             let derived = m.derived();
             let dense = config.world_size() / derived.data_parallel_size;
             let expert = match derived.experts_per_rank {
@@ -395,37 +377,26 @@ fn largest_sizes_are_those_of_trying_all() {
         let lengths = |length: u64| {
             let positions = (F::max_position_embeddings, int(length.max(1 << 20)));
             let learned = preset.id == "gpt3-175b";
-            let positions = if learned {
-                (positions.0, int(length))
-            } else {
-                positions
-            };
+            let positions = if learned { (positions.0, int(length)) } else { positions };
             with(&job, &[(F::seq_length, int(length)), positions])
         };
         assert!(fits(&lengths(length)), "{id} with {length}");
         for further in 1..=24 {
             let longer = length + further * 128;
-            assert!(
-                !fits(&lengths(longer)),
-                "{id}: {longer} fits, not only {length}"
-            );
+            assert!(!fits(&lengths(longer)), "{id}: {longer} fits, not only {length}");
         }
         for times in [2, 3, 4, 8, 16] {
             assert!(!fits(&lengths(length * times)), "{id}: {times} · {length}");
         }
 
         let samples = d.global_batch_size / d.data_parallel_size;
-        let all =
-            (1..=samples).filter(|size| fits(&with(&job, &[(F::micro_batch_size, int(*size))])));
+        let all = (1..=samples).filter(|size| fits(&with(&job, &[(F::micro_batch_size, int(*size))])));
         let found = largest_micro_batch(&job).map(|limit| limit.value);
         assert_eq!(found, all.max(), "{id}");
 
         let all = (1..=d.global_batch_size / a.micro_batch_size).find(|dp| {
             let world = (F::world_size, int(copy * dp));
-            fits(&with(
-                &job,
-                &[world, (F::global_batch_size, int(d.global_batch_size))],
-            ))
+            fits(&with(&job, &[world, (F::global_batch_size, int(d.global_batch_size))]))
         });
         let found = fewest_gpus(&job).map(|limit| limit.value);
         assert_eq!(found, all.map(|dp| dp * copy), "{id}");
@@ -445,18 +416,14 @@ fn fewest_gpus_of_several_modules_are_those_of_trying_all() {
         let replicas = |dp: u64| {
             let mut other = job.clone();
             let share = |of: u64| {
-                Some(int(of * dp / d.data_parallel_size))
-                    .filter(|_| (of * dp).is_multiple_of(d.data_parallel_size))
+                Some(int(of * dp / d.data_parallel_size)).filter(|_| (of * dp).is_multiple_of(d.data_parallel_size))
             };
             other.put(0, F::global_batch_size, int(d.global_batch_size));
-            // What modules on shared ranks are placed on; those on ranks of their own make the world as large as they are.
+            // What modules on shared ranks are placed on; those on ranks of their own make the world as large as they
+            // are.
             other.put(0, F::world_size, share(config.world_size())?);
             for (index, m) in modules.iter().enumerate() {
-                other.put(
-                    index,
-                    F::data_parallel_size,
-                    share(m.derived().data_parallel_size)?,
-                );
+                other.put(index, F::data_parallel_size, share(m.derived().data_parallel_size)?);
             }
             other.lay_out();
             Some(other)
@@ -483,11 +450,7 @@ fn fewest_gpus_of_several_modules_are_those_of_trying_all() {
 
 #[test]
 fn a_layout_is_found_for_other_gpus_than_those_of_the_job() {
-    for (id, gpus) in [
-        ("qwen3-235b-a22b", 64),
-        ("deepseek-v3", 512),
-        ("llama3-70b", 32),
-    ] {
+    for (id, gpus) in [("qwen3-235b-a22b", 64), ("deepseek-v3", 512), ("llama3-70b", 32)] {
         let preset = PRESETS.iter().find(|p| p.id == id).unwrap();
         let job = with(&Setup::of_preset(preset).job, &[(F::world_size, int(gpus))]);
         let mut search = LayoutSearch::new(&job).unwrap();
@@ -531,16 +494,8 @@ fn every_point_of_a_plot_is_the_estimate_of_its_job() {
                 sweep.apply(point.value, &mut other);
                 let expected = summary(&other).unwrap();
                 assert_eq!(point.memory.peak, expected.total, "{label}");
-                assert_eq!(
-                    (point.memory.low, point.memory.high),
-                    expected.device,
-                    "{label}"
-                );
-                assert_eq!(
-                    point.memory.fits,
-                    expected.verdict == Verdict::Fits,
-                    "{label}"
-                );
+                assert_eq!((point.memory.low, point.memory.high), expected.device, "{label}");
+                assert_eq!(point.memory.fits, expected.verdict == Verdict::Fits, "{label}");
                 points += 1;
             }
         }
@@ -610,8 +565,8 @@ fn a_plot_has_its_lines_within_its_picture() {
     }
 }
 
-/// A sample of the stored table: the job of each line fits its GPU on as many GPUs as the line says, and the search finds
-/// the same again for small models.
+/// A sample of the stored table: the job of each line fits its GPU on as many GPUs as the line says, and the search
+/// finds the same again for small models.
 #[test]
 fn stored_fewest_gpus_are_what_the_search_finds() {
     let lines = stored::read(&std::fs::read_to_string(stored::PATH).unwrap());
@@ -620,10 +575,7 @@ fn stored_fewest_gpus_are_what_the_search_finds() {
         for method in TrainingMethod::EACH {
             let known = |line: &stored::Line| line.preset == name && line.method == method;
             let what = "run `cargo xtask fewest-gpus`, which adds what is missing";
-            assert!(
-                lines.iter().any(known),
-                "no line for {name}, {method:?}: {what}"
-            );
+            assert!(lines.iter().any(known), "no line for {name}, {method:?}: {what}");
         }
     }
     for line in lines.iter().step_by(23) {
@@ -651,9 +603,7 @@ fn stored_fewest_gpus_are_what_the_search_finds() {
     ] {
         let found = stored::Line::search(by_id(id).unwrap(), method);
         let name = found[0].preset.clone();
-        let kept = lines
-            .iter()
-            .filter(|line| line.preset == name && line.method == method);
+        let kept = lines.iter().filter(|line| line.preset == name && line.method == method);
         assert_eq!(counts(found.iter()), counts(kept), "{id}");
     }
 }

@@ -6,9 +6,7 @@ mod laws;
 mod oracle_records;
 mod python_semantics;
 
-use megatron_memory::framework_reports::megatron_bridge::{
-    self, MegatronBridgeReport, MemoryComponent,
-};
+use megatron_memory::framework_reports::megatron_bridge::{self, MegatronBridgeReport, MemoryComponent};
 use megatron_memory::framework_reports::megatron_lm::{self, MegatronLmReport};
 use megatron_memory::python::PythonError;
 use megatron_memory::value::Value;
@@ -23,10 +21,7 @@ fn plain(json: &Json) -> Value {
 fn megatron_lm_report(record: &Json) -> Json {
     let args = plain(&record["args"]);
     let num_microbatches = plain(&record["num_microbatches"]);
-    megatron_lm_record(&megatron_lm::report(
-        &(&args).into(),
-        (&num_microbatches).into(),
-    ))
+    megatron_lm_record(&megatron_lm::report(&(&args).into(), (&num_microbatches).into()))
 }
 
 /// Megatron-Bridge's report of a whole record, of which it reads the inputs alone.

@@ -99,16 +99,8 @@ fn check_folder(folder: &str, least: usize) -> usize {
             let vp_stage = usize::try_from(rank["vpp"].as_u64().unwrap_or(0)).unwrap();
             let chunk = &module.stages[pp_rank].chunks[vp_stage];
             let place = format!("{file} pp_rank {pp_rank} chunk {vp_stage}");
-            assert_eq!(
-                counts(&chunk.parameters),
-                expected(&rank["counts"], latent),
-                "{place}"
-            );
-            assert_eq!(
-                chunk.parameters.total(),
-                rank["total"].as_u64().unwrap(),
-                "{place}"
-            );
+            assert_eq!(counts(&chunk.parameters), expected(&rank["counts"], latent), "{place}");
+            assert_eq!(chunk.parameters.total(), rank["total"].as_u64().unwrap(), "{place}");
             for (name, holding) in [
                 ("tp_sharded", Sharding::TpSharded),
                 ("replicated", Sharding::Replicated),
@@ -136,11 +128,7 @@ fn check_folder(folder: &str, least: usize) -> usize {
 
 /// A `GPTModel` written as a pattern: attention and an MLP for each of its layers, in the segments of its chunks.
 fn as_pattern(m: &Module) -> Option<String> {
-    let attention = if m.args().multi_latent_attention {
-        '+'
-    } else {
-        '*'
-    };
+    let attention = if m.args().multi_latent_attention { '+' } else { '*' };
     let letters = |layers: usize| format!("{attention}-").repeat(layers);
     let chunks = m.stages().chunks();
     let mut segments: Vec<(u32, u32, String)> = chunks
@@ -148,9 +136,7 @@ fn as_pattern(m: &Module) -> Option<String> {
         .map(|chunk| (chunk.vp_stage, chunk.pp_rank, letters(chunk.layers.len())))
         .collect();
     segments.sort();
-    let last = chunks
-        .iter()
-        .max_by_key(|chunk| (chunk.vp_stage, chunk.pp_rank))?;
+    let last = chunks.iter().max_by_key(|chunk| (chunk.vp_stage, chunk.pp_rank))?;
     let mtp: u32 = chunks.iter().map(|chunk| chunk.mtp).sum();
     // A hybrid model has MTP and the final norm on its last chunk, wherever a layout puts them.
     if last.mtp != mtp || !last.final_layernorm {
@@ -169,14 +155,12 @@ fn dense_models_written_as_patterns_have_the_same_states() {
         let config: Value = serde_json::from_value(case["config"].clone()).unwrap();
         let mut job = RawJob::from_value(&config);
         // The revision that builds hybrid models has the norm on queries in `linear_q_proj`.
-        job.shared
-            .set(FieldId::mla_q_proj_layernorm, Value::Bool(true));
+        job.shared.set(FieldId::mla_q_proj_layernorm, Value::Bool(true));
         let Some(gpt) = check(&job).config else {
             continue;
         };
         let m = &gpt.modules()[0];
-        let dense = m.args().num_experts.is_none()
-            && m.args().transformer_impl == TransformerImpl::TransformerEngine;
+        let dense = m.args().num_experts.is_none() && m.args().transformer_impl == TransformerImpl::TransformerEngine;
         let Some(pattern) = as_pattern(m).filter(|_| dense) else {
             continue;
         };

@@ -25,11 +25,7 @@ fn contents(preset: &Preset) -> Contents {
 
 /// The preset's file, read by an independent reader.
 fn file(preset: &Preset) -> Json {
-    let path = format!(
-        "{}/src/presets/models/{}.json",
-        env!("CARGO_MANIFEST_DIR"),
-        preset.id
-    );
+    let path = format!("{}/src/presets/models/{}.json", env!("CARGO_MANIFEST_DIR"), preset.id);
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -40,10 +36,7 @@ fn the_list_is_the_folder() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    let mut listed: Vec<_> = PRESETS
-        .iter()
-        .map(|preset| format!("{}.json", preset.id))
-        .collect();
+    let mut listed: Vec<_> = PRESETS.iter().map(|preset| format!("{}.json", preset.id)).collect();
     files.sort();
     listed.sort();
     assert_eq!(files, listed);
@@ -66,17 +59,10 @@ fn the_list_says_what_the_files_say() {
         );
         assert_eq!(u64::from(preset.version), file["version"].as_u64().unwrap());
         let published = contents(preset).published;
-        assert_eq!(
-            Some(preset.parameters),
-            file["published_parameters"]["total"].as_u64()
-        );
+        assert_eq!(Some(preset.parameters), file["published_parameters"]["total"].as_u64());
         assert_eq!(preset.parameters, published.total, "{}", preset.id);
         assert_eq!(preset.active_parameters, published.active, "{}", preset.id);
-        assert!(
-            std::ptr::eq(by_id(preset.id).unwrap(), preset),
-            "{}",
-            preset.id
-        );
+        assert!(std::ptr::eq(by_id(preset.id).unwrap(), preset), "{}", preset.id);
         let token = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
         assert!(
             preset.id.chars().all(token),
@@ -162,8 +148,7 @@ fn parameters_are_the_published_ones() {
             job.shared.unset(FieldId::mtp_num_layers);
         }
         // Megatron-LM pads the vocabulary of GPT-2; the published number is without.
-        job.shared
-            .set(FieldId::make_vocab_size_divisible_by, Value::Int(1));
+        job.shared.set(FieldId::make_vocab_size_divisible_by, Value::Int(1));
         let checked = check(&job);
         let config = checked
             .config
@@ -213,8 +198,8 @@ fn models_of_sparse_attention_have_the_published_elements() {
     }
 }
 
-/// Published checkpoints of hybrid models hold the routers' expert biases too, one number for each expert of a layer, which
-/// are buffers and no parameters.
+/// Published checkpoints of hybrid models hold the routers' expert biases too, one number for each expert of a layer,
+/// which are buffers and no parameters.
 #[test]
 fn elements_of_hybrid_checkpoints_are_exact() {
     let exact = [
@@ -254,11 +239,7 @@ fn hybrid_presets_are_the_real_models() {
         let case = oracle::json(&format!("params_hybrid/{file}.json"));
         let config = check(&alone(&contents(by_id(id).unwrap()))).config.unwrap();
         let total = estimate(&config).modules[0].parameters.total();
-        assert_eq!(
-            Some(total),
-            case["global_total_parameters"].as_u64(),
-            "{id}"
-        );
+        assert_eq!(Some(total), case["global_total_parameters"].as_u64(), "{id}");
     }
 }
 
@@ -297,13 +278,10 @@ fn shapes_are_those_of_the_real_models() {
         };
         let case = oracle::json(&path)["config"].clone();
         let model = contents(by_id(id).unwrap()).model;
-        let flag =
-            |name: &str| model.get(FieldId::by_name(name).unwrap()) == Some(&Value::Bool(true));
+        let flag = |name: &str| model.get(FieldId::by_name(name).unwrap()) == Some(&Value::Bool(true));
         let json = |name: &str| {
             let value = model.get(FieldId::by_name(name).unwrap());
-            value.map_or(Json::Null, |value| {
-                serde_json::from_str(&value.to_string()).unwrap()
-            })
+            value.map_or(Json::Null, |value| serde_json::from_str(&value.to_string()).unwrap())
         };
         let same = |field: &str| assert_eq!(json(field), case[field], "{id} {field}");
         for field in [
@@ -380,11 +358,7 @@ fn shapes_are_those_of_the_real_models() {
 
 #[test]
 fn gpus_have_plausible_memory() {
-    let mut ids: Vec<_> = GPUS
-        .iter()
-        .map(|gpu| gpu.id)
-        .chain([gpus::CUSTOM])
-        .collect();
+    let mut ids: Vec<_> = GPUS.iter().map(|gpu| gpu.id).chain([gpus::CUSTOM]).collect();
     for gpu in GPUS {
         assert_eq!(gpus::by_id(gpu.id), Some(gpu));
         let gb = u64::from(gpu.advertised_gb);
@@ -496,10 +470,7 @@ fn replaced_versions_never_change() {
 #[test]
 fn a_link_has_the_version_that_it_names() {
     let dispatcher = |link: &str| {
-        let value = linked(link)
-            .shared
-            .get(FieldId::moe_token_dispatcher_type)
-            .cloned();
+        let value = linked(link).shared.get(FieldId::moe_token_dispatcher_type).cloned();
         value.map(|value| value.to_string())
     };
     let flex = Some("\"flex\"".to_owned());

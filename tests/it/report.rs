@@ -62,11 +62,7 @@ impl Job {
     }
 
     pub(crate) fn lines(&self, pp_rank: usize) -> Vec<Line> {
-        stage_lines(
-            &self.config,
-            &self.estimate,
-            StageRef { module: 0, pp_rank },
-        )
+        stage_lines(&self.config, &self.estimate, StageRef { module: 0, pp_rank })
     }
 }
 
@@ -80,8 +76,5 @@ pub(crate) fn snapshot(name: &str, text: &str) {
         std::fs::write(&file, text).unwrap();
     }
     let expected = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{file}: {e}"));
-    assert!(
-        text == expected,
-        "{file}\nexpected\n{expected}\ngot\n{text}"
-    );
+    assert!(text == expected, "{file}\nexpected\n{expected}\ngot\n{text}");
 }

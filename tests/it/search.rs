@@ -7,8 +7,7 @@ use megatron_memory::formats::share_url::visit;
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::savings::Choice;
 use megatron_memory::search::{
-    Axis, Candidate, Keep, Options, Pick, Searcher, Slice, Space, Split, Unsearchable, search,
-    suggestion,
+    Axis, Candidate, Keep, Options, Pick, Searcher, Slice, Space, Split, Unsearchable, search, suggestion,
 };
 use megatron_memory::value::Value;
 use proptest::prelude::*;
@@ -97,11 +96,7 @@ fn is_complete(job: &RawJob, axes: &[(Axis, &[u64])], at_least: usize) {
 fn adds_up(space: &Space, slice: &Slice) {
     let sum = |counts: &[u64]| counts.iter().sum::<u64>();
     let refused: Vec<u64> = slice.refused.iter().map(|(_, count)| *count).collect();
-    let outside: Vec<u64> = slice
-        .out_of_bounds
-        .iter()
-        .map(|(_, count)| *count)
-        .collect();
+    let outside: Vec<u64> = slice.out_of_bounds.iter().map(|(_, count)| *count).collect();
     assert_eq!(slice.looked_at, space.total());
     assert_eq!(
         sum(&refused) + sum(&outside) + slice.cannot_fit + slice.legal,
@@ -118,27 +113,12 @@ fn a_space_is_counted_by_hand() {
     // TP 1, 2, 4 by PP 1, 2, 4 without 4 by 4, which takes 16 GPUs.
     assert_eq!(found.legal, 8);
     // PP 8 has no layers for every stage, whatever TP; TP 8 is refused for each of the other PP.
-    let refused = [
-        ("heads_by_tp", 3),
-        ("world_holds_one_copy", 1),
-        ("stages", 4),
-    ];
-    assert_eq!(
-        found.refused,
-        refused.map(|(rule, count)| (rule.to_owned(), count))
-    );
+    let refused = [("heads_by_tp", 3), ("world_holds_one_copy", 1), ("stages", 4)];
+    assert_eq!(found.refused, refused.map(|(rule, count)| (rule.to_owned(), count)));
     adds_up(&space, &found);
-    let flat = found
-        .candidates
-        .iter()
-        .find(|c| sizes(&space, c) == [1, 1])
-        .unwrap();
+    let flat = found.candidates.iter().find(|c| sizes(&space, c) == [1, 1]).unwrap();
     assert_eq!((flat.replica, flat.dp, flat.num_microbatches), (1, 8, 1));
-    let deep = found
-        .candidates
-        .iter()
-        .find(|c| sizes(&space, c) == [4, 2])
-        .unwrap();
+    let deep = found.candidates.iter().find(|c| sizes(&space, c) == [4, 2]).unwrap();
     // (4 - 1) / 8 micro batches, and the other stages wait for the one with the output layer.
     assert_eq!((deep.replica, deep.dp, deep.num_microbatches), (8, 1, 8));
     assert!(deep.bubble_ppm > 375_000, "{}", deep.bubble_ppm);
@@ -227,10 +207,7 @@ fn a_layout_decides_the_virtual_stages() {
 
 #[test]
 fn a_job_whose_layout_is_refused_has_others() {
-    let refused = with(
-        DENSE,
-        r#"{"tensor_model_parallel_size": 3, "global_batch_size": 8}"#,
-    );
+    let refused = with(DENSE, r#"{"tensor_model_parallel_size": 3, "global_batch_size": 8}"#);
     assert!(check(&refused).config.is_none());
     let space = Space::new(&refused, &vary(&[Axis::Tensor])).unwrap();
     assert_eq!(all(&space).legal, 3);
@@ -271,10 +248,7 @@ fn what_varies_or_has_to_agree_with_it_refuses_no_search() {
     let mut odd = job.clone();
     odd.put(0, FieldId::world_size, Value::Int(1000));
     let thousand = space(&odd, &usual).unwrap();
-    assert_eq!(
-        (thousand.world_size(), thousand.total() > 100),
-        (1000, true)
-    );
+    assert_eq!((thousand.world_size(), thousand.total() > 100), (1000, true));
     adds_up(&thousand, &all(&thousand));
     // What stays as it is must be right, and is what is named.
     let mut fixed = job.clone();
@@ -305,10 +279,7 @@ fn what_follows_from_sizes_stays_what_it_was() {
 #[test]
 fn nothing_fits_and_it_says_what_would() {
     let options = vary(&[Axis::Tensor, Axis::Recompute]);
-    let long = with(
-        DENSE,
-        r#"{"seq_length": 4096, "max_position_embeddings": 4096}"#,
-    );
+    let long = with(DENSE, r#"{"seq_length": 4096, "max_position_embeddings": 4096}"#);
     let roomy = all(&Space::new(&long, &options).unwrap());
     let least = |of: &Slice| of.candidates.iter().map(|c| c.least).min().unwrap();
     // Between what the best layout needs as it is and what it needs with recompute.
@@ -316,9 +287,7 @@ fn nothing_fits_and_it_says_what_would() {
     assert!(least(&roomy) < least(&plain));
     let mib = least(&plain).0 / (1 << 20) - 1;
     let mut tight = long.clone();
-    tight
-        .shared
-        .set(FieldId::gpu_memory_mib, Value::Int(mib.into()));
+    tight.shared.set(FieldId::gpu_memory_mib, Value::Int(mib.into()));
     let space = Space::new(&tight, &vary(&[Axis::Tensor])).unwrap();
     let found = search(&space, 0..space.total(), u32::MAX, Keep::Fitting);
     assert_eq!((found.candidates.len(), found.too_large), (0, found.legal));
@@ -327,21 +296,13 @@ fn nothing_fits_and_it_says_what_would() {
     // PyTorch alone would fit, but not what the device needs beside it.
     assert!(closest.headroom().unwrap() > 0 && closest.is_too_large());
     let suggestion = suggestion(&space, &closest);
-    assert!(!matches!(
-        suggestion.recompute,
-        None | Some(Choice::Nothing)
-    ));
+    assert!(!matches!(suggestion.recompute, None | Some(Choice::Nothing)));
     assert_eq!(suggestion.gpu.unwrap().id, "a100-40gb");
 }
 
 #[test]
 fn a_search_can_stop_anywhere_and_go_on() {
-    let axes = [
-        Axis::Pipeline,
-        Axis::Virtual,
-        Axis::Tensor,
-        Axis::MicroBatch,
-    ];
+    let axes = [Axis::Pipeline, Axis::Virtual, Axis::Tensor, Axis::MicroBatch];
     let options = Options {
         at_most: vec![(Axis::MicroBatch, 2)],
         ..vary(&axes)

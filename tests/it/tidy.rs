@@ -26,12 +26,7 @@ fn rust_files(folder: &str) -> Vec<(String, String)> {
     let mut paths = Vec::new();
     walk(&root().join(folder), &mut paths);
     paths.sort();
-    let relative = |path: &Path| {
-        path.strip_prefix(root())
-            .unwrap()
-            .to_string_lossy()
-            .replace('\\', "/")
-    };
+    let relative = |path: &Path| path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
     paths
         .iter()
         .map(|path| (relative(path), fs::read_to_string(path).unwrap()))
@@ -67,9 +62,7 @@ fn arrows_point_down() {
                 .collect()
         };
         match module {
-            "python" | "value" | "units" | "source" => {
-                core(&["config", "parallel", "model", "memory"])
-            }
+            "python" | "value" | "units" | "source" => core(&["config", "parallel", "model", "memory"]),
             "parallel" => core(&["config", "model", "memory"]),
             "config" => core(&["model", "memory"]),
             "model" => core(&["memory"]),
@@ -77,15 +70,7 @@ fn arrows_point_down() {
             "formats" | "presets" => {
                 vec!["ui", "api", "search_worker", "report", "memory", "model"]
             }
-            "search" | "fit" => vec![
-                "ui",
-                "api",
-                "search_worker",
-                "export",
-                "report",
-                "presets",
-                "formats",
-            ],
+            "search" | "fit" => vec!["ui", "api", "search_worker", "export", "report", "presets", "formats"],
             "report" | "export" | "evidence" => vec!["ui", "api", "search_worker"],
             _ => vec![],
         }
@@ -93,10 +78,7 @@ fn arrows_point_down() {
     let mut checked = 0;
     for (path, text) in rust_files("src") {
         for other in forbidden(module(&path)) {
-            assert!(
-                !text.contains(&format!("crate::{other}")),
-                "{path} knows {other}"
-            );
+            assert!(!text.contains(&format!("crate::{other}")), "{path} knows {other}");
             checked += 1;
         }
         if module(&path) != "ui"
@@ -106,16 +88,10 @@ fn arrows_point_down() {
             && path != "src/main.rs"
         {
             for word in ["leptos", "web_sys", "js_sys", "wasm_bindgen"] {
-                assert!(
-                    !text.contains(&format!("{word}::")),
-                    "{path} knows the browser"
-                );
+                assert!(!text.contains(&format!("{word}::")), "{path} knows the browser");
             }
         }
-        if module(&path) == "ui"
-            && path != "src/ui/browser.rs"
-            && !path.starts_with("src/ui/browser/")
-        {
+        if module(&path) == "ui" && path != "src/ui/browser.rs" && !path.starts_with("src/ui/browser/") {
             assert!(
                 !text.contains("web_sys::"),
                 "{path} touches the browser; only ui/browser.rs may"
@@ -135,10 +111,7 @@ fn files_stay_small() {
             lines <= 600 || tables.contains(&path.as_str()),
             "{path} has {lines} lines"
         );
-        assert!(
-            !path.ends_with("/mod.rs"),
-            "{path}: name the file after its module"
-        );
+        assert!(!path.ends_with("/mod.rs"), "{path}: name the file after its module");
     }
 }
 
@@ -158,25 +131,21 @@ fn every_field_says_what_it_is() {
             field.help.trim().len() >= 12 && field.help.trim().ends_with('.'),
             "{name} needs a sentence of help"
         );
-        assert!(
-            !field.label.is_empty() && Group::ALL.contains(&field.group),
-            "{name}"
-        );
-        let simple =
-            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c.is_ascii_uppercase();
+        assert!(!field.label.is_empty() && Group::ALL.contains(&field.group), "{name}");
+        let simple = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c.is_ascii_uppercase();
         assert!(
             field.key.len() <= 8 && field.key.chars().all(simple),
             "{name}: link key {}",
             field.key
         );
         let legal = match (field.kind, field.default) {
-            (Kind::Int { min, max }, Default::Int(n))
-            | (Kind::Decimal { min, max }, Default::Decimal(n)) => (min..=max).contains(&n),
+            (Kind::Int { min, max }, Default::Int(n)) | (Kind::Decimal { min, max }, Default::Decimal(n)) => {
+                (min..=max).contains(&n)
+            }
             (Kind::Choice(names), Default::Choice(name)) => names.contains(&name),
-            (Kind::Set(names), Default::Set(list)) => list
-                .split(',')
-                .filter(|n| !n.is_empty())
-                .all(|n| names.contains(&n)),
+            (Kind::Set(names), Default::Set(list)) => {
+                list.split(',').filter(|n| !n.is_empty()).all(|n| names.contains(&n))
+            }
             (_, default) => matches!(
                 (field.kind, default),
                 (_, Default::Required | Default::Derived(_))
@@ -202,9 +171,7 @@ fn every_source_is_used() {
     let mut seen = 0;
     // A name in a comment cites nothing, and neither does a longer name.
     let code = |text: &str| -> Vec<String> {
-        let lines = text
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"));
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         let part = |c: char| !c.is_alphanumeric() && c != '_';
         lines
             .flat_map(|line| line.split(part).map(str::to_owned).collect::<Vec<_>>())

@@ -11,14 +11,15 @@ use crate::memory::StageRef;
 use crate::memory::methods;
 use crate::value::Value;
 
-/// The job trained in one way: all weights (`full`), adapters alone (`adapters`), or all weights with Megatron FSDP (`fsdp`).
+/// The job trained in one way: all weights (`full`), adapters alone (`adapters`), or all weights with Megatron FSDP
+/// (`fsdp`).
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Method {
     #[tsify(type = "\"full\" | \"adapters\" | \"fsdp\"")]
     name: &'static str,
-    /// The arguments that select this way; `null` means the argument's default. Adapters and sharding strategy are the job's own
-    /// where it has any; otherwise they are those of `peft: "lora"` and `optim_grads_params`.
+    /// The arguments that select this way; `null` means the argument's default. Adapters and sharding strategy are the
+    /// job's own where it has any; otherwise they are those of `peft: "lora"` and `optim_grads_params`.
     #[tsify(type = "Record<string, unknown>")]
     settings: PlainData,
     /// Whether the job has these settings already.

@@ -17,8 +17,8 @@ const MOST_POINTS: u64 = 1 << 16;
 /// The most points of a timeline for `timeline: true`.
 const POINTS: u64 = 4096;
 
-/// Further results of `estimate`, besides the memory of every stage. These keys may also stand in the job; an option wins over the
-/// job's key.
+/// Further results of `estimate`, besides the memory of every stage. These keys may also stand in the job; an option
+/// wins over the job's key.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Tsify)]
 #[serde(default)]
 #[tsify(missing_as_null)]
@@ -27,16 +27,19 @@ pub struct EstimateOptions {
     pub(super) rank: Option<u64>,
     /// Whether stages have timelines: `true` for timelines of at most 4096 points, a number for another limit.
     timeline: Option<Timelines>,
-    /// Whether to report what each way of recomputing would save: on the first stage of `rank`, or without a rank on the
-    /// stage with the largest peak.
+    /// Whether to report what each way of recomputing would save: on the first stage of `rank`, or without a rank on
+    /// the stage with the largest peak.
     pub(super) ledger: Option<bool>,
-    /// Whether to report what the job needs trained in full, with adapters, and with Megatron FSDP, and what adapters save.
+    /// Whether to report what the job needs trained in full, with adapters, and with Megatron FSDP, and what adapters
+    /// save.
     pub(super) methods: Option<bool>,
-    /// The moment whose memory `peak_bytes`, `steady_bytes`, `memory` and all that follows from them report; without it,
-    /// `later_iteration`. Give `first_iteration` to compare with a line that a job printed after its first iteration.
+    /// The moment whose memory `peak_bytes`, `steady_bytes`, `memory` and all that follows from them report; without
+    /// it, `later_iteration`. Give `first_iteration` to compare with a line that a job printed after its first
+    /// iteration.
     #[tsify(type = "JobMoment | null")]
     pub(super) moment: Option<JobMoment>,
-    /// The versions of the software that trains; without it, the job's `software_stack`, which is `megatron_main` by default.
+    /// The versions of the software that trains; without it, the job's `software_stack`, which is `megatron_main` by
+    /// default.
     #[serde(deserialize_with = "stack")]
     #[tsify(type = "SoftwareStack | null")]
     stack: Option<SoftwareStack>,

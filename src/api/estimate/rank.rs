@@ -23,8 +23,8 @@ pub struct WorstRank {
     memory: ByName,
 }
 
-/// The memory of one rank. Where modules share ranks, each has a stage on it, and the bytes are the sum over these stages,
-/// with the cuBLAS workspaces counted once.
+/// The memory of one rank. Where modules share ranks, each has a stage on it, and the bytes are the sum over these
+/// stages, with the cuBLAS workspaces counted once.
 #[derive(Debug, Serialize, Tsify)]
 pub struct RankReport {
     rank: Exact,

@@ -20,8 +20,8 @@ pub struct Saving {
     settings: PlainData,
     /// Whether the job has these settings already.
     current: bool,
-    /// The stage's peak in the job as it is, minus `peak_bytes`; negative where the peak grows. All numbers are `null` where
-    /// Megatron refuses the settings.
+    /// The stage's peak in the job as it is, minus `peak_bytes`; negative where the peak grows. All numbers are `null`
+    /// where Megatron refuses the settings.
     #[tsify(type = "number | null")]
     saves_bytes: Option<Exact>,
     peak_bytes: Option<Exact>,

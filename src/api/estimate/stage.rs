@@ -38,7 +38,8 @@ pub struct Stage {
     /// The buffers of Megatron FSDP, in the order of their buckets. Present with `use_megatron_fsdp`.
     #[serde(skip_serializing_if = "Option::is_none")]
     fsdp: Option<Vec<FsdpBuffer>>,
-    /// Present with the option `timeline`, unless the option `rank` is given: then only the rank's stages have timelines.
+    /// Present with the option `timeline`, unless the option `rank` is given: then only the rank's stages have
+    /// timelines.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeline: Option<Timeline>,
 }
@@ -66,9 +67,9 @@ pub struct FsdpBuffer {
     shard_elements: Exact,
 }
 
-/// The memory of a stage at every moment of the job. `peak_bytes`, `steady_bytes` and `memory` of the stage are those of the
-/// moment that the option `moment` names, or of `later_iteration`. What a job prints as its `max allocated` is the largest peak
-/// of all moments that it has been through.
+/// The memory of a stage at every moment of the job. `peak_bytes`, `steady_bytes` and `memory` of the stage are those
+/// of the moment that the option `moment` names, or of `later_iteration`. What a job prints as its `max allocated` is
+/// the largest peak of all moments that it has been through.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Peaks {
     /// The first iteration: the optimizer's states do not exist in its passes, its first step makes them.
@@ -132,8 +133,8 @@ pub struct Moment {
 #[derive(Debug, Serialize, Tsify)]
 pub struct Timeline {
     steps: Exact,
-    /// One point a step, or, where there are more steps than points, one for the step with the most memory of each equal
-    /// share of the steps.
+    /// One point a step, or, where there are more steps than points, one for the step with the most memory of each
+    /// equal share of the steps.
     points: Vec<TimelinePoint>,
     /// Bytes by bucket in the optimizer step, which follows the schedule, and their `total`.
     #[tsify(type = "Record<string, Exact>")]
@@ -174,12 +175,7 @@ pub struct Allowance {
 }
 
 impl Stage {
-    pub(super) fn new(
-        results: Results<'_>,
-        at: StageRef,
-        m: &Module,
-        stage: &StageEstimate,
-    ) -> Self {
+    pub(super) fn new(results: Results<'_>, at: StageRef, m: &Module, stage: &StageEstimate) -> Self {
         // With the option `rank` only the rank's stages have timelines.
         let modules = &results.estimate.modules;
         let timelines = match results.options.rank {
@@ -190,9 +186,7 @@ impl Stage {
         Self {
             pp_rank: at.pp_rank,
             parameters: Parameters::new(m, &stage.parameters()),
-            chunks: chunks
-                .map(|(vp_stage, chunk)| Chunk::new(m, vp_stage, chunk))
-                .collect(),
+            chunks: chunks.map(|(vp_stage, chunk)| Chunk::new(m, vp_stage, chunk)).collect(),
             memory: by_bucket(&stage.memory, stage.total),
             steady_bytes: stage.steady.into(),
             peak_bytes: stage.total.into(),
@@ -269,9 +263,7 @@ impl From<&PeakMoment> for Moment {
             step: moment.step.map(Exact::from),
             chunk: moment.chunk,
             microbatch: moment.microbatch,
-            part: moment
-                .block
-                .map_or_else(String::new, |block| block.to_string()),
+            part: moment.block.map_or_else(String::new, |block| block.to_string()),
             layer: moment.layer,
             operation: moment.op,
         }

@@ -15,8 +15,7 @@ const UNITS: [(&str, u64); 4] = [
 /// # Errors
 /// When the text is no positive number followed by a unit.
 pub(crate) fn amount(text: &str) -> Result<Bytes, String> {
-    let wrong =
-        || format!("{text} is no amount of memory; write it with its unit, such as 76GiB or 80GB");
+    let wrong = || format!("{text} is no amount of memory; write it with its unit, such as 76GiB or 80GB");
     let lower = text.trim().to_lowercase();
     let unit = UNITS
         .iter()
@@ -34,8 +33,7 @@ pub(crate) fn amount(text: &str) -> Result<Bytes, String> {
         fraction.parse().map_err(|_| wrong())?
     };
     let denominator = 10u128.pow(u32::try_from(fraction.len()).map_err(|_| wrong())?);
-    let bytes = u128::from(whole) * u128::from(unit)
-        + u128::from(numerator) * u128::from(unit) / denominator;
+    let bytes = u128::from(whole) * u128::from(unit) + u128::from(numerator) * u128::from(unit) / denominator;
     match u64::try_from(bytes) {
         Ok(bytes) if bytes > 0 => Ok(Bytes(bytes)),
         _ => Err(wrong()),

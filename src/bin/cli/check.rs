@@ -54,7 +54,8 @@ struct Report {
     /// The part of the result that a job with problems does not have.
     #[serde(flatten)]
     memory: Option<Memory>,
-    /// Messages: the rules that the job breaks, its settings that are not modelled, open questions of the text, or a warning.
+    /// Messages: the rules that the job breaks, its settings that are not modelled, open questions of the text, or a
+    /// warning.
     problems: Vec<String>,
     /// The job as a link: the part of the calculator's address from the #.
     link: Option<String>,
@@ -195,9 +196,7 @@ impl Report {
 
 /// The results as a table in Markdown.
 fn markdown(reports: &[(Status, Report)]) -> String {
-    let mut text =
-        "| Job | Verdict | Peak | On the device | Stage |\n| --- | --- | ---: | ---: | --- |\n"
-            .to_owned();
+    let mut text = "| Job | Verdict | Peak | On the device | Stage |\n| --- | --- | ---: | ---: | --- |\n".to_owned();
     let scale = Scale::coarse(Unit::Gib);
     for (_, report) in reports {
         let job = report.job.replace('|', "\\|");
@@ -218,12 +217,10 @@ fn markdown(reports: &[(Status, Report)]) -> String {
         text.push_str(&row);
     }
     let measured = reports.iter().map(|(_, report)| report);
-    let notes = measured
-        .filter(|report| report.memory.is_some())
-        .flat_map(|report| {
-            let problems = report.problems.iter();
-            problems.map(|problem| format!("\n`{}`: {problem}\n", report.job))
-        });
+    let notes = measured.filter(|report| report.memory.is_some()).flat_map(|report| {
+        let problems = report.problems.iter();
+        problems.map(|problem| format!("\n`{}`: {problem}\n", report.job))
+    });
     text.extend(notes);
     text
 }

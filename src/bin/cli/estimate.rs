@@ -74,12 +74,8 @@ impl EstimateJob {
 }
 
 /// The job with its result in a format of the export.
-fn exported(
-    share: &megatron_memory::formats::state::ShareState,
-    id: &str,
-) -> Result<String, Failure> {
-    let format = ExportFormat::by_id(id)
-        .ok_or_else(|| Failure::usage(format!("there is no format {id}")))?;
+fn exported(share: &megatron_memory::formats::state::ShareState, id: &str) -> Result<String, Failure> {
+    let format = ExportFormat::by_id(id).ok_or_else(|| Failure::usage(format!("there is no format {id}")))?;
     let text = export_text(share, format, &ExportOptions::default());
     text.map_err(|error| Failure::usage(error.to_string()))
 }

@@ -24,13 +24,9 @@ impl ImportText {
         if self.report {
             output::print(&report(&loaded));
         } else {
-            let json = ExportFormat::by_id("json")
-                .ok_or_else(|| Failure::usage("there is no format json"))?;
+            let json = ExportFormat::by_id("json").ok_or_else(|| Failure::usage("there is no format json"))?;
             let text = export_text(&loaded.share, json, &ExportOptions::default());
-            output::write(
-                &text.map_err(|error| Failure::usage(error.to_string()))?,
-                None,
-            )?;
+            output::write(&text.map_err(|error| Failure::usage(error.to_string()))?, None)?;
         }
         let questions = loaded.open_questions();
         for question in &questions {
@@ -50,18 +46,8 @@ fn report(loaded: &Loaded) -> String {
     let lines = rows.map(|row| {
         let line = row.line.map(|line| line.to_string()).unwrap_or_default();
         let field = row.field.map_or("", |field| field.field().name);
-        let cells = [
-            &line,
-            &row.key,
-            &row.value,
-            row.status.id(),
-            field,
-            &row.note,
-        ];
-        cells
-            .map(|cell| cell.replace(['\t', '\n', '\r'], " "))
-            .join("\t")
-            + "\n"
+        let cells = [&line, &row.key, &row.value, row.status.id(), field, &row.note];
+        cells.map(|cell| cell.replace(['\t', '\n', '\r'], " ")).join("\t") + "\n"
     });
     let heading = "line\tkey\tvalue\tstatus\targument\tnote\n".to_owned();
     core::iter::once(heading).chain(lines).collect()

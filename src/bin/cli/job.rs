@@ -82,10 +82,7 @@ impl JobOptions {
     /// When it cannot be read, or when an option has no place in it.
     pub(crate) fn load(&self, place: &str) -> Result<Loaded, Failure> {
         let mut loaded = match preset(place) {
-            Some(share) => Loaded {
-                share,
-                import: None,
-            },
+            Some(share) => Loaded { share, import: None },
             None => self.import(&text(place)?)?,
         };
         self.change(&mut loaded.share.setup.job)?;
@@ -115,8 +112,8 @@ impl JobOptions {
         })
     }
 
-    /// The settings of encoders, which answer what a text leaves open about its images: without an answer there is no module
-    /// that could have them.
+    /// The settings of encoders, which answer what a text leaves open about its images: without an answer there is no
+    /// module that could have them.
     fn of_encoders(&self) -> Result<Vec<(FieldId, Value)>, Failure> {
         let mut settings = Vec::new();
         for setting in &self.set {
@@ -192,18 +189,13 @@ impl Loaded {
 fn open(question: &Question) -> Option<String> {
     match question {
         Question::Variable { keys, .. } if keys.is_empty() => None,
-        Question::Variable { name, keys, .. } => Some(format!(
-            "{} need ${name}: --var {name}=VALUE",
-            keys.join(", ")
-        )),
+        Question::Variable { name, keys, .. } => Some(format!("{} need ${name}: --var {name}=VALUE", keys.join(", "))),
         Question::Branch { taken: Some(_), .. } => None,
         Question::Branch { line, .. } => Some(format!(
             "the branch on line {line} depends on variables that are not set: --var NAME=VALUE"
         )),
         Question::Gpus => Some("how many GPUs: --gpus N".to_owned()),
-        Question::Model { name } => Some(format!(
-            "the model {name}: --model PRESET or --model config.json"
-        )),
+        Question::Model { name } => Some(format!("the model {name}: --model PRESET or --model config.json")),
         Question::Field { field, choices } => {
             let name = field.field().name;
             let example = choices.iter().map(|choice| choice.value).max();
@@ -245,11 +237,8 @@ fn text(place: &str) -> Result<String, Failure> {
     } else {
         fs::read(place)
     };
-    let bytes = read.map_err(|error| {
-        Failure::unreadable(format!(
-            "{place}: {error}; `megatron-memory presets` lists presets"
-        ))
-    })?;
+    let bytes = read
+        .map_err(|error| Failure::unreadable(format!("{place}: {error}; `megatron-memory presets` lists presets")))?;
     String::from_utf8(bytes).map_err(|_| Failure::unreadable(format!("{place} is no text")))
 }
 
@@ -274,10 +263,7 @@ fn gpu(name: &str) -> Result<&'static Gpu, Failure> {
             known.join(", ")
         ))
     })?;
-    eprintln!(
-        "--gpu {name} is taken for {}, the smallest of that name",
-        smallest.id
-    );
+    eprintln!("--gpu {name} is taken for {}, the smallest of that name", smallest.id);
     Ok(smallest)
 }
 

@@ -27,9 +27,7 @@ pub(crate) fn listed(lines: &[String]) -> String {
 /// Prints a text. A reader who has seen enough, such as `head`, ends the program without a message.
 pub(crate) fn print(text: &str) {
     let mut output = std::io::stdout().lock();
-    if let Err(error) = output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush())
+    if let Err(error) = output.write_all(text.as_bytes()).and_then(|()| output.flush())
         && error.kind() != ErrorKind::BrokenPipe
     {
         eprintln!("the result cannot be printed: {error}");
@@ -43,8 +41,7 @@ pub(crate) fn print(text: &str) {
 pub(crate) fn write(text: &str, file: Option<&Path>) -> Result<(), Failure> {
     match file {
         None => print(text),
-        Some(file) => fs::write(file, text)
-            .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?,
+        Some(file) => fs::write(file, text).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?,
     }
     Ok(())
 }
@@ -54,8 +51,7 @@ pub(crate) fn write(text: &str, file: Option<&Path>) -> Result<(), Failure> {
 /// # Errors
 /// Never for the types that commands print, which have no map keys but strings.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    let text =
-        serde_json::to_string_pretty(value).map_err(|error| Failure::usage(error.to_string()))?;
+    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::usage(error.to_string()))?;
     print(&(text + "\n"));
     Ok(())
 }

@@ -9,14 +9,8 @@ use super::output;
 #[allow(clippy::unnecessary_wraps, reason = "as all commands")]
 pub(crate) fn run() -> Result<Status, Failure> {
     let models = PRESETS.iter().map(|preset| (preset.id, preset.name));
-    let presets: Vec<_> = models
-        .chain(jobs::JOBS.iter().map(|job| (job.id, job.name)))
-        .collect();
-    let width = presets
-        .iter()
-        .map(|(id, _)| id.len())
-        .max()
-        .unwrap_or_default();
+    let presets: Vec<_> = models.chain(jobs::JOBS.iter().map(|job| (job.id, job.name))).collect();
+    let width = presets.iter().map(|(id, _)| id.len()).max().unwrap_or_default();
     let lines: Vec<String> = presets
         .iter()
         .map(|(id, name)| format!("{id:width$}  {name}\n"))

@@ -6,9 +6,7 @@ use std::thread;
 
 use clap::Args;
 use megatron_memory::report::amount::{Scale, Unit};
-use megatron_memory::search::{
-    Axis, Candidate, GroupKind, Keep, Options, Searcher, Slice, Space, percent,
-};
+use megatron_memory::search::{Axis, Candidate, GroupKind, Keep, Options, Searcher, Slice, Space, percent};
 use megatron_memory::units::Bytes;
 use serde::Serialize;
 
@@ -21,8 +19,8 @@ use super::output;
 pub(crate) struct SearchLayouts {
     #[command(flatten)]
     job: JobArgument,
-    /// What to vary: pp, vpp, tp, cp, ep, etp, mbs, gpus, recompute, train (in full, with adapters, with Megatron FSDP). By
-    /// default TP and PP, EP where there are experts, and each other size that the job sets
+    /// What to vary: pp, vpp, tp, cp, ep, etp, mbs, gpus, recompute, train (in full, with adapters, with Megatron
+    /// FSDP). By default TP and PP, EP where there are experts, and each other size that the job sets
     #[arg(long, value_delimiter = ',', value_parser = axis)]
     vary: Vec<Axis>,
     /// The largest value of a size, such as tp=4; may be given several times. By default TP stays within a node
@@ -102,11 +100,7 @@ impl SearchLayouts {
             output::print(&text(&space, &found, &layouts, own.as_ref()));
         }
         let fits = found.legal > found.too_large;
-        Ok(if fits {
-            Status::Success
-        } else {
-            Status::DoesNotFit
-        })
+        Ok(if fits { Status::Success } else { Status::DoesNotFit })
     }
 }
 
@@ -118,9 +112,7 @@ fn search_on_all_cores(space: &Space, keep: Keep) -> Slice {
         // A worker that panics ends the whole search, whatever state the shares are in.
         let next = || {
             let shares = shares.lock();
-            shares
-                .unwrap_or_else(PoisonError::into_inner)
-                .next_for(worker)
+            shares.unwrap_or_else(PoisonError::into_inner).next_for(worker)
         };
         let mut found = Slice::default();
         let mut searcher = Searcher::default();
@@ -130,9 +122,7 @@ fn search_on_all_cores(space: &Space, keep: Keep) -> Slice {
         found
     };
     thread::scope(|scope| {
-        let workers: Vec<_> = (1..cores)
-            .map(|worker| scope.spawn(move || work(worker)))
-            .collect();
+        let workers: Vec<_> = (1..cores).map(|worker| scope.spawn(move || work(worker))).collect();
         let mut found = work(0);
         for other in workers {
             match other.join() {
@@ -221,13 +211,9 @@ fn bound(typed: &str) -> Result<(Axis, u64), String> {
 }
 
 fn axis(name: &str) -> Result<Axis, String> {
-    let is_named =
-        |axis: &Axis| axis.symbol().eq_ignore_ascii_case(name) || axis.field().field().name == name;
+    let is_named = |axis: &Axis| axis.symbol().eq_ignore_ascii_case(name) || axis.field().field().name == name;
     Axis::ALL.into_iter().find(is_named).ok_or_else(|| {
-        let known: Vec<String> = Axis::ALL
-            .iter()
-            .map(|axis| axis.symbol().to_lowercase())
-            .collect();
+        let known: Vec<String> = Axis::ALL.iter().map(|axis| axis.symbol().to_lowercase()).collect();
         format!("what varies is {}", known.join(", "))
     })
 }

@@ -39,11 +39,10 @@ impl DrawChart {
             unit: if self.gb { Unit::Gb } else { Unit::Gib },
             ..ChartOptions::default()
         };
-        let text =
-            chart_file(&loaded.share, &self.chart, &options).map_err(|error| match error {
-                ChartError::Invalid(problems) => Failure::cannot_run(&problems),
-                other => Failure::usage(other.to_string()),
-            })?;
+        let text = chart_file(&loaded.share, &self.chart, &options).map_err(|error| match error {
+            ChartError::Invalid(problems) => Failure::cannot_run(&problems),
+            other => Failure::usage(other.to_string()),
+        })?;
         output::write(&text, self.output.as_deref())?;
         Ok(Status::Success)
     }

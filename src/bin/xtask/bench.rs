@@ -64,10 +64,6 @@ fn row(name: &str, files: &[&str]) -> Result<(), Error> {
 /// How many bytes `data` becomes under the strongest setting, which static hosts use for files that they compress once.
 fn brotli(data: &[u8]) -> Result<usize, Error> {
     let mut packed = Vec::new();
-    brotli::BrotliCompress(
-        &mut &*data,
-        &mut packed,
-        &brotli::enc::BrotliEncoderParams::default(),
-    )?;
+    brotli::BrotliCompress(&mut &*data, &mut packed, &brotli::enc::BrotliEncoderParams::default())?;
     Ok(packed.len())
 }

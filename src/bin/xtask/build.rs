@@ -1,4 +1,5 @@
-//! `dist/`: the page, its assets, and the JavaScript API under `api/`, built by Trunk as `Trunk.toml` and `index.html` say.
+//! `dist/`: the page, its assets, and the JavaScript API under `api/`, built by Trunk as `Trunk.toml` and `index.html`
+//! say.
 
 mod names;
 mod offline;
@@ -105,12 +106,7 @@ fn stamped(document: &str, version: &str, exists: impl Fn(&str) -> bool) -> Stri
         let asset = [".css", ".js", ".svg", ".wasm", ".webmanifest"]
             .iter()
             .any(|kind| file.ends_with(kind));
-        text.extend([
-            "./",
-            file,
-            if asset && exists(file) { version } else { "" },
-            rest,
-        ]);
+        text.extend(["./", file, if asset && exists(file) { version } else { "" }, rest]);
     }
     text
 }
@@ -176,7 +172,8 @@ mod tests {
 
     #[test]
     fn assets_that_exist_get_a_version_and_links_do_not() {
-        let document = "<script src=\"./a.js\"></script><link href=./b.css><a href=\"./formulas.html\"></a><img src='./c.svg'>";
+        let document =
+            "<script src=\"./a.js\"></script><link href=./b.css><a href=\"./formulas.html\"></a><img src='./c.svg'>";
         assert_eq!(
             stamped(document, "?v=1", |file| file != "c.svg"),
             "<script src=\"./a.js?v=1\"></script><link href=./b.css?v=1><a href=\"./formulas.html\"></a><img src='./c.svg'>"

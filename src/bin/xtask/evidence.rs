@@ -42,8 +42,8 @@ pub(crate) fn report() -> Result<(), Error> {
     readme::replace("evidence", &short_table(&compared))
 }
 
-/// Checks the records in these files and folders, or the submitted ones: prints what is predicted for them and what is wrong
-/// with them.
+/// Checks the records in these files and folders, or the submitted ones: prints what is predicted for them and what is
+/// wrong with them.
 ///
 /// # Errors
 ///
@@ -89,20 +89,13 @@ pub(crate) fn check(paths: &[&str]) -> Result<(), Error> {
     }
     match wrong {
         0 => Ok(()),
-        _ => Err(format!(
-            "{wrong} of {} files cannot be taken as they are",
-            files.len()
-        )
-        .into()),
+        _ => Err(format!("{wrong} of {} files cannot be taken as they are", files.len()).into()),
     }
 }
 
 /// The ids of the runs that are not in these files.
 fn ids_outside(files: &[PathBuf]) -> Result<BTreeSet<String>, Error> {
-    let reviewed: Vec<PathBuf> = files
-        .iter()
-        .filter_map(|file| fs::canonicalize(file).ok())
-        .collect();
+    let reviewed: Vec<PathBuf> = files.iter().filter_map(|file| fs::canonicalize(file).ok()).collect();
     let folder = Path::new(RUNS);
     let mut ids = BTreeSet::new();
     for file in build::files(folder)? {

@@ -1,5 +1,5 @@
-//! The page with the fewest GPUs for every model on every type of GPU, by way of training. Each number is a link that opens
-//! its job.
+//! The page with the fewest GPUs for every model on every type of GPU, by way of training. Each number is a link that
+//! opens its job.
 
 use std::collections::BTreeMap;
 use std::{fs, io};
@@ -23,8 +23,8 @@ const TITLE: &str = "Fewest GPUs";
 const DESCRIPTION: &str = "The fewest GPUs on which each model can be trained in full, with LoRA and with Megatron FSDP, for every type of GPU, and a link that opens each job.";
 const TEMPLATE: &str = include_str!("fewest_gpus/page.html");
 
-/// Searches the fewest GPUs for these presets, or for those that the file has not in their newest version, and writes the
-/// file after each.
+/// Searches the fewest GPUs for these presets, or for those that the file has not in their newest version, and writes
+/// the file after each.
 pub(crate) fn search(ids: &[&str]) -> Result<(), Error> {
     let mut lines = lines()?;
     for preset in PRESETS {
@@ -60,9 +60,7 @@ pub(crate) fn html() -> Result<String, Error> {
     let mut groups: BTreeMap<&str, Vec<Markup>> = BTreeMap::new();
     for preset in PRESETS {
         for method in TrainingMethod::EACH {
-            let of_row = |line: &&Line| {
-                line.method == method && line.preset.split('@').next() == Some(preset.id)
-            };
+            let of_row = |line: &&Line| line.method == method && line.preset.split('@').next() == Some(preset.id);
             let lines: Vec<&Line> = lines.iter().filter(of_row).collect();
             if !lines.is_empty() {
                 let rows = groups.entry(preset.organization).or_default();
@@ -112,9 +110,7 @@ fn row(preset: &Preset, method: TrainingMethod, lines: &[&Line]) -> Markup {
         .child(tag("span").text(batch));
     for line in lines {
         if let Count::Refused(reason) = &line.count {
-            let names = GPUS
-                .iter()
-                .filter(|gpu| line.gpus.iter().any(|id| id == gpu.id));
+            let names = GPUS.iter().filter(|gpu| line.gpus.iter().any(|id| id == gpu.id));
             let names: Vec<&str> = names.map(|gpu| gpu.name).collect();
             let on = if names.len() == GPUS.len() {
                 String::new()
@@ -127,25 +123,18 @@ fn row(preset: &Preset, method: TrainingMethod, lines: &[&Line]) -> Markup {
         }
     }
     let cells = GPUS.iter().map(|gpu| {
-        let line = lines
-            .iter()
-            .find(|line| line.gpus.iter().any(|id| id == gpu.id));
+        let line = lines.iter().find(|line| line.gpus.iter().any(|id| id == gpu.id));
         line.map_or_else(|| tag("td"), |line| cell(line, gpu.id))
     });
-    tag("tr")
-        .with("data-measure", method.id())
-        .child(head)
-        .children(cells)
+    tag("tr").with("data-measure", method.id()).child(head).children(cells)
 }
 
 fn cell(line: &Line, gpu: &str) -> Markup {
     let cell = tag("td").class("number");
     match (&line.count, line.link(gpu)) {
-        (Count::Gpus(count, _), Some(address)) => cell.child(
-            tag("a")
-                .with("href", format!("./{address}"))
-                .text(grouped(*count)),
-        ),
+        (Count::Gpus(count, _), Some(address)) => {
+            cell.child(tag("a").with("href", format!("./{address}")).text(grouped(*count)))
+        }
         (Count::Refused(_), _) => cell.text("refused"),
         _ => cell.text(format!("> {}", grouped(MOST_GPUS))),
     }

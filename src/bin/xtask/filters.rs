@@ -1,5 +1,5 @@
-//! The form above a page's rows that hides the rows which a reader does not look for. `src/web/evidence.js` shows it, since
-//! without scripts it does nothing.
+//! The form above a page's rows that hides the rows which a reader does not look for. `src/web/evidence.js` shows it,
+//! since without scripts it does nothing.
 
 use megatron_memory::report::markup::{Markup, tag};
 

@@ -7,19 +7,15 @@ use megatron_memory::report::markup::{Markup, tag};
 /// The head and the header of the pages of evidence, recipes, fewest GPUs and formulas.
 const FRAME: &str = include_str!("html/page.html");
 
-/// A whole page of that title, with what it says of itself to search engines and to sites that show links. `template` is
-/// what it contains, and `parts` are the elements that `filled` puts there.
-pub(crate) fn page(
-    title: &str,
-    description: &str,
-    template: &str,
-    parts: &[(&str, Vec<Markup>)],
-) -> String {
+/// A whole page of that title, with what it says of itself to search engines and to sites that show links. `template`
+/// is what it contains, and `parts` are the elements that `filled` puts there.
+pub(crate) fn page(title: &str, description: &str, template: &str, parts: &[(&str, Vec<Markup>)]) -> String {
     let frame = filled(FRAME, &[("head", head(title, description))]);
     frame.replace("<!-- main -->", &filled(template, parts))
 }
 
-/// The title and the description of a page, as browsers, search engines and sites that show links (Open Graph) read them.
+/// The title and the description of a page, as browsers, search engines and sites that show links (Open Graph) read
+/// them.
 pub(crate) fn head(title: &str, description: &str) -> Vec<Markup> {
     let meta = |kind, name: &'static str, content: &str| {
         let named = tag("meta").with(kind, name);

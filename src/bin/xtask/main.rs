@@ -1,7 +1,7 @@
 //! The project's tasks: `cargo xtask help`.
 //!
-//! Only rustup and a C linker have to be there. Trunk and wasm-bindgen are put into `target/tools` where they are missing
-//! ([`tools`]), and what only the tests need (browsers, their drivers, Node) comes from the system's packages.
+//! Only rustup and a C linker have to be there. Trunk and wasm-bindgen are put into `target/tools` where they are
+//! missing ([`tools`]), and what only the tests need (browsers, their drivers, Node) comes from the system's packages.
 #![allow(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
 mod bench;

@@ -137,9 +137,7 @@ mod tests {
         let dist = env::temp_dir().join(format!("megatron-memory-{}", std::process::id()));
         write(&dist, "https://calculator.example/calc/").unwrap();
         for preset in PRESETS {
-            let read = |kind: &str| {
-                fs::read_to_string(dist.join(format!("preset/{}.{kind}", preset.id))).unwrap()
-            };
+            let read = |kind: &str| fs::read_to_string(dist.join(format!("preset/{}.{kind}", preset.id))).unwrap();
             let page = read("html");
             let found = format!(
                 "type=\"application/json+oembed\" title=\"GPU memory of {}\"",
@@ -153,23 +151,14 @@ mod tests {
                 assert!(page.contains(said), "{page}");
             }
             let answer: serde_json::Value = serde_json::from_str(&read("json")).unwrap();
-            assert_eq!(
-                (&answer["version"], &answer["type"]),
-                (&"1.0".into(), &"rich".into())
-            );
+            assert_eq!((&answer["version"], &answer["type"]), (&"1.0".into(), &"rich".into()));
             let frame = answer["html"].as_str().unwrap();
             let source = format!(
                 "src=\"https://calculator.example/calc/embed.html?view=bar#v1;m={}@{}\"",
                 preset.id, preset.version
             );
-            assert!(
-                frame.starts_with("<iframe ") && frame.contains(&source),
-                "{frame}"
-            );
-            assert!(
-                frame.contains(&format!("height=\"{}\"", answer["height"])),
-                "{frame}"
-            );
+            assert!(frame.starts_with("<iframe ") && frame.contains(&source), "{frame}");
+            assert!(frame.contains(&format!("height=\"{}\"", answer["height"])), "{frame}");
         }
         fs::remove_dir_all(dist).unwrap();
         assert!(write(&env::temp_dir(), "calculator.example").is_err());

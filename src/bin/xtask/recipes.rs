@@ -1,4 +1,5 @@
-//! The page with the recipes that Megatron-Bridge publishes: what each needs on its GPUs, and a link that opens its job.
+//! The page with the recipes that Megatron-Bridge publishes: what each needs on its GPUs, and a link that opens its
+//! job.
 
 use core::cmp::Reverse;
 use core::fmt::Write as _;
@@ -28,10 +29,10 @@ const RECIPES: &str = "tests/oracle/bridge_recipes.json";
 /// NVIDIA's table of measured throughput.
 const ROWS: &str = "tests/oracle/bridge_performance_rows.json";
 const TITLE: &str = "Recipes";
-const DESCRIPTION: &str = "Training recipes that Megatron-Bridge publishes, with what each needs on its GPUs, and a link that opens its job.";
+const DESCRIPTION: &str =
+    "Training recipes that Megatron-Bridge publishes, with what each needs on its GPUs, and a link that opens its job.";
 const TEMPLATE: &str = include_str!("recipes/page.html");
-const SOURCE: &str =
-    "https://github.com/NVIDIA-NeMo/Megatron-Bridge/blob/067f987df03b8355b03192d88d70f1709fedf51a/";
+const SOURCE: &str = "https://github.com/NVIDIA-NeMo/Megatron-Bridge/blob/067f987df03b8355b03192d88d70f1709fedf51a/";
 const SCALE: Scale = Scale::fine(Unit::Gib);
 const HEADINGS: [&str; 5] = ["Recipe", "GPUs", "Precision", "Needs, GiB", "Verdict"];
 
@@ -75,8 +76,8 @@ pub(crate) fn html() -> Result<String, Error> {
     Ok(page(TITLE, DESCRIPTION, TEMPLATE, &parts))
 }
 
-/// Counts the recipes that Megatron can launch by what is left out of their estimates, and puts the table into the README. A
-/// recipe of which several parts are left out is in several rows.
+/// Counts the recipes that Megatron can launch by what is left out of their estimates, and puts the table into the
+/// README. A recipe of which several parts are left out is in several rows.
 pub(crate) fn report() -> Result<(), Error> {
     let recipes = read_recipes(&fs::read_to_string(RECIPES)?)?;
     let models = recipes
@@ -109,9 +110,7 @@ pub(crate) fn report() -> Result<(), Error> {
 fn most_image_tokens(import: &Import) -> Option<(FieldId, Value)> {
     let id = FieldId::image_tokens_per_sample;
     let most = import.questions.iter().find_map(|asked| match asked {
-        Question::Field { field, choices } if *field == id => {
-            choices.iter().map(|choice| choice.value).max()
-        }
+        Question::Field { field, choices } if *field == id => choices.iter().map(|choice| choice.value).max(),
         _ => None,
     });
     most.map(|tokens| (id, Value::Int(tokens.into())))
@@ -158,10 +157,7 @@ fn open(recipe: &Recipe, fields: Vec<(FieldId, Value)>, gpus: Option<u64>) -> Op
     let summary = Summary::new(config, &estimate(config));
     let marks = &setup.job.not_modelled;
     let notes: Vec<String> = marks.iter().map(ToString::to_string).collect();
-    let left_out = marks
-        .iter()
-        .map(|mark| mark.reason.clone().into_owned())
-        .collect();
+    let left_out = marks.iter().map(|mark| mark.reason.clone().into_owned()).collect();
     let state = ShareState {
         setup,
         ..ShareState::default()
@@ -184,24 +180,16 @@ fn open(recipe: &Recipe, fields: Vec<(FieldId, Value)>, gpus: Option<u64>) -> Op
 /// The id of the GPU in a recipe's file name.
 fn gpu(recipe: &Recipe) -> Option<&'static str> {
     let name = recipe.id.split('/').nth(2)?;
-    let found = GPUS.iter().find(|gpu| {
-        gpu.id == name
-            || gpu
-                .id
-                .strip_prefix(name)
-                .is_some_and(|rest| rest.starts_with('-'))
-    });
+    let found = GPUS
+        .iter()
+        .find(|gpu| gpu.id == name || gpu.id.strip_prefix(name).is_some_and(|rest| rest.starts_with('-')));
     found.map(|gpu| gpu.id)
 }
 
 fn row(recipe: &Recipe, opened: &Opened) -> Markup {
     let (file, function) = recipe.id.split_once(':').unwrap_or((&recipe.id, ""));
     let (kind, file) = file.split_once('/').unwrap_or_default();
-    let folder = if kind == "perf" {
-        "perf_recipes"
-    } else {
-        "recipes"
-    };
+    let folder = if kind == "perf" { "perf_recipes" } else { "recipes" };
     let source = format!("{SOURCE}src/megatron/bridge/{folder}/{file}.py");
     let hardware = recipe.id.split('/').nth(2).unwrap_or_default();
     tag("tr")
@@ -265,14 +253,7 @@ fn performance(table: &[PerformanceRow], recipes: &[Recipe]) -> Markup {
                 .child(tag("td").text(opened.verdict)),
         )
     });
-    let headings = [
-        "Model",
-        "GPUs",
-        "Precision",
-        "Layout",
-        "Needs, GiB",
-        "Verdict",
-    ];
+    let headings = ["Model", "GPUs", "Precision", "Layout", "Needs, GiB", "Verdict"];
     table_of("table-title", &headings, rows.collect())
 }
 
@@ -281,17 +262,12 @@ fn filters_of_verdicts(verdicts: &BTreeMap<&str, usize>) -> Markup {
         let name = format!("{verdict} ({count})");
         ((*verdict).to_owned(), name)
     });
-    filters(
-        [choice("measure", "Verdict", options)],
-        "qwen3, gb200, fp8mx, …",
-    )
+    filters([choice("measure", "Verdict", options)], "qwen3, gb200, fp8mx, …")
 }
 
 /// A group that is read when it is opened.
 pub(crate) fn folded(id: &str, title: &str, note: &str, table: Markup) -> Markup {
-    let title = tag("strong")
-        .with("id", id.to_owned())
-        .text(title.to_owned());
+    let title = tag("strong").with("id", id.to_owned()).text(title.to_owned());
     let note = tag("span").class("note").text(note.to_owned());
     tag("details")
         .class("group")

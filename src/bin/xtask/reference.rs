@@ -16,7 +16,8 @@ use megatron_memory::report::summary::stage_name;
 use super::{Error, html::page, svg::of_fullest};
 
 const TITLE: &str = "Formulas and terms";
-const DESCRIPTION: &str = "How the GPU memory of a Megatron training job is counted: every formula with an example, and every term.";
+const DESCRIPTION: &str =
+    "How the GPU memory of a Megatron training job is counted: every formula with an example, and every term.";
 const TEMPLATE: &str = include_str!("reference/page.html");
 const SCALE: Scale = Scale::fine(Unit::Gib);
 
@@ -27,11 +28,7 @@ const EXAMPLES: [(&str, &str, Chart); 2] = [
         "Llama 3 8B on eight GPUs with TP 2",
         bucket_bar::CHART,
     ),
-    (
-        "#v1;m=deepseek-v3@1",
-        "DeepSeek-V3 on 2048 GPUs",
-        stage_bars::CHART,
-    ),
+    ("#v1;m=deepseek-v3@1", "DeepSeek-V3 on 2048 GPUs", stage_bars::CHART),
 ];
 
 /// Words of the results, which no setting explains.
@@ -144,9 +141,7 @@ fn leaves(line: &Line, rows: &mut Vec<Markup>) {
             .with("href", line.source.url())
             .with("rel", "noreferrer")
             .text(line.source.title());
-        let what = tag("th")
-            .with("scope", "row")
-            .with("title", line.what.clone());
+        let what = tag("th").with("scope", "row").with("title", line.what.clone());
         rows.push(
             tag("tr")
                 .child(what.text(line.label.clone()))

@@ -46,10 +46,7 @@ fn picture(link: &str, chart: &str) -> Result<String, Error> {
     }
     let checked = config::check(&share.setup.job);
     let Some(config) = &checked.config else {
-        let problems: Vec<_> = checked
-            .errors()
-            .map(|problem| problem.message.as_str())
-            .collect();
+        let problems: Vec<_> = checked.errors().map(|problem| problem.message.as_str()).collect();
         return Err(problems.join("\n").into());
     };
     let estimate = estimate(config);
@@ -57,24 +54,13 @@ fn picture(link: &str, chart: &str) -> Result<String, Error> {
     let subject = fullest(config, &estimate, &lines);
     let preset = share.setup.preset.as_ref();
     let model = preset.and_then(PresetRef::label);
-    let picture = pictures::draw(
-        chart,
-        &subject,
-        model,
-        Coloring::Memory,
-        &share_url::encode(&share),
-    );
+    let picture = pictures::draw(chart, &subject, model, Coloring::Memory, &share_url::encode(&share));
     let picture = picture.ok_or_else(|| pictures::unknown(chart))?;
     Ok(picture.to_string())
 }
 
 /// A chart of a job's fullest stage.
-pub(crate) fn of_fullest(
-    config: &Config,
-    estimate: &Estimate,
-    lines: &[Line],
-    chart: Chart,
-) -> Scene {
+pub(crate) fn of_fullest(config: &Config, estimate: &Estimate, lines: &[Line], chart: Chart) -> Scene {
     (chart.draw)(&fullest(config, estimate, lines))
 }
 
@@ -104,10 +90,7 @@ mod tests {
     fn every_chart_becomes_a_file_that_needs_nothing_else() {
         for (name, _) in pictures::names() {
             let text = picture(LINK, name).unwrap();
-            assert!(
-                text.starts_with("<svg xmlns=") && text.ends_with("</svg>\n"),
-                "{name}"
-            );
+            assert!(text.starts_with("<svg xmlns=") && text.ends_with("</svg>\n"), "{name}");
             let addresses = text.matches("http").count();
             assert_eq!(addresses, 1, "{name}: it names more than its own format");
         }

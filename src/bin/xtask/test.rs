@@ -42,8 +42,7 @@ impl Report {
             }
         };
         let seconds = start.elapsed().as_secs();
-        self.lines
-            .push(format!("{verdict:6} {seconds:>5} s  {name}"));
+        self.lines.push(format!("{verdict:6} {seconds:>5} s  {name}"));
         self.lines
             .extend(details.iter().map(|line| format!("                {line}")));
     }
@@ -74,10 +73,7 @@ fn summaries(command: Cmd<'_>) -> Result<Vec<String>, Error> {
         println!("{line}");
         let node = ["tests", "pass", "fail"].iter().any(|word| {
             let rest = line.trim_start_matches(['#', 'ℹ', ' ']);
-            rest != line
-                && rest
-                    .strip_prefix(word)
-                    .is_some_and(|rest| rest.starts_with(' '))
+            rest != line && rest.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '))
         });
         if node || line.starts_with("test result:") {
             kept.push(line);
@@ -113,10 +109,7 @@ fn quick(shell: &Shell, report: &mut Report) {
         cmd!(shell, "cargo {clippy...} --target {WASM} --no-default-features --features app,api --lib --bins --test wasm -- --deny warnings"),
     );
     // Without the page: a core module that needs the browser fails here.
-    report.step(
-        "tests of the core and of the command line",
-        cmd!(shell, "cargo test"),
-    );
+    report.step("tests of the core and of the command line", cmd!(shell, "cargo test"));
 }
 
 /// All of them.
@@ -127,17 +120,11 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     quick(shell, &mut report);
     report.step(
         "tests of the task runner",
-        cmd!(
-            shell,
-            "cargo test --no-default-features --features xtask --bin xtask"
-        ),
+        cmd!(shell, "cargo test --no-default-features --features xtask --bin xtask"),
     );
     report.step(
         "unit tests of the page and the API",
-        cmd!(
-            shell,
-            "cargo test --no-default-features --features app,api --lib"
-        ),
+        cmd!(shell, "cargo test --no-default-features --features app,api --lib"),
     );
     report.step(
         "tests in wasm",
@@ -181,17 +168,11 @@ fn serves_a_clone(shell: &Shell) -> Result<Vec<String>, Error> {
             build::copy(Path::new(&name), &clone.join(&name))?;
         }
     }
-    let port = TcpListener::bind("127.0.0.1:0")?
-        .local_addr()?
-        .port()
-        .to_string();
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
     let mut trunk = Command::from(cmd!(shell, "trunk serve --offline --port {port}"))
         .current_dir(clone)
         // Outside the folder of this checkout's own builds: cargo would take what the clone builds for theirs.
-        .env(
-            "CARGO_TARGET_DIR",
-            env::current_dir()?.join("target/clone-builds"),
-        )
+        .env("CARGO_TARGET_DIR", env::current_dir()?.join("target/clone-builds"))
         .spawn()?;
     let start = Instant::now();
     let address = format!("127.0.0.1:{port}");

@@ -46,10 +46,7 @@ pub(crate) fn cargo_install(
     version: &str,
     options: &[&str],
 ) -> Result<(), Error> {
-    let found = cmd!(shell, "{program} --version")
-        .quiet()
-        .ignore_stderr()
-        .read();
+    let found = cmd!(shell, "{program} --version").quiet().ignore_stderr().read();
     if found.is_ok_and(|text| text.split_whitespace().any(|word| word == version)) {
         return Ok(());
     }
@@ -69,9 +66,7 @@ pub(crate) fn cargo_install(
 fn locked(package: &str) -> Result<String, Error> {
     let lock = fs::read_to_string("Cargo.lock")?;
     let entry = format!("name = \"{package}\"\nversion = \"");
-    let version = lock
-        .split_once(&entry)
-        .and_then(|(_, rest)| rest.split('"').next());
+    let version = lock.split_once(&entry).and_then(|(_, rest)| rest.split('"').next());
     Ok(version
         .ok_or_else(|| format!("{package} is not in Cargo.lock"))?
         .to_owned())
@@ -90,10 +85,7 @@ pub(crate) fn for_tests(shell: &Shell) -> Result<(), Error> {
     let needed = [
         (exists(shell, "chromium"), "chromium"),
         (exists(shell, "chromedriver"), "chromium-driver"),
-        (
-            exists(shell, "firefox-esr") || exists(shell, "firefox"),
-            "firefox-esr",
-        ),
+        (exists(shell, "firefox-esr") || exists(shell, "firefox"), "firefox-esr"),
         (exists(shell, "node"), "nodejs"),
         (exists(shell, "npm"), "npm"),
         (exists(shell, "fc-list"), "fontconfig"),
@@ -140,12 +132,7 @@ fn apt(shell: &Shell, arguments: &[&str]) -> Result<(), Error> {
         &["sudo", "--non-interactive", "env"]
     };
     let (program, rest) = command.split_first().ok_or("no command")?;
-    let apt = [
-        "DEBIAN_FRONTEND=noninteractive",
-        "apt-get",
-        "--quiet",
-        "--yes",
-    ];
+    let apt = ["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet", "--yes"];
     Ok(cmd!(shell, "{program} {rest...} {apt...} {arguments...}").run()?)
 }
 

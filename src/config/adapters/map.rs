@@ -32,8 +32,8 @@ const IGNORED: [&str; 12] = [
     "use_rslora",
 ];
 
-/// The fields that a value of `peft` sets, and the entries that mean nothing here with whether they are known. A text is the
-/// type; without one it is `LoRA` (`create_peft`).
+/// The fields that a value of `peft` sets, and the entries that mean nothing here with whether they are known. A text
+/// is the type; without one it is `LoRA` (`create_peft`).
 #[must_use]
 pub fn read_peft(value: &Value) -> Vec<(String, PeftSetting)> {
     let kind = |name: &str| PeftSetting::Field(FieldId::peft_type, type_name(name));
@@ -43,18 +43,14 @@ pub fn read_peft(value: &Value) -> Vec<(String, PeftSetting)> {
         Value::Map(entries) => {
             let setting = |(key, value): &(String, Value)| (key.clone(), read_setting(key, value));
             let mut out: Vec<(String, PeftSetting)> = entries.iter().map(setting).collect();
-            let typed = |(_, setting): &(String, PeftSetting)| {
-                matches!(setting, PeftSetting::Field(FieldId::peft_type, _))
-            };
+            let typed =
+                |(_, setting): &(String, PeftSetting)| matches!(setting, PeftSetting::Field(FieldId::peft_type, _));
             if !out.iter().any(typed) {
                 out.push(("type".to_owned(), kind(AdapterType::Lora.name())));
             }
             out
         }
-        other => vec![(
-            "type".to_owned(),
-            PeftSetting::Field(FieldId::peft_type, other.clone()),
-        )],
+        other => vec![("type".to_owned(), PeftSetting::Field(FieldId::peft_type, other.clone()))],
     }
 }
 
@@ -79,15 +75,14 @@ pub fn read_setting(key: &str, value: &Value) -> PeftSetting {
     };
     let value = match (field, value) {
         (FieldId::peft_type, Value::Text(name)) => type_name(name),
-        (FieldId::peft_target_modules | FieldId::peft_exclude_modules, Value::List(names)) => {
-            list(names)
-        }
+        (FieldId::peft_target_modules | FieldId::peft_exclude_modules, Value::List(names)) => list(names),
         _ => value.clone(),
     };
     PeftSetting::Field(field, value)
 }
 
-/// The name of a type: Megatron-Bridge's own (`canonical_lora`), its class (`CanonicalLoRA`), or the class with its module.
+/// The name of a type: Megatron-Bridge's own (`canonical_lora`), its class (`CanonicalLoRA`), or the class with its
+/// module.
 fn type_name(given: &str) -> Value {
     let class = given.rsplit('.').next().unwrap_or(given);
     let plain: String = class.chars().filter(|c| *c != '_' && *c != '-').collect();

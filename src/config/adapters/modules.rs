@@ -13,8 +13,8 @@ pub struct AdapterNames {
     pub linear_out: &'static str,
     /// The learned lengths of the weight's rows; only `DoRA` has them.
     pub weight_magnitude: &'static str,
-    /// The parts of `CanonicalLoRA`'s adapter: queries, keys and values, or gate and up projection. First and second matrix
-    /// of each.
+    /// The parts of `CanonicalLoRA`'s adapter: queries, keys and values, or gate and up projection. First and second
+    /// matrix of each.
     pub parts: &'static [(&'static str, &'static str, &'static str)],
 }
 
@@ -115,14 +115,8 @@ impl LinearModule {
     /// The module whose weight has this name below its layer. A star stands for the numbers of several experts.
     #[must_use]
     pub fn of_weight(name: &str) -> Option<Self> {
-        let path = name
-            .strip_suffix('*')
-            .unwrap_or(name)
-            .strip_suffix(".weight")?;
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|module| module.path() == path)
+        let path = name.strip_suffix('*').unwrap_or(name).strip_suffix(".weight")?;
+        Self::ALL.iter().copied().find(|module| module.path() == path)
     }
 
     /// Its last name, by which targets may call it.
@@ -141,8 +135,8 @@ impl LinearModule {
         }
     }
 
-    /// Whether every rank has its weight in full (`TELinear`), or it is no linear layer for Megatron-Bridge: then only a
-    /// target may name it, and it does not belong to all linear layers.
+    /// Whether every rank has its weight in full (`TELinear`), or it is no linear layer for Megatron-Bridge: then only
+    /// a target may name it, and it does not belong to all linear layers.
     pub(super) const fn must_be_named(self, grouped: bool) -> bool {
         match self {
             Self::LinearQDownProj
@@ -232,12 +226,7 @@ impl LinearModules {
             Some(Mixer::Attention) => &[L::LinearQkv, L::LinearProj],
             Some(Mixer::MultiLatentAttention | Mixer::SparseAttention { .. }) => {
                 if a.mla_down_proj_fusion && a.q_lora_rank.is_some() {
-                    &[
-                        L::LinearQkvDownProj,
-                        L::LinearQUpProj,
-                        L::LinearKvUpProj,
-                        L::LinearProj,
-                    ]
+                    &[L::LinearQkvDownProj, L::LinearQUpProj, L::LinearKvUpProj, L::LinearProj]
                 } else if a.q_lora_rank.is_some() {
                     &[
                         L::LinearQDownProj,
@@ -247,23 +236,14 @@ impl LinearModules {
                         L::LinearProj,
                     ]
                 } else {
-                    &[
-                        L::LinearQProj,
-                        L::LinearKvDownProj,
-                        L::LinearKvUpProj,
-                        L::LinearProj,
-                    ]
+                    &[L::LinearQProj, L::LinearKvDownProj, L::LinearKvUpProj, L::LinearProj]
                 }
             }
-            Some(Mixer::GatedDeltaNet | Mixer::GatedDeltaNet2) => {
-                &[L::DeltaNetInProj, L::DeltaNetOutProj]
-            }
+            Some(Mixer::GatedDeltaNet | Mixer::GatedDeltaNet2) => &[L::DeltaNetInProj, L::DeltaNetOutProj],
             Some(Mixer::Mamba | Mixer::GatedDeltaProduct) => &[L::MixerInProj, L::MixerOutProj],
         };
         let indexer: &[LinearModule] = match layer.mixer {
-            Some(Mixer::SparseAttention { indexer: true }) => {
-                &[L::IndexerWqB, L::IndexerWk, L::IndexerWeightsProj]
-            }
+            Some(Mixer::SparseAttention { indexer: true }) => &[L::IndexerWqB, L::IndexerWk, L::IndexerWeightsProj],
             _ => &[],
         };
         let mlp: &[LinearModule] = match layer.mlp {

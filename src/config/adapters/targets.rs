@@ -51,11 +51,7 @@ pub(crate) fn present(a: &Args, layers: &Layers) -> LinearModules {
         set.or(LinearModules::of_layer(*layer, a))
     });
     let set = set.with(LinearModule::OutputLayer);
-    if with_mtp {
-        set.with(LinearModule::EhProj)
-    } else {
-        set
-    }
+    if with_mtp { set.with(LinearModule::EhProj) } else { set }
 }
 
 impl Targets {
@@ -77,9 +73,7 @@ impl Targets {
         };
         let given = a.peft_target_modules.as_deref().unwrap_or(usual);
         Some(Self::Named(
-            names(given)
-                .map(|name| Target::new(name, canonical))
-                .collect(),
+            names(given).map(|name| Target::new(name, canonical)).collect(),
         ))
     }
 
@@ -148,15 +142,10 @@ impl Targets {
 
 impl Target {
     fn new(given: &str, canonical: bool) -> Self {
-        let part = PARTS
-            .iter()
-            .find(|(end, _)| canonical && given.ends_with(end));
+        let part = PARTS.iter().find(|(end, _)| canonical && given.ends_with(end));
         Self {
             given: given.to_owned(),
-            pattern: part.map_or_else(
-                || given.to_owned(),
-                |(part, module)| given.replace(part, module),
-            ),
+            pattern: part.map_or_else(|| given.to_owned(), |(part, module)| given.replace(part, module)),
             part: part.map(|(part, _)| *part),
         }
     }
@@ -181,16 +170,13 @@ impl Target {
 
 /// The names of a list that is written with commas.
 fn names(list: &str) -> impl Iterator<Item = &str> {
-    list.split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
+    list.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
 /// Whether a pattern means a whole name: `*` stands for any characters, and a dot, as in the regular expression that
 /// Megatron-Bridge makes of it (`wildcard_match`), for any one.
 fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), name.chars().collect());
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     // Which beginnings of the pattern match the name so far.
     let mut reached = vec![false; pattern.len() + 1];
     let through_stars = |reached: &mut Vec<bool>| {

@@ -60,26 +60,17 @@ impl Field {
     }
 
     /// One name out of a list.
-    pub(in crate::config) const fn choice(
-        names: &'static [&'static str],
-        default: &'static str,
-    ) -> Self {
+    pub(in crate::config) const fn choice(names: &'static [&'static str], default: &'static str) -> Self {
         Self::declare(Kind::Choice(names), Default::Choice(default))
     }
 
     /// One name out of a list, or none.
-    pub(in crate::config) const fn optional_choice(
-        names: &'static [&'static str],
-        rule: &'static str,
-    ) -> Self {
+    pub(in crate::config) const fn optional_choice(names: &'static [&'static str], rule: &'static str) -> Self {
         Self::declare(Kind::Choice(names), Default::Derived(rule))
     }
 
     /// Several names out of a list.
-    pub(in crate::config) const fn set(
-        names: &'static [&'static str],
-        default: &'static str,
-    ) -> Self {
+    pub(in crate::config) const fn set(names: &'static [&'static str], default: &'static str) -> Self {
         Self::declare(Kind::Set(names), Default::Set(default))
     }
 
@@ -89,11 +80,7 @@ impl Field {
     }
 
     /// A decimal number that may be absent; bounds in millionths.
-    pub(in crate::config) const fn optional_decimal(
-        min: u64,
-        max: u64,
-        rule: &'static str,
-    ) -> Self {
+    pub(in crate::config) const fn optional_decimal(min: u64, max: u64, rule: &'static str) -> Self {
         Self::declare(Kind::Decimal { min, max }, Default::Derived(rule))
     }
 

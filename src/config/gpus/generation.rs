@@ -25,8 +25,8 @@ impl GpuGeneration {
         }
     }
 
-    /// The generation whose kernels and workspaces an estimate takes. The frameworks at the revisions that are followed here
-    /// have no case of their own for Rubin, and Transformer Engine there does not run on GPUs of AMD.
+    /// The generation whose kernels and workspaces an estimate takes. The frameworks at the revisions that are followed
+    /// here have no case of their own for Rubin, and Transformer Engine there does not run on GPUs of AMD.
     #[must_use]
     pub const fn stands_for(self) -> Self {
         match self {
@@ -66,11 +66,7 @@ impl GpuGeneration {
     /// KiB of the workspace of one cuBLAS stream of Transformer Engine (`get_cublas_workspace_size_bytes`).
     #[must_use]
     pub const fn te_workspace_kib(self) -> u64 {
-        if self.major() >= 9 {
-            32 * 1024 + 1
-        } else {
-            4 * 1024
-        }
+        if self.major() >= 9 { 32 * 1024 + 1 } else { 4 * 1024 }
     }
 
     /// Whether it computes in fp8 (`_compute_fp8_support`).

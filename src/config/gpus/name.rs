@@ -32,8 +32,8 @@ pub(super) fn candidates(name: &str) -> impl Iterator<Item = &'static Gpu> + use
     let name = plain(name);
     let named = models(&name);
     let gb = memory_gb(&name);
-    // The number in a name is that on the box or near it, as 192 GB of a B200. Where the same words name GPUs with different
-    // memory, only the exact number tells them apart.
+    // The number in a name is that on the box or near it, as 192 GB of a B200. Where the same words name GPUs with
+    // different memory, only the exact number tells them apart.
     let fits = move |gpu: &Gpu, several: bool| {
         gb.is_none_or(|gb| {
             let difference = gb.abs_diff(gpu.advertised_gb);
@@ -42,11 +42,7 @@ pub(super) fn candidates(name: &str) -> impl Iterator<Item = &'static Gpu> + use
     };
     let several = named.len() > 1;
     // The variants for laptops have other memory.
-    let named = if has(&name, "laptop") {
-        Vec::new()
-    } else {
-        named
-    };
+    let named = if has(&name, "laptop") { Vec::new() } else { named };
     named.into_iter().filter(move |gpu| fits(gpu, several))
 }
 
@@ -81,18 +77,15 @@ fn plain(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
-/// Whether words stand in a plain name. Letters before the first letter and digits behind the last digit make another word
-/// of it: `gb200` has no `b200`, and `h200` no `h20`.
+/// Whether words stand in a plain name. Letters before the first letter and digits behind the last digit make another
+/// word of it: `gb200` has no `b200`, and `h200` no `h20`.
 fn has(name: &str, words: &str) -> bool {
     name.match_indices(words).any(|(at, _)| {
         let (before, from) = name.split_at(at);
         let after = from.get(words.len()..).and_then(|rest| rest.chars().next());
         let begins_with_digit = words.starts_with(|c: char| c.is_ascii_digit());
-        let starts = !before.ends_with(|c: char| {
-            c.is_ascii_digit() || !begins_with_digit && c.is_ascii_alphabetic()
-        });
-        let ends = !after
-            .is_some_and(|c| c.is_ascii_digit() || words.len() < 4 && c.is_ascii_alphabetic());
+        let starts = !before.ends_with(|c: char| c.is_ascii_digit() || !begins_with_digit && c.is_ascii_alphabetic());
+        let ends = !after.is_some_and(|c| c.is_ascii_digit() || words.len() < 4 && c.is_ascii_alphabetic());
         starts && ends
     })
 }
@@ -101,10 +94,7 @@ fn has(name: &str, words: &str) -> bool {
 fn memory_gb(name: &str) -> Option<u32> {
     let mut words = name.split_ascii_whitespace().peekable();
     while let Some(word) = words.next() {
-        let (number, unit) = word.split_at(
-            word.find(|c: char| !c.is_ascii_digit())
-                .unwrap_or(word.len()),
-        );
+        let (number, unit) = word.split_at(word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len()));
         let unit = if unit.is_empty() {
             words.peek().copied().unwrap_or_default()
         } else {

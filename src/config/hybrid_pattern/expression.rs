@@ -29,17 +29,11 @@ struct Reader {
 
 impl Reader {
     fn error(&self) -> HybridPatternError {
-        HybridPatternError::Expression {
-            place: self.place + 1,
-        }
+        HybridPatternError::Expression { place: self.place + 1 }
     }
 
     fn skip_spaces(&mut self) {
-        while self
-            .chars
-            .get(self.place)
-            .is_some_and(|c| c.is_whitespace())
-        {
+        while self.chars.get(self.place).is_some_and(|c| c.is_whitespace()) {
             self.place += 1;
         }
     }
@@ -95,11 +89,7 @@ impl Reader {
             }
             let out = self.sum()?;
             self.depth -= 1;
-            return if self.take(')') {
-                Ok(out)
-            } else {
-                Err(self.error())
-            };
+            return if self.take(')') { Ok(out) } else { Err(self.error()) };
         }
         let Some(quote @ ('"' | '\'')) = self.peek() else {
             return Err(self.error());

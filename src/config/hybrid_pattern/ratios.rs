@@ -9,8 +9,8 @@
 use super::{HybridPattern, LONGEST, LayerSymbol};
 
 impl HybridPattern {
-    /// A pattern of `num_layers` layers, of which these parts are attention and MLPs, spread evenly, and the rest Mamba.
-    /// `None` for ratios that Megatron-LM refuses, and without layers.
+    /// A pattern of `num_layers` layers, of which these parts are attention and MLPs, spread evenly, and the rest
+    /// Mamba. `None` for ratios that Megatron-LM refuses, and without layers.
     #[must_use]
     pub fn from_ratios(num_layers: u64, attention_ratio: f64, mlp_ratio: f64) -> Option<Self> {
         let num_layers = usize::try_from(num_layers).ok().filter(|n| *n <= LONGEST)?;
@@ -38,9 +38,7 @@ impl HybridPattern {
 /// Replaces Mamba layers by layers of another kind, each behind so many Mamba layers.
 fn spread(layers: &mut [LayerSymbol], symbol: LayerSymbol, section: f64) {
     let mut left = section;
-    let mamba = layers
-        .iter_mut()
-        .filter(|layer| **layer == LayerSymbol::Mamba);
+    let mamba = layers.iter_mut().filter(|layer| **layer == LayerSymbol::Mamba);
     for layer in mamba {
         if left < 0.5 {
             *layer = symbol;

@@ -1,9 +1,7 @@
 //! Settings that Megatron accepts and that are modelled, but not together.
 
 use super::{NotModelled, canonical};
-use crate::config::choices::{
-    CudaGraphImpl, CudaGraphModule, RecomputeGranularity, RecomputeModule, SoftwareStack,
-};
+use crate::config::choices::{CudaGraphImpl, CudaGraphModule, RecomputeGranularity, RecomputeModule, SoftwareStack};
 use crate::config::job::Module;
 
 /// All marks of a job: those that it was given, and those that the settings of its modules make.
@@ -57,9 +55,7 @@ fn local_graphs(m: &Module) -> Option<&'static str> {
         SoftwareStack::TorchOnly | SoftwareStack::RocmTorchOnly
     );
     if m.hybrid.is_some() && m.moe.is_some() && router {
-        Some(
-            "local graphs of a router and of what follows its experts, which run between them without graphs",
-        )
+        Some("local graphs of a router and of what follows its experts, which run between them without graphs")
     } else if a.use_megatron_fsdp || a.use_torch_fsdp2 {
         Some("parameters that are gathered and gradients that are reduced within local graphs")
     } else if a.fine_grained_activation_offloading {

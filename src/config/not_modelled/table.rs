@@ -7,12 +7,7 @@ const TRANSFORMER: &str = "megatron/core/transformer/transformer_config.py";
 const ARGUMENTS: &str = "megatron/training/arguments.py";
 const PARALLEL: &str = "megatron/core/model_parallel_config.py";
 
-const fn feature(
-    id: &'static str,
-    keys: &'static [&'static str],
-    reason: &'static str,
-    source: Source,
-) -> Feature {
+const fn feature(id: &'static str, keys: &'static [&'static str], reason: &'static str, source: Source) -> Feature {
     Feature {
         id,
         keys,
@@ -80,10 +75,7 @@ pub(super) const FEATURES: &[Feature] = &[
                 "expert_tensor_parallel_num_weight_shards",
             ],
             "generalized tensor parallelism splits weights over more ranks and gathers them for each layer",
-            Source::megatron(
-                PARALLEL,
-                "ModelParallelConfig.tensor_parallel_num_weight_shards",
-            ),
+            Source::megatron(PARALLEL, "ModelParallelConfig.tensor_parallel_num_weight_shards"),
         ),
     ),
     feature(
@@ -97,10 +89,7 @@ pub(super) const FEATURES: &[Feature] = &[
         "ckptargs",
         &["use_checkpoint_args", "use_mp_args_from_checkpoint_args"],
         "arguments in the checkpoint replace those of the job",
-        Source::megatron(
-            "megatron/training/checkpointing.py",
-            "load_args_from_checkpoint",
-        ),
+        Source::megatron("megatron/training/checkpointing.py", "load_args_from_checkpoint"),
     ),
     feature(
         "yaml",
@@ -202,11 +191,7 @@ pub(super) const FEATURES: &[Feature] = &[
     ),
     feature(
         "teacher",
-        &[
-            "export_kd_teacher_load",
-            "teacher_model",
-            "opd_teacher_load",
-        ],
+        &["export_kd_teacher_load", "teacher_model", "opd_teacher_load"],
         "teacher models are not counted",
         Source::megatron("megatron/post_training/arguments.py", "add_modelopt_args"),
     ),
@@ -220,10 +205,7 @@ pub(super) const FEATURES: &[Feature] = &[
         "encoder",
         &["vision_model_type", "sound_model_type"],
         "encoders beside the language model are not counted: add them as modules",
-        Source::megatron(
-            "examples/multimodal/multimodal_args.py",
-            "add_multimodal_extra_args",
-        ),
+        Source::megatron("examples/multimodal/multimodal_args.py", "add_multimodal_extra_args"),
     ),
     feature(
         "mimo",
@@ -235,10 +217,7 @@ pub(super) const FEATURES: &[Feature] = &[
         "frozen",
         &["freeze_lm", "freeze_model", "freeze_base_for_mtp"],
         "frozen parameters need no gradients and no optimizer states",
-        Source::megatron(
-            "examples/multimodal/multimodal_args.py",
-            "add_multimodal_extra_args",
-        ),
+        Source::megatron("examples/multimodal/multimodal_args.py", "add_multimodal_extra_args"),
     ),
     feature(
         "t5",

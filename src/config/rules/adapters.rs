@@ -37,9 +37,7 @@ fn on(d: &Draft<'_>) -> bool {
 /// The modules that get adapters, of all layers together.
 fn adapted(d: &Draft<'_>) -> LinearModules {
     let targets = Targets::of(&d.args);
-    targets.map_or_else(LinearModules::default, |targets| {
-        targets.anywhere(&d.args, &d.layers)
-    })
+    targets.map_or_else(LinearModules::default, |targets| targets.anywhere(&d.args, &d.layers))
 }
 
 /// The first module with an adapter that a test holds for.
@@ -62,9 +60,7 @@ fn either_targets_or_exclusions(d: &Draft<'_>) -> Option<Violation> {
 fn canonical_names(d: &Draft<'_>) -> Option<Violation> {
     let targets = Targets::of(&d.args)?;
     let canonical = d.args.peft_type == AdapterType::CanonicalLora;
-    let fused = |target: &&Target| {
-        target.given.ends_with("linear_qkv") || target.given.ends_with("linear_fc1")
-    };
+    let fused = |target: &&Target| target.given.ends_with("linear_qkv") || target.given.ends_with("linear_fc1");
     let target = targets.named().iter().find(fused).filter(|_| canonical)?;
     let message = format!(
         "canonical_lora has no target {}: use linear_q, linear_k and linear_v, or linear_fc1_up and linear_fc1_gate",
@@ -86,8 +82,7 @@ fn plain_patterns(d: &Draft<'_>) -> Option<Violation> {
     ];
     let odd = |c: char| !(c.is_ascii_alphanumeric() || "_.*, -".contains(c));
     let mut given = given.into_iter();
-    let (field, _) =
-        given.find(|(_, text)| text.as_ref().is_some_and(|text| text.contains(odd)))?;
+    let (field, _) = given.find(|(_, text)| text.as_ref().is_some_and(|text| text.contains(odd)))?;
     on(d).then(|| {
         let message = format!(
             "{} may have names and * for any characters, separated by commas, such as *.layers.0.*.linear_qkv",
@@ -125,8 +120,7 @@ fn linear_targets(d: &Draft<'_>) -> Option<Violation> {
 
 fn some_target(d: &Draft<'_>) -> Option<Violation> {
     (on(d) && adapted(d).is_empty()).then(|| {
-        let field = if d.args.peft_target_modules.is_none() && d.args.peft_exclude_modules.is_some()
-        {
+        let field = if d.args.peft_target_modules.is_none() && d.args.peft_exclude_modules.is_some() {
             F::peft_exclude_modules
         } else {
             TARGETS
@@ -156,10 +150,7 @@ fn every_target(d: &Draft<'_>) -> Option<Violation> {
         lost.given,
         names_of(present(&d.args, &d.layers))
     );
-    let rest = targets
-        .named()
-        .iter()
-        .filter(|target| target.given != lost.given);
+    let rest = targets.named().iter().filter(|target| target.given != lost.given);
     let rest: Vec<&str> = rest.map(|target| target.given.as_str()).collect();
     Some(Violation::warning(&[TARGETS], message).fix(TARGETS, Value::Text(rest.join(", "))))
 }
@@ -182,9 +173,7 @@ fn rank_and_tp(d: &Draft<'_>) -> Option<Violation> {
             a.peft_dim
         }
     };
-    let broken = |module: LinearModule| {
-        !module.is_row_parallel() && !rank(module).is_multiple_of(ranks(module))
-    };
+    let broken = |module: LinearModule| !module.is_row_parallel() && !rank(module).is_multiple_of(ranks(module));
     let module = first(d, broken)?;
     let (field, size) = if module.is_expert() {
         (F::expert_tensor_parallel_size, d.etp)
@@ -242,10 +231,8 @@ fn rank_and_topk(d: &Draft<'_>) -> Option<Violation> {
 }
 
 fn rank_zero(d: &Draft<'_>) -> Option<Violation> {
-    (on(d) && d.args.peft_dim == 0).then(|| {
-        Violation::warning(&[F::peft_dim], "with peft_dim 0 nothing is trained")
-            .fix(F::peft_dim, Default)
-    })
+    (on(d) && d.args.peft_dim == 0)
+        .then(|| Violation::warning(&[F::peft_dim], "with peft_dim 0 nothing is trained").fix(F::peft_dim, Default))
 }
 
 /// `DoRA.__post_init__`.
@@ -254,8 +241,7 @@ fn dora_dropout(d: &Draft<'_>) -> Option<Violation> {
     let post = a.peft_dropout_position != AdapterDropout::Pre;
     (a.peft_type == AdapterType::Dora && post).then(|| {
         let message = "dora supports only peft_dropout_position pre";
-        Violation::error(&[F::peft_dropout_position, KIND], message)
-            .fix(F::peft_dropout_position, Default)
+        Violation::error(&[F::peft_dropout_position, KIND], message).fix(F::peft_dropout_position, Default)
     })
 }
 

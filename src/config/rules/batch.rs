@@ -43,10 +43,7 @@ fn global_batch(d: &Draft<'_>) -> Option<Violation> {
 /// The micro batches of a group, where the interleaved schedule deals micro batches out in groups
 /// (`forward_backward_pipelining_with_interleaving`).
 fn group(d: &Draft<'_>) -> Option<u64> {
-    let group = d
-        .args
-        .microbatch_group_size_per_virtual_pipeline_stage
-        .unwrap_or(d.pp);
+    let group = d.args.microbatch_group_size_per_virtual_pipeline_stage.unwrap_or(d.pp);
     (d.interleaved() && d.pp > 1).then_some(group)
 }
 
@@ -69,9 +66,7 @@ fn microbatches_fill_group(d: &Draft<'_>) -> Option<Violation> {
             "{} micro batches do not fill one group of {group}: Megatron's interleaved schedule refuses to run them",
             d.num_microbatches
         );
-        let batch = group
-            .saturating_mul(d.args.micro_batch_size)
-            .saturating_mul(d.dp);
+        let batch = group.saturating_mul(d.args.micro_batch_size).saturating_mul(d.dp);
         let fields = [
             F::global_batch_size,
             F::virtual_pipeline_model_parallel_size,

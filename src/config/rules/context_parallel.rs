@@ -35,8 +35,7 @@ fn cp_comm_type(d: &Draft<'_>) -> Option<Violation> {
         CpCommType::A2a | CpCommType::AllGather
             if d.args.multi_latent_attention
                 && keys != d.args.v_head_dim
-                && (d.layers.has_mixer(Mixer::MultiLatentAttention)
-                    || !d.layers.has_sparse_attention()) =>
+                && (d.layers.has_mixer(Mixer::MultiLatentAttention) || !d.layers.has_sparse_attention()) =>
         {
             "multi_latent_attention"
         }
@@ -47,7 +46,6 @@ fn cp_comm_type(d: &Draft<'_>) -> Option<Violation> {
     };
     splits(d).then(|| {
         let message = format!("this cp_comm_type does not support {unsupported}");
-        Violation::error(&[F::cp_comm_type, F::context_parallel_size], message)
-            .fix(F::cp_comm_type, Default)
+        Violation::error(&[F::cp_comm_type, F::context_parallel_size], message).fix(F::cp_comm_type, Default)
     })
 }

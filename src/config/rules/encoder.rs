@@ -9,12 +9,8 @@ use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_divisors, near_multiples, or_list};
 
 pub(super) const RULES: &[Rule] = &[
-    rule("image_by_patch", |d| {
-        image_by_patch(d, F::img_h, d.args.img_h)
-    }),
-    rule("image_by_patch", |d| {
-        image_by_patch(d, F::img_w, d.args.img_w)
-    }),
+    rule("image_by_patch", |d| image_by_patch(d, F::img_h, d.args.img_h)),
+    rule("image_by_patch", |d| image_by_patch(d, F::img_w, d.args.img_w)),
     warning("tokens_of_image", tokens_of_image),
     warning("encoder_stages", encoder_stages),
     rule("projector_output", projector_output),
@@ -81,8 +77,7 @@ fn projector_output(d: &Draft<'_>) -> Option<Violation> {
             "projector_output_size {given} of {} must be the language model's hidden_size {hidden}",
             d.context.name
         );
-        Violation::error(&[F::projector_output_size, F::hidden_size], message)
-            .fix(F::projector_output_size, Default)
+        Violation::error(&[F::projector_output_size, F::hidden_size], message).fix(F::projector_output_size, Default)
     })
 }
 

@@ -52,12 +52,8 @@ fn param_gather_needs_fp4(d: &Draft<'_>) -> Option<Violation> {
 fn fp4_needs_blackwell(d: &Draft<'_>) -> Option<Violation> {
     let generation = without(d, GpuGeneration::computes_in_mxfp8)?;
     d.args.fp4_format.is_some().then(|| {
-        let message = format!(
-            "fp4_format needs a Blackwell GPU, not {}",
-            generation.label()
-        );
-        Violation::error(&[F::fp4_format, F::gpu, F::gpu_generation], message)
-            .fix(F::fp4_format, Default)
+        let message = format!("fp4_format needs a Blackwell GPU, not {}", generation.label());
+        Violation::error(&[F::fp4_format, F::gpu, F::gpu_generation], message).fix(F::fp4_format, Default)
     })
 }
 
@@ -142,8 +138,7 @@ fn fp8_needs_ada(d: &Draft<'_>) -> Option<Violation> {
             "fp8_format needs a GPU that computes in fp8; {} does not",
             generation.label()
         );
-        Violation::error(&[F::fp8_format, F::gpu, F::gpu_generation], message)
-            .fix(F::fp8_format, Default)
+        Violation::error(&[F::fp8_format, F::gpu, F::gpu_generation], message).fix(F::fp8_format, Default)
     })
 }
 
@@ -172,8 +167,7 @@ fn blockwise_needs_hopper(d: &Draft<'_>) -> Option<Violation> {
             "fp8_recipe blockwise needs a Hopper or Blackwell GPU, not {}",
             generation.label()
         );
-        Violation::error(&[F::fp8_recipe, F::gpu, F::gpu_generation], message)
-            .fix(F::fp8_recipe, Name("tensorwise"))
+        Violation::error(&[F::fp8_recipe, F::gpu, F::gpu_generation], message).fix(F::fp8_recipe, Name("tensorwise"))
     })
 }
 
@@ -190,10 +184,7 @@ fn router_padding_dispatcher(d: &Draft<'_>) -> Option<Violation> {
     let gathers = d.args.moe_token_dispatcher_type == TokenDispatcher::AllGather;
     (d.args.moe_router_padding_for_quantization && gathers).then(|| {
         Violation::error(
-            &[
-                F::moe_router_padding_for_quantization,
-                F::moe_token_dispatcher_type,
-            ],
+            &[F::moe_router_padding_for_quantization, F::moe_token_dispatcher_type],
             "moe_router_padding_for_quantization does not work with the allgather dispatcher",
         )
         .fix(F::moe_token_dispatcher_type, Name("alltoall"))

@@ -1,5 +1,5 @@
-//! What attention in fp8 needs (`get_attention_backend` and `DotProductAttention.init_fp8_metadata` of Transformer Engine,
-//! `get_fp8_recipe` of Megatron-LM).
+//! What attention in fp8 needs (`get_attention_backend` and `DotProductAttention.init_fp8_metadata` of Transformer
+//! Engine, `get_fp8_recipe` of Megatron-LM).
 
 use super::rule::FixValue::{Default, Name, Off};
 use super::rule::{Rule, Violation, rule, warning};
@@ -18,9 +18,7 @@ const ATTENTION: F = F::fp8_dot_product_attention;
 
 /// Whether core attention is in fp8.
 fn in_fp8(d: &Draft<'_>) -> bool {
-    d.args.fp8_format.is_some()
-        && d.args.fp8_dot_product_attention
-        && d.args.fp8_recipe != Fp8Recipe::Blockwise
+    d.args.fp8_format.is_some() && d.args.fp8_dot_product_attention && d.args.fp8_recipe != Fp8Recipe::Blockwise
 }
 
 fn has_no_effect(d: &Draft<'_>) -> Option<Violation> {
@@ -50,8 +48,7 @@ fn needs_cudnn(d: &Draft<'_>) -> Option<Violation> {
         AttentionBackend::Auto | AttentionBackend::Fused
     );
     (in_fp8(d) && other).then(|| {
-        let message =
-            "attention in fp8 needs attention_backend fused: other kernels do not train in fp8";
+        let message = "attention in fp8 needs attention_backend fused: other kernels do not train in fp8";
         Violation::error(&[ATTENTION, F::attention_backend], message)
             .fix(F::attention_backend, Name("fused"))
             .fix(ATTENTION, Off)

@@ -1,4 +1,5 @@
-//! Rules of `fp8_output_proj`, the output layer in MXFP8 (`TransformerConfig.__post_init__`, `TELMHeadColumnParallelLinear.__init__`).
+//! Rules of `fp8_output_proj`, the output layer in MXFP8 (`TransformerConfig.__post_init__`,
+//! `TELMHeadColumnParallelLinear.__init__`).
 
 use super::rule::FixValue::{Name, Off, On};
 use super::rule::{Rule, Violation, rule, warning};
@@ -25,10 +26,7 @@ fn needs_mxfp8(d: &Draft<'_>) -> Option<Violation> {
         return Some(Violation::error(&[OUTPUT, F::fp8_format], message).fix(OUTPUT, Off));
     }
     (a.fp8_recipe != Fp8Recipe::Mxfp8).then(|| {
-        let message = format!(
-            "fp8_output_proj needs fp8_recipe mxfp8, not {}",
-            a.fp8_recipe.name()
-        );
+        let message = format!("fp8_output_proj needs fp8_recipe mxfp8, not {}", a.fp8_recipe.name());
         Violation::error(&[OUTPUT, F::fp8_recipe], message)
             .fix(OUTPUT, Off)
             .fix(F::fp8_recipe, Name("mxfp8"))
@@ -47,8 +45,7 @@ fn excludes_tied_embeddings(d: &Draft<'_>) -> Option<Violation> {
     let untied = F::untie_embeddings_and_output_weights;
     let tied = !d.args.untie_embeddings_and_output_weights && d.pp == 1;
     (quantizes(d) && tied).then(|| {
-        let message =
-            "fp8_output_proj on a single pipeline stage needs untie_embeddings_and_output_weights";
+        let message = "fp8_output_proj on a single pipeline stage needs untie_embeddings_and_output_weights";
         Violation::error(&[OUTPUT, untied], message)
             .fix(OUTPUT, Off)
             .fix(untied, On)

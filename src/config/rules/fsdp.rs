@@ -45,12 +45,11 @@ fn needs_adam(d: &Draft<'_>) -> Option<Violation> {
 
 fn outer_needs_full_sharding(d: &Draft<'_>) -> Option<Violation> {
     let a = &d.args;
-    let outer = a.outer_dp_sharding_strategy != OuterShardingStrategy::NoShard
-        && a.num_distributed_optimizer_instances > 1;
+    let outer =
+        a.outer_dp_sharding_strategy != OuterShardingStrategy::NoShard && a.num_distributed_optimizer_instances > 1;
     let partial = a.data_parallel_sharding_strategy != ShardingStrategy::OptimGradsParams;
     let field = F::outer_dp_sharding_strategy;
-    let message =
-        "outer_dp_sharding_strategy optim needs data_parallel_sharding_strategy optim_grads_params";
+    let message = "outer_dp_sharding_strategy optim needs data_parallel_sharding_strategy optim_grads_params";
     let violation = fsdp(d, outer && partial, field, message)?;
     let strategy = F::data_parallel_sharding_strategy;
     let whole = Name(ShardingStrategy::OptimGradsParams.name());
@@ -59,14 +58,12 @@ fn outer_needs_full_sharding(d: &Draft<'_>) -> Option<Violation> {
 
 fn outer_needs_instances(d: &Draft<'_>) -> Option<Violation> {
     let a = &d.args;
-    let alone = a.outer_dp_sharding_strategy != OuterShardingStrategy::NoShard
-        && a.num_distributed_optimizer_instances == 1;
+    let alone =
+        a.outer_dp_sharding_strategy != OuterShardingStrategy::NoShard && a.num_distributed_optimizer_instances == 1;
     let field = F::outer_dp_sharding_strategy;
     (a.use_megatron_fsdp && alone).then(|| {
-        let message =
-            "outer_dp_sharding_strategy has no effect without several optimizer instances";
-        Violation::warning(&[field, F::num_distributed_optimizer_instances], message)
-            .fix(field, Default)
+        let message = "outer_dp_sharding_strategy has no effect without several optimizer instances";
+        Violation::warning(&[field, F::num_distributed_optimizer_instances], message).fix(field, Default)
     })
 }
 
@@ -104,8 +101,7 @@ fn overlap_excludes_layer_graphs(d: &Draft<'_>) -> Option<Violation> {
         a.cuda_graph_impl,
         CudaGraphImpl::Local | CudaGraphImpl::TransformerEngine
     );
-    let message =
-        "overlap_moe_expert_parallel_comm with use_megatron_fsdp excludes CUDA graphs of layers";
+    let message = "overlap_moe_expert_parallel_comm with use_megatron_fsdp excludes CUDA graphs of layers";
     let field = F::cuda_graph_impl;
     let both = a.overlap_moe_expert_parallel_comm && layers;
     let violation = fsdp(d, both, field, message)?;
@@ -121,8 +117,7 @@ fn mxfp8_needs_main_params(d: &Draft<'_>) -> Option<Violation> {
         && a.data_parallel_sharding_strategy != ShardingStrategy::NoShard;
     let field = F::megatron_fsdp_main_params_dtype;
     let none = a.megatron_fsdp_main_params_dtype == FsdpDtype::Auto;
-    let message =
-        "parameters in mxfp8 need main parameters: megatron_fsdp_main_params_dtype cannot be auto";
+    let message = "parameters in mxfp8 need main parameters: megatron_fsdp_main_params_dtype cannot be auto";
     let violation = fsdp(d, columns && none, field, message)?;
     Some(violation.fix(field, Default))
 }
@@ -131,7 +126,6 @@ fn user_buffers_and_segments(d: &Draft<'_>) -> Option<Violation> {
     let a = &d.args;
     (a.use_megatron_fsdp && a.use_nccl_ub && a.expandable_segments).then(|| {
         let message = "use_nccl_ub is refused with expandable segments before PyTorch 2.11";
-        Violation::warning(&[F::use_nccl_ub, F::expandable_segments], message)
-            .fix(F::expandable_segments, Off)
+        Violation::warning(&[F::use_nccl_ub, F::expandable_segments], message).fix(F::expandable_segments, Off)
     })
 }

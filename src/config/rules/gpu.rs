@@ -33,7 +33,6 @@ fn grouped_gemm_needs_ampere(d: &Draft<'_>) -> Option<Violation> {
             "moe_grouped_gemm needs a GPU of Ampere or later, not {}",
             generation.label()
         );
-        Violation::error(&[F::moe_grouped_gemm, F::gpu, F::gpu_generation], message)
-            .fix(F::moe_grouped_gemm, Off)
+        Violation::error(&[F::moe_grouped_gemm, F::gpu, F::gpu_generation], message).fix(F::moe_grouped_gemm, Off)
     })
 }

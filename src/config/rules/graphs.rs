@@ -21,10 +21,7 @@ pub(super) const RULES: &[Rule] = &[
 
 /// Whether layers are captured one by one.
 fn layered(d: &Draft<'_>) -> bool {
-    matches!(
-        d.args.cuda_graph_impl,
-        Impl::Local | Impl::TransformerEngine
-    )
+    matches!(d.args.cuda_graph_impl, Impl::Local | Impl::TransformerEngine)
 }
 
 /// Whether graphs of layers capture `module` by name.
@@ -61,7 +58,8 @@ fn cuda_graph_modules(d: &Draft<'_>) -> Option<Violation> {
     let experts = a.num_experts.is_some_and(|n| n > 1);
     let local = a.cuda_graph_impl == Impl::Local;
     let captures_router = router || local && preprocess;
-    // `TransformerLayer.create_mcore_cudagraph_manager`: a chosen attention takes the whole layer before its MLP is asked for.
+    // `TransformerLayer.create_mcore_cudagraph_manager`: a chosen attention takes the whole layer before its MLP is
+    // asked for.
     let whole = local && has(M::Mlp) && !has(M::Attn) && a.hybrid_layer_pattern.is_none();
     let why = if moe && captures_router {
         "moe excludes moe_router"
@@ -116,22 +114,17 @@ fn exclude_recompute_modules(d: &Draft<'_>) -> Option<Violation> {
         "moe excludes moe_router, which is a part of it"
     } else if d.args.attention_dropout.0 > 0 && both(M::Attn, RecomputeModule::CoreAttn) {
         "core_attn excludes attention_dropout"
-    } else if d.args.hidden_dropout.0 > 0
-        && (both(M::Mlp, RecomputeModule::Mlp) || both(M::Moe, moe))
-    {
+    } else if d.args.hidden_dropout.0 > 0 && (both(M::Mlp, RecomputeModule::Mlp) || both(M::Moe, moe)) {
         "mlp and moe exclude hidden_dropout"
     } else {
         return None;
     };
     let message = format!("recompute modules in CUDA graphs: {why}");
-    Some(
-        Violation::error(&[F::cuda_graph_impl, F::recompute_modules], message)
-            .fix(F::cuda_graph_impl, Default),
-    )
+    Some(Violation::error(&[F::cuda_graph_impl, F::recompute_modules], message).fix(F::cuda_graph_impl, Default))
 }
 
-/// `tensor_parallel.checkpoint` runs a module as it is while a graph is captured. In fp8 Transformer Engine checkpoints all
-/// modules but core attention.
+/// `tensor_parallel.checkpoint` runs a module as it is while a graph is captured. In fp8 Transformer Engine checkpoints
+/// all modules but core attention.
 fn checkpoints_in_graphs(d: &Draft<'_>) -> Option<Violation> {
     if !layered(d) {
         return None;
@@ -143,14 +136,11 @@ fn checkpoints_in_graphs(d: &Draft<'_>) -> Option<Violation> {
     let fp8 = d.args.fp8_format.is_some() || d.args.fp4_format.is_some();
     let attention = kept(RecomputeModule::CoreAttn, has(M::Attn));
     let others = kept(RecomputeModule::Mlp, has(M::Mlp))
-        || kept(
-            RecomputeModule::SharedExperts,
-            has(M::Moe) || has(M::MoeRouter),
-        );
+        || kept(RecomputeModule::SharedExperts, has(M::Moe) || has(M::MoeRouter));
     (attention || !fp8 && others).then(|| {
-        let message = "within CUDA graphs of layers, recompute modules core_attn, mlp and shared_experts keep what they save";
-        Violation::warning(&[F::recompute_modules, F::cuda_graph_impl], message)
-            .fix(F::cuda_graph_impl, Default)
+        let message =
+            "within CUDA graphs of layers, recompute modules core_attn, mlp and shared_experts keep what they save";
+        Violation::warning(&[F::recompute_modules, F::cuda_graph_impl], message).fix(F::cuda_graph_impl, Default)
     })
 }
 
@@ -161,8 +151,7 @@ fn exclude_offload_modules(d: &Draft<'_>) -> Option<Violation> {
     };
     let on = d.args.cuda_graph_impl != Impl::None;
     let local = d.args.cuda_graph_impl == Impl::Local;
-    let captured =
-        d.args.cuda_graph_modules.is_empty() || !d.args.offload_modules.iter().all(outside);
+    let captured = d.args.cuda_graph_modules.is_empty() || !d.args.offload_modules.iter().all(outside);
     let why = if captures(d, M::Moe) {
         "not with moe among cuda_graph_modules"
     } else if on && d.args.cuda_graph_warmup_steps == 0 {
@@ -174,10 +163,7 @@ fn exclude_offload_modules(d: &Draft<'_>) -> Option<Violation> {
     };
     d.args.fine_grained_activation_offloading.then(|| {
         let message = format!("fine_grained_activation_offloading with CUDA graphs: {why}");
-        Violation::error(
-            &[F::cuda_graph_impl, F::fine_grained_activation_offloading],
-            message,
-        )
-        .fix(F::cuda_graph_impl, Default)
+        Violation::error(&[F::cuda_graph_impl, F::fine_grained_activation_offloading], message)
+            .fix(F::cuda_graph_impl, Default)
     })
 }

@@ -53,12 +53,8 @@ fn repaired(given: &str, error: &HybridPatternError) -> Option<String> {
             let depths = mtp.split('/').count();
             format!("{main}{}", format!("/{first}").repeat(depths))
         }
-        HybridPatternError::MixedAttention { letter, .. } => {
-            given.replace('*', &letter.to_string())
-        }
-        HybridPatternError::Empty
-        | HybridPatternError::Expression { .. }
-        | HybridPatternError::TooLong => return None,
+        HybridPatternError::MixedAttention { letter, .. } => given.replace('*', &letter.to_string()),
+        HybridPatternError::Empty | HybridPatternError::Expression { .. } | HybridPatternError::TooLong => return None,
     };
     text.parse::<HybridPattern>().ok().map(|_| text)
 }
@@ -69,9 +65,7 @@ fn delta_product_spec(d: &Draft<'_>) -> Option<Violation> {
     let products = d.args.spec == HybridStackSpec::GatedDeltaProductStackSpec;
     let place = pattern.place_of(LayerSymbol::MultiLatentAttention)?;
     products.then(|| {
-        let message = format!(
-            "spec gated_delta_product_stack_spec has no layer for MLA (+ at character {place})"
-        );
+        let message = format!("spec gated_delta_product_stack_spec has no layer for MLA (+ at character {place})");
         Violation::error(&[F::spec, F::hybrid_layer_pattern], message).fix(F::spec, Default)
     })
 }
@@ -93,9 +87,7 @@ fn delta_product_heads(d: &Draft<'_>) -> Option<Violation> {
 fn hybrid_experts(d: &Draft<'_>) -> Option<Violation> {
     let pattern = d.pattern().filter(|_| !d.has_experts())?;
     let place = pattern.place_of(LayerSymbol::Moe)?;
-    let message = format!(
-        "hybrid_layer_pattern has a MoE layer (E at character {place}), which needs num_experts"
-    );
+    let message = format!("hybrid_layer_pattern has a MoE layer (E at character {place}), which needs num_experts");
     let dense = pattern.replacing(LayerSymbol::Moe, LayerSymbol::Mlp);
     Some(
         Violation::error(&[F::hybrid_layer_pattern, F::num_experts], message)
@@ -108,9 +100,7 @@ fn hybrid_num_layers(d: &Draft<'_>) -> Option<Violation> {
     let given = d.context.own_num_layers?;
     let layers = d.pattern()?.layers().count() as u64;
     (given != layers).then(|| {
-        let message = format!(
-            "num_layers {given} is ignored: hybrid_layer_pattern has {layers} layers, one a letter"
-        );
+        let message = format!("num_layers {given} is ignored: hybrid_layer_pattern has {layers} layers, one a letter");
         Violation::warning(&[F::num_layers, F::hybrid_layer_pattern], message)
             .fix(F::num_layers, Default)
             .fix(F::num_layers, Number(layers))
@@ -139,9 +129,8 @@ fn hybrid_mtp(d: &Draft<'_>) -> Option<Violation> {
         );
     }
     (depths > 0 && given != depths).then(|| {
-        let message = format!(
-            "mtp_num_layers {given} is ignored: hybrid_layer_pattern has {depths} MTP depths (parts behind /)"
-        );
+        let message =
+            format!("mtp_num_layers {given} is ignored: hybrid_layer_pattern has {depths} MTP depths (parts behind /)");
         Violation::warning(&fields, message).fix(F::mtp_num_layers, Number(depths))
     })
 }
@@ -161,18 +150,15 @@ fn hybrid_modules(d: &Draft<'_>) -> Option<Violation> {
 /// The pattern and the number of Mamba heads, where the pattern has Mamba layers.
 fn heads(d: &Draft<'_>) -> Option<u64> {
     let pattern = d.pattern()?;
-    pattern
-        .has(LayerSymbol::Mamba)
-        .then(|| mamba_num_heads(&d.args))
+    pattern.has(LayerSymbol::Mamba).then(|| mamba_num_heads(&d.args))
 }
 
 fn mamba_heads(d: &Draft<'_>) -> Option<Violation> {
     heads(d)?;
     let (inner, width) = (d.args.hidden_size.saturating_mul(2), d.args.mamba_head_dim);
     (d.args.mamba_num_heads.is_none() && !inner.is_multiple_of(width)).then(|| {
-        let message = format!(
-            "mamba_head_dim {width} must divide 2 · hidden_size = {inner}, or mamba_num_heads be given"
-        );
+        let message =
+            format!("mamba_head_dim {width} must divide 2 · hidden_size = {inner}, or mamba_num_heads be given");
         let near = near_divisors(inner, width, 3);
         let fields = [F::mamba_head_dim, F::mamba_num_heads, F::hidden_size];
         Violation::error(&fields, message).fix_each(F::mamba_head_dim, &near)
@@ -188,14 +174,8 @@ fn mamba_heads_by_tp(d: &Draft<'_>) -> Option<Violation> {
     );
     let fields = [F::tensor_model_parallel_size, F::mamba_num_heads];
     Some(
-        Alternatives::sizes(
-            F::tensor_model_parallel_size,
-            &near,
-            F::mamba_num_heads,
-            heads,
-            d.tp,
-        )
-        .offer(&fields, &message),
+        Alternatives::sizes(F::tensor_model_parallel_size, &near, F::mamba_num_heads, heads, d.tp)
+            .offer(&fields, &message),
     )
 }
 
@@ -212,14 +192,8 @@ fn mamba_groups_by_tp(d: &Draft<'_>) -> Option<Violation> {
     );
     let fields = [F::tensor_model_parallel_size, F::mamba_num_groups];
     Some(
-        Alternatives::sizes(
-            F::tensor_model_parallel_size,
-            &near,
-            F::mamba_num_groups,
-            groups,
-            d.tp,
-        )
-        .offer(&fields, &message),
+        Alternatives::sizes(F::tensor_model_parallel_size, &near, F::mamba_num_groups, groups, d.tp)
+            .offer(&fields, &message),
     )
 }
 
@@ -283,10 +257,7 @@ fn mamba_fp8_width(d: &Draft<'_>) -> Option<Violation> {
     let inner = heads.saturating_mul(a.mamba_head_dim);
     let states = a.mamba_num_groups.saturating_mul(a.mamba_state_dim);
     let width = match a.spec {
-        HybridStackSpec::HybridStackSpec => inner
-            .saturating_add(states)
-            .saturating_mul(2)
-            .saturating_add(heads),
+        HybridStackSpec::HybridStackSpec => inner.saturating_add(states).saturating_mul(2).saturating_add(heads),
         HybridStackSpec::GatedDeltaProductStackSpec => inner
             .saturating_add(states)
             .saturating_add(heads)

@@ -51,15 +51,13 @@ fn attention_backend(d: &Draft<'_>) -> Option<Violation> {
         _ => return None,
     };
     (!is_local(d)).then(|| {
-        let message = format!(
-            "attention_backend {} does not support {unsupported}",
-            backend.name()
-        );
+        let message = format!("attention_backend {} does not support {unsupported}", backend.name());
         Violation::error(&[F::attention_backend, field], message).fix(F::attention_backend, Default)
     })
 }
 
-/// The attention that caps its scores takes neither packed samples nor parts of a sequence (`Gemma2DotProductAttention`).
+/// The attention that caps its scores takes neither packed samples nor parts of a sequence
+/// (`Gemma2DotProductAttention`).
 fn capped_scores(d: &Draft<'_>) -> Option<Violation> {
     d.args.attn_logit_softcapping?;
     let cap = F::attn_logit_softcapping;

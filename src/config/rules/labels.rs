@@ -51,16 +51,14 @@ fn excludes_token_loss(d: &Draft<'_>) -> Option<Violation> {
     })
 }
 
-/// Settings of the output layer over the vocabulary, which the head replaces, and of programs that do not build the head.
+/// Settings of the output layer over the vocabulary, which the head replaces, and of programs that do not build the
+/// head.
 fn excludes_settings_of_the_output_layer(d: &Draft<'_>) -> Option<Violation> {
     let a = &d.args;
     labels(d)?;
     let set = [
         (F::fp8_output_proj, a.fp8_output_proj),
-        (
-            F::defer_embedding_wgrad_compute,
-            a.defer_embedding_wgrad_compute,
-        ),
+        (F::defer_embedding_wgrad_compute, a.defer_embedding_wgrad_compute),
         (F::use_torch_fsdp2, a.use_torch_fsdp2),
     ];
     let (field, _) = set.into_iter().find(|(_, on)| *on)?;

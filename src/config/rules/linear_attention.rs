@@ -31,8 +31,7 @@ fn has_linear_attention(d: &Draft<'_>) -> bool {
 
 fn linear_attention(d: &Draft<'_>) -> Option<Violation> {
     // Layers of a pattern need no frequency, but `TransformerConfig` asks for it with gdn all the same.
-    let by_pattern = d.pattern().is_some()
-        && d.args.experimental_attention_variant == Some(AttentionVariant::Gdn2);
+    let by_pattern = d.pattern().is_some() && d.args.experimental_attention_variant == Some(AttentionVariant::Gdn2);
     let missing = if !d.context.has_linear_freq && !by_pattern {
         "linear_attention_freq"
     } else if d.args.transformer_impl != TransformerImpl::TransformerEngine {
@@ -72,11 +71,7 @@ fn heads_by_ranks(d: &Draft<'_>, field: F, heads: u64) -> Option<Violation> {
             d.tp,
             d.cp
         );
-        let sizes = [
-            field,
-            F::tensor_model_parallel_size,
-            F::context_parallel_size,
-        ];
+        let sizes = [field, F::tensor_model_parallel_size, F::context_parallel_size];
         Violation::error(&sizes, message)
     })
 }
@@ -91,8 +86,7 @@ fn linear_attention_freq(d: &Draft<'_>) -> Option<Violation> {
             "linear_attention_freq lists {} layers, but num_layers is {layers}",
             list.len()
         );
-        Violation::error(&[F::linear_attention_freq, F::num_layers], message)
-            .fix(F::linear_attention_freq, Number(4))
+        Violation::error(&[F::linear_attention_freq, F::num_layers], message).fix(F::linear_attention_freq, Number(4))
     })
 }
 
@@ -103,9 +97,9 @@ pub(super) fn mtp(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
     let linear = matches!(last, Mixer::GatedDeltaNet | Mixer::GatedDeltaNet2);
     let repeats = d.mtp_num_layers > 0 && d.pattern().is_none() && !mtp_without_decoder(layout);
     (linear && repeats).then(|| {
-        let message = "mtp_num_layers is not supported where the last layer has linear attention: MTP repeats that layer";
-        Violation::error(&[F::mtp_num_layers, F::linear_attention_freq], message)
-            .fix(F::mtp_num_layers, Default)
+        let message =
+            "mtp_num_layers is not supported where the last layer has linear attention: MTP repeats that layer";
+        Violation::error(&[F::mtp_num_layers, F::linear_attention_freq], message).fix(F::mtp_num_layers, Default)
     })
 }
 
@@ -124,23 +118,15 @@ fn fp8_width(d: &Draft<'_>) -> Option<Violation> {
     } else {
         heads.saturating_mul(2)
     };
-    let width = keys
-        .saturating_add(values)
-        .saturating_mul(2)
-        .saturating_add(gates);
+    let width = keys.saturating_add(values).saturating_mul(2).saturating_add(gates);
     let align = match a.fp8_recipe {
         Fp8Recipe::Mxfp8 => 32,
         Fp8Recipe::Delayed | Fp8Recipe::Tensorwise | Fp8Recipe::Blockwise => 16,
     };
     (a.fp8_format.is_some() && !width.is_multiple_of(align)).then(|| {
-        let message = format!(
-            "fp8 needs the width of a gated delta net's in_proj, {width}, to be a multiple of {align}"
-        );
-        let fields = [
-            F::fp8_format,
-            F::linear_num_value_heads,
-            F::linear_num_key_heads,
-        ];
+        let message =
+            format!("fp8 needs the width of a gated delta net's in_proj, {width}, to be a multiple of {align}");
+        let fields = [F::fp8_format, F::linear_num_value_heads, F::linear_num_key_heads];
         Violation::error(&fields, message).fix(F::fp8_format, Default)
     })
 }

@@ -57,9 +57,8 @@ fn head_width(d: &Draft<'_>) -> Option<Violation> {
     let (hidden, heads) = (d.args.hidden_size, d.args.num_attention_heads);
     let derived = d.args.kv_channels.is_none() && !d.args.multi_latent_attention;
     (derived && !hidden.is_multiple_of(heads)).then(|| {
-        let message = format!(
-            "hidden_size {hidden} is not a multiple of num_attention_heads {heads}: give kv_channels"
-        );
+        let message =
+            format!("hidden_size {hidden} is not a multiple of num_attention_heads {heads}: give kv_channels");
         let fields = [F::kv_channels, F::hidden_size, F::num_attention_heads];
         Violation::error(&fields, message).fix(F::kv_channels, Number(128))
     })
@@ -113,11 +112,7 @@ fn qkv_width_by_tp(d: &Draft<'_>) -> Option<Violation> {
         d.tp,
         or_list(&near)
     );
-    let fields = [
-        F::tensor_model_parallel_size,
-        F::num_query_groups,
-        F::kv_channels,
-    ];
+    let fields = [F::tensor_model_parallel_size, F::num_query_groups, F::kv_channels];
     Some(Violation::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
 }
 
@@ -170,7 +165,8 @@ fn fused_down_projection(d: &Draft<'_>) -> Option<Violation> {
     }
     (fuses_down_projection(d) && d.args.q_lora_rank.is_none()).then(|| {
         let fields = [field, F::q_lora_rank];
-        let message = "mla_down_proj_fusion needs q_lora_rank: it fuses the projection of queries with that of keys and values";
+        let message =
+            "mla_down_proj_fusion needs q_lora_rank: it fuses the projection of queries with that of keys and values";
         Violation::error(&fields, message).fix(field, Off)
     })
 }
@@ -215,10 +211,7 @@ fn rotary_width(d: &Draft<'_>) -> Option<Violation> {
         "qk_pos_emb_head_dim {width} must be a multiple of 2; {} would work",
         or_list(&near)
     );
-    Some(
-        Violation::error(&[F::qk_pos_emb_head_dim], message)
-            .fix_each(F::qk_pos_emb_head_dim, &near),
-    )
+    Some(Violation::error(&[F::qk_pos_emb_head_dim], message).fix_each(F::qk_pos_emb_head_dim, &near))
 }
 
 /// Column- and row-parallel layers split their widths evenly (`divide` in megatron/core/utils.py).
@@ -276,8 +269,7 @@ fn padded_vocabulary(d: &Draft<'_>) -> Option<Violation> {
     let (padded, vocab) = (d.args.padded_vocab_size?, d.args.vocab_size?);
     (d.io.is_language() && padded < vocab).then(|| {
         let message = format!("padded_vocab_size {padded} is smaller than vocab_size {vocab}");
-        Violation::error(&[F::padded_vocab_size, F::vocab_size], message)
-            .fix(F::padded_vocab_size, Default)
+        Violation::error(&[F::padded_vocab_size, F::vocab_size], message).fix(F::padded_vocab_size, Default)
     })
 }
 
@@ -315,10 +307,7 @@ fn positions(d: &Draft<'_>) -> Option<Violation> {
 /// An MTP block embeds the tokens that it predicts from, and has no table of positions for them.
 fn mtp_positions(d: &Draft<'_>) -> Option<Violation> {
     let kind = d.args.position_embedding_type;
-    let table = matches!(
-        kind,
-        PositionEmbedding::LearnedAbsolute | PositionEmbedding::Relative
-    );
+    let table = matches!(kind, PositionEmbedding::LearnedAbsolute | PositionEmbedding::Relative);
     (d.mtp_num_layers > 0 && table).then(|| {
         let message = format!(
             "mtp_num_layers is not supported with position_embedding_type {}",

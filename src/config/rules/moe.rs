@@ -80,12 +80,8 @@ fn experts_by_ep(d: &Draft<'_>) -> Option<Violation> {
 fn expert_bias(d: &Draft<'_>) -> Option<Violation> {
     let softmax = d.args.moe_router_score_function == RouterScore::Softmax;
     (d.args.moe_router_enable_expert_bias && softmax).then(|| {
-        let (bias, score) = (
-            F::moe_router_enable_expert_bias,
-            F::moe_router_score_function,
-        );
-        let message =
-            "moe_router_enable_expert_bias needs moe_router_score_function sigmoid or sqrtsoftplus";
+        let (bias, score) = (F::moe_router_enable_expert_bias, F::moe_router_score_function);
+        let message = "moe_router_enable_expert_bias needs moe_router_score_function sigmoid or sqrtsoftplus";
         Violation::error(&[bias, score], message)
             .fix(score, Name("sigmoid"))
             .fix(bias, Off)
@@ -96,8 +92,7 @@ fn topk(d: &Draft<'_>) -> Option<Violation> {
     let (experts, topk) = (d.args.num_experts?, d.args.moe_router_topk);
     (topk > experts).then(|| {
         let message = format!("moe_router_topk {topk} is more than num_experts {experts}");
-        Violation::error(&[F::moe_router_topk, F::num_experts], message)
-            .fix(F::moe_router_topk, Number(experts))
+        Violation::error(&[F::moe_router_topk, F::num_experts], message).fix(F::moe_router_topk, Number(experts))
     })
 }
 
@@ -124,18 +119,12 @@ fn layer_freq_length(d: &Draft<'_>) -> Option<Violation> {
     if !d.has_experts() || list.len() as u64 == layers {
         return None;
     }
-    let message = format!(
-        "moe_layer_freq lists {} layers, but num_layers is {layers}",
-        list.len()
-    );
+    let message = format!("moe_layer_freq lists {} layers, but num_layers is {layers}", list.len());
     // As many dense layers first as the list has, and MoE layers after them.
     let dense = list.iter().take_while(|moe| !**moe).count() as u64;
     let dense = dense.min(layers);
     let pattern = format!("([0]*{dense}+[1]*{})", layers - dense);
-    Some(
-        Violation::error(&[F::moe_layer_freq, F::num_layers], message)
-            .fix(F::moe_layer_freq, Value::Text(pattern)),
-    )
+    Some(Violation::error(&[F::moe_layer_freq, F::num_layers], message).fix(F::moe_layer_freq, Value::Text(pattern)))
 }
 
 fn expert_bias_needs_etp_1(d: &Draft<'_>) -> Option<Violation> {
@@ -144,28 +133,22 @@ fn expert_bias_needs_etp_1(d: &Draft<'_>) -> Option<Violation> {
             "biases in MoE layers are only supported with expert_tensor_parallel_size 1, not {}",
             d.etp
         );
-        Violation::error(
-            &[F::add_bias_linear, F::expert_tensor_parallel_size],
-            message,
-        )
-        .fix(F::add_bias_linear, Off)
-        .fix(F::expert_tensor_parallel_size, Number(1))
+        Violation::error(&[F::add_bias_linear, F::expert_tensor_parallel_size], message)
+            .fix(F::add_bias_linear, Off)
+            .fix(F::expert_tensor_parallel_size, Number(1))
     })
 }
 
 /// The width of the shared experts of a MoE model, where one is given.
 fn shared_width(d: &Draft<'_>) -> Option<u64> {
-    d.args
-        .moe_shared_expert_intermediate_size
-        .filter(|_| d.has_experts())
+    d.args.moe_shared_expert_intermediate_size.filter(|_| d.has_experts())
 }
 
 fn shared_experts_have_no_bias(d: &Draft<'_>) -> Option<Violation> {
     let width = shared_width(d)?;
     (d.args.add_bias_linear && width > 0).then(|| {
         let fields = [F::add_bias_linear, F::moe_shared_expert_intermediate_size];
-        Violation::error(&fields, "shared experts do not support add_bias_linear")
-            .fix(F::add_bias_linear, Off)
+        Violation::error(&fields, "shared experts do not support add_bias_linear").fix(F::add_bias_linear, Off)
     })
 }
 
@@ -203,7 +186,8 @@ fn shared_overlap_dispatcher(d: &Draft<'_>) -> Option<Violation> {
     })
 }
 
-/// `MoEFlexTokenDispatcher.__init__` and `TransformerConfig.__post_init__` refuse both with `DeepEP`; `HybridEP` does both.
+/// `MoEFlexTokenDispatcher.__init__` and `TransformerConfig.__post_init__` refuse both with `DeepEP`; `HybridEP` does
+/// both.
 fn flex_dispatcher(d: &Draft<'_>) -> Option<Violation> {
     let unsupported = if d.ep == 1 && d.etp == 1 {
         "EP · ETP = 1"
@@ -215,10 +199,8 @@ fn flex_dispatcher(d: &Draft<'_>) -> Option<Violation> {
     let flex = d.args.moe_token_dispatcher_type == TokenDispatcher::Flex
         && d.args.moe_flex_dispatcher_backend == FlexBackend::DeepEp;
     (d.has_experts() && flex).then(|| {
-        let message =
-            format!("DeepEP, the backend of the flex dispatcher, does not support {unsupported}");
-        Violation::warning(&[F::moe_token_dispatcher_type], message)
-            .fix(F::moe_token_dispatcher_type, Name("alltoall"))
+        let message = format!("DeepEP, the backend of the flex dispatcher, does not support {unsupported}");
+        Violation::warning(&[F::moe_token_dispatcher_type], message).fix(F::moe_token_dispatcher_type, Name("alltoall"))
     })
 }
 
@@ -234,10 +216,7 @@ fn moe_needs_sequence_parallel(d: &Draft<'_>) -> Option<Violation> {
 
 fn capacity_padding(d: &Draft<'_>) -> Option<Violation> {
     let pads = d.args.moe_pad_expert_input_to_capacity;
-    let (padding, factor) = (
-        F::moe_pad_expert_input_to_capacity,
-        F::moe_expert_capacity_factor,
-    );
+    let (padding, factor) = (F::moe_pad_expert_input_to_capacity, F::moe_expert_capacity_factor);
     (d.has_experts() && pads && d.args.moe_expert_capacity_factor.is_none()).then(|| {
         let message = "moe_pad_expert_input_to_capacity needs moe_expert_capacity_factor";
         Violation::error(&[padding, factor], message)
@@ -270,8 +249,7 @@ fn clamped_activation(d: &Draft<'_>) -> Option<Violation> {
         return Some(Violation::error(&[field, experts], message).fix(field, Default));
     }
     (!d.activation.gated()).then(|| {
-        let message =
-            "activation_func_clamp_value has no effect on an activation that is not gated";
+        let message = "activation_func_clamp_value has no effect on an activation that is not gated";
         Violation::warning(&[field], message).fix(field, Default)
     })
 }

@@ -1,4 +1,5 @@
-//! What Transformer Engine's fused operations need (`TEGroupedMLP._is_fused_impl_supported`, and the assertion that calls it).
+//! What Transformer Engine's fused operations need (`TEGroupedMLP._is_fused_impl_supported`, and the assertion that
+//! calls it).
 
 use super::rule::FixValue::{Default, Number, Off, On};
 use super::rule::{Rule, Violation, rule};
@@ -60,8 +61,7 @@ fn excludes_offloading(d: &Draft<'_>) -> Option<Violation> {
         .into_iter()
         .any(|module| d.args.offload_modules.contains(module));
     (fuses(d) && d.args.fine_grained_activation_offloading && offloaded).then(|| {
-        let message =
-            "use_transformer_engine_op_fuser does not support offload modules expert_fc1 and moe_act";
+        let message = "use_transformer_engine_op_fuser does not support offload modules expert_fc1 and moe_act";
         Violation::error(&[FUSER, F::offload_modules], message)
             .fix(FUSER, Off)
             .fix(F::offload_modules, Default)
@@ -78,11 +78,11 @@ fn offloads_fused_experts(d: &Draft<'_>) -> Option<Violation> {
         let message = "offload module fused_group_mlp needs use_transformer_engine_op_fuser";
         (&[field, FUSER], message)
     } else if parts {
-        let message =
-            "offload module fused_group_mlp excludes expert_fc1 and moe_act, which are parts of it";
+        let message = "offload module fused_group_mlp excludes expert_fc1 and moe_act, which are parts of it";
         (&[field], message)
     } else if d.recomputes(RecomputeModule::Moe) {
-        let message = "offload module fused_group_mlp excludes recompute module moe: it runs the experts again as a whole";
+        let message =
+            "offload module fused_group_mlp excludes recompute module moe: it runs the experts again as a whole";
         (&[field, F::recompute_modules], message)
     } else {
         return None;

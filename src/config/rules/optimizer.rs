@@ -12,10 +12,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("fp32_residual", fp32_residual),
     rule("fp32_gradients", fp32_gradients),
     rule("precision_aware_needs_adam", precision_aware_needs_adam),
-    rule(
-        "precision_aware_needs_distributed",
-        precision_aware_needs_distributed,
-    ),
+    rule("precision_aware_needs_distributed", precision_aware_needs_distributed),
     rule("dtypes_need_precision_aware", |d| {
         let fp32 = d.args.main_grads_dtype == MainGradsDtype::Fp32;
         needs_precision_aware(d, F::main_grads_dtype, fp32)
@@ -32,10 +29,7 @@ pub(super) const RULES: &[Rule] = &[
         let fp32 = d.args.exp_avg_sq_dtype == MomentDtype::Fp32;
         needs_precision_aware(d, F::exp_avg_sq_dtype, fp32)
     }),
-    warning(
-        "offload_needs_precision_aware",
-        offload_needs_precision_aware,
-    ),
+    warning("offload_needs_precision_aware", offload_needs_precision_aware),
     rule("offloaded_states", offloaded_states),
     rule("distributed_sgd", distributed_sgd),
     rule("emerging_optimizer", emerging_optimizer),
@@ -46,9 +40,8 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn one_precision(d: &Draft<'_>) -> Option<Violation> {
-    (d.args.bf16 && d.args.fp16).then(|| {
-        Violation::error(&[F::bf16, F::fp16], "bf16 and fp16 exclude each other").fix(F::fp16, Off)
-    })
+    (d.args.bf16 && d.args.fp16)
+        .then(|| Violation::error(&[F::bf16, F::fp16], "bf16 and fp16 exclude each other").fix(F::fp16, Off))
 }
 
 fn fp32_residual(d: &Draft<'_>) -> Option<Violation> {
@@ -87,10 +80,7 @@ fn precision_aware_needs_adam(d: &Draft<'_>) -> Option<Violation> {
 fn precision_aware_needs_distributed(d: &Draft<'_>) -> Option<Violation> {
     (d.args.use_precision_aware_optimizer && !d.args.use_distributed_optimizer).then(|| {
         Violation::error(
-            &[
-                F::use_precision_aware_optimizer,
-                F::use_distributed_optimizer,
-            ],
+            &[F::use_precision_aware_optimizer, F::use_distributed_optimizer],
             "use_precision_aware_optimizer needs use_distributed_optimizer",
         )
         .fix(F::use_distributed_optimizer, On)
@@ -140,8 +130,7 @@ fn offloaded_states(d: &Draft<'_>) -> Option<Violation> {
         Violation::error(&[field, F::use_megatron_fsdp], message).fix(F::use_megatron_fsdp, Off)
     } else if a.optimizer_cpu_offload {
         let message = "offload_optimizer_states needs the optimizer on the GPU: it excludes optimizer_cpu_offload";
-        Violation::error(&[field, F::optimizer_cpu_offload], message)
-            .fix(F::optimizer_cpu_offload, Off)
+        Violation::error(&[field, F::optimizer_cpu_offload], message).fix(F::optimizer_cpu_offload, Off)
     } else {
         return None;
     };
@@ -181,8 +170,7 @@ fn emerging_optimizer(d: &Draft<'_>) -> Option<Violation> {
         let field = F::num_distributed_optimizer_instances;
         (field.field().name, field)
     } else if layer_wise && biases {
-        let with =
-            "use_distributed_optimizer with biases of experts, under EP or an ETP other than TP";
+        let with = "use_distributed_optimizer with biases of experts, under EP or an ETP other than TP";
         (with, F::add_bias_linear)
     } else {
         return None;

@@ -88,8 +88,7 @@ fn with_full_recompute(d: &Draft<'_>) -> Option<Violation> {
 /// The violation of a condition on `delay_wgrad_compute`, where that is on and the condition `broken`.
 fn delay(d: &Draft<'_>, broken: bool, other: F, message: &str) -> Option<Violation> {
     let field = F::delay_wgrad_compute;
-    (d.args.delay_wgrad_compute && broken)
-        .then(|| Violation::error(&[field, other], message).fix(field, Off))
+    (d.args.delay_wgrad_compute && broken).then(|| Violation::error(&[field, other], message).fix(field, Off))
 }
 
 fn delay_needs_overlap(d: &Draft<'_>) -> Option<Violation> {
@@ -109,8 +108,7 @@ fn delay_needs_transformer_engine(d: &Draft<'_>) -> Option<Violation> {
 fn graphs_weight_gradients(d: &Draft<'_>) -> bool {
     let (a, has) = (&d.args, |module| d.args.cuda_graph_modules.contains(module));
     let shared = a.moe_shared_expert_intermediate_size.is_some() && !a.moe_shared_expert_overlap;
-    a.overlap_grad_reduce
-        && (has(CudaGraphModule::Attn) || has(CudaGraphModule::MoeRouter) && shared)
+    a.overlap_grad_reduce && (has(CudaGraphModule::Attn) || has(CudaGraphModule::MoeRouter) && shared)
 }
 
 fn delay_in_graphs_needs_fusion(d: &Draft<'_>) -> Option<Violation> {
@@ -123,8 +121,7 @@ fn delay_in_graphs_needs_fusion(d: &Draft<'_>) -> Option<Violation> {
 fn delay_in_graphs_excludes_biases(d: &Draft<'_>) -> Option<Violation> {
     let attention = d.args.cuda_graph_modules.contains(CudaGraphModule::Attn);
     let biased = d.args.add_bias_linear || d.args.add_qkv_bias;
-    let message =
-        "delay_wgrad_compute in CUDA graphs of attention excludes add_bias_linear and add_qkv_bias";
+    let message = "delay_wgrad_compute in CUDA graphs of attention excludes add_bias_linear and add_qkv_bias";
     let broken = graphs_weight_gradients(d) && attention && biased;
     delay(d, broken, F::cuda_graph_modules, message)
 }
@@ -132,8 +129,7 @@ fn delay_in_graphs_excludes_biases(d: &Draft<'_>) -> Option<Violation> {
 /// The violation of a condition on `defer_embedding_wgrad_compute`, where that is on and the condition `broken`.
 fn deferral(d: &Draft<'_>, broken: bool, other: F, message: &str) -> Option<Violation> {
     let field = F::defer_embedding_wgrad_compute;
-    (d.args.defer_embedding_wgrad_compute && broken)
-        .then(|| Violation::error(&[field, other], message).fix(field, Off))
+    (d.args.defer_embedding_wgrad_compute && broken).then(|| Violation::error(&[field, other], message).fix(field, Off))
 }
 
 fn deferral_needs_stages(d: &Draft<'_>) -> Option<Violation> {

@@ -24,13 +24,8 @@ fn mean_exceeds_longest(d: &Draft<'_>) -> Option<Violation> {
     d.packing?;
     let (mean, longest) = (d.args.mean_sample_length?, longest_sample(&d.args));
     (mean > longest).then(|| {
-        let message =
-            format!("mean_sample_length {mean} is more than the longest sample, {longest}");
-        let fields = [
-            F::mean_sample_length,
-            F::longest_sample_length,
-            F::seq_length,
-        ];
+        let message = format!("mean_sample_length {mean} is more than the longest sample, {longest}");
+        let fields = [F::mean_sample_length, F::longest_sample_length, F::seq_length];
         Violation::error(&fields, message)
             .fix(F::mean_sample_length, Number(longest))
             .fix(F::mean_sample_length, Default)

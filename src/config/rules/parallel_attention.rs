@@ -37,11 +37,7 @@ fn knows_layers(d: &Draft<'_>) -> Option<Violation> {
             F::cuda_graph_impl,
             Name("none"),
         ),
-        (
-            d.recomputes(RecomputeModule::Layernorm),
-            F::recompute_modules,
-            Default,
-        ),
+        (d.recomputes(RecomputeModule::Layernorm), F::recompute_modules, Default),
     ];
     let mut broken = excluded.into_iter().filter(|(is_set, ..)| *is_set);
     let (_, field, fix) = broken.next()?;

@@ -87,9 +87,7 @@ fn expert_grid(d: &Draft<'_>) -> Option<Violation> {
     let expert_sizes = near_matches(d.ep, stage.min(4096), 3, &|ep| {
         divides(ep) && stage.is_multiple_of(d.etp.saturating_mul(ep))
     });
-    let tensor_sizes = near_matches(d.etp, 64, 2, &|etp| {
-        stage.is_multiple_of(etp.saturating_mul(d.ep))
-    });
+    let tensor_sizes = near_matches(d.etp, 64, 2, &|etp| stage.is_multiple_of(etp.saturating_mul(d.ep)));
     let world = span.saturating_mul(d.pp);
     let hint = if !expert_sizes.is_empty() {
         format!("EP {} would work", or_list(&expert_sizes))
@@ -161,11 +159,7 @@ fn sequence_by_tp(d: &Draft<'_>) -> Option<Violation> {
         "with sequence_parallel, seq_length {length} over CP {} must be a multiple of TP {}",
         d.cp, d.tp
     );
-    let fields = [
-        F::seq_length,
-        F::tensor_model_parallel_size,
-        F::sequence_parallel,
-    ];
+    let fields = [F::seq_length, F::tensor_model_parallel_size, F::sequence_parallel];
     let step = d.tp.saturating_mul(d.cp);
     Some(Alternatives::tp(d, F::seq_length, length, step).offer(&fields, &message))
 }

@@ -1,6 +1,6 @@
-//! Warnings of layouts that run, but wait for the network: groups of ranks that reach over nodes or `NVLink` domains without
-//! need, and sequences that are split too finely. The advice is that of Megatron's guides (`docs/user-guide/parallelism-guide.md`,
-//! `megatron/core/transformer/moe/README.md`).
+//! Warnings of layouts that run, but wait for the network: groups of ranks that reach over nodes or `NVLink` domains
+//! without need, and sequences that are split too finely. The advice is that of Megatron's guides
+//! (`docs/user-guide/parallelism-guide.md`, `megatron/core/transformer/moe/README.md`).
 
 use super::rule::FixValue::{Name, Number};
 use super::rule::{Rule, Violation, warning};
@@ -17,8 +17,8 @@ pub(super) const RULES: &[Rule] = &[
     warning("short_context_parts", short_context_parts),
 ];
 
-/// Tokens of a sequence on a context-parallel rank below which no published recipe goes: Qwen3 235B-A22B of Megatron-Bridge is
-/// trained on 4096 tokens with CP 2.
+/// Tokens of a sequence on a context-parallel rank below which no published recipe goes: Qwen3 235B-A22B of
+/// Megatron-Bridge is trained on 4096 tokens with CP 2.
 const SHORTEST_PART: u64 = 2048;
 
 /// The GPUs that are joined by more than the network, where groups of so many neighboring ranks leave them.
@@ -54,8 +54,8 @@ fn tensor_groups(d: &Draft<'_>) -> Option<Violation> {
     })
 }
 
-/// Expert-parallel groups that would stay within the domain if experts were not split as well. Large ones leave it in many
-/// published recipes, where each rank has a whole expert already.
+/// Expert-parallel groups that would stay within the domain if experts were not split as well. Large ones leave it in
+/// many published recipes, where each rank has a whole expert already.
 fn expert_tensor_groups(d: &Draft<'_>) -> Option<Violation> {
     if !d.has_experts() || d.etp == 1 || d.ep == 1 {
         return None;
@@ -96,9 +96,7 @@ fn short_context_parts(d: &Draft<'_>) -> Option<Violation> {
     if d.packing.is_some() || !d.io.is_language() || !is_short(d.cp) {
         return None;
     }
-    let near = near_matches(d.cp, d.cp, 3, &|cp| {
-        d.cp.is_multiple_of(cp) && !is_short(cp)
-    });
+    let near = near_matches(d.cp, d.cp, 3, &|cp| d.cp.is_multiple_of(cp) && !is_short(cp));
     let message = format!(
         "CP {} leaves a rank {} tokens of a sequence, too few to hide the exchange of keys and values behind attention; Megatron's guide has CP for sequences of 8192 tokens or more: CP {} would be enough for {length}",
         d.cp,

@@ -24,10 +24,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("distribute_saved_activations", distribute_saved_activations),
     rule("moe_act_needs_grouped_gemm", moe_act_needs_grouped_gemm),
     rule("mla_up_proj_needs_mla", mla_up_proj_needs_mla),
-    rule(
-        "shared_experts_excludes_overlap",
-        shared_experts_excludes_overlap,
-    ),
+    rule("shared_experts_excludes_overlap", shared_experts_excludes_overlap),
     rule("gdn_norm_out_needs_variant", gdn_norm_out_needs_variant),
     rule("offload_gdp_qkv", offload_gdp_qkv),
     rule("delayed_fp8_excludes", delayed_fp8_excludes),
@@ -66,8 +63,7 @@ fn full_needs_method(d: &Draft<'_>) -> Option<Violation> {
 fn recompute_layers(d: &Draft<'_>) -> Option<Violation> {
     let (recomputed, layers) = (d.args.recompute_num_layers?, d.args.num_layers);
     (d.full_recompute() && recomputed > layers).then(|| {
-        let message =
-            format!("recompute_num_layers {recomputed} is more than the {layers} layers there are");
+        let message = format!("recompute_num_layers {recomputed} is more than the {layers} layers there are");
         Violation::error(&[F::recompute_num_layers, F::num_layers], message)
             .fix(F::recompute_num_layers, Number(layers.div_ceil(d.pp)))
     })
@@ -101,10 +97,7 @@ fn mtp_recompute(d: &Draft<'_>) -> Option<Violation> {
 
 fn selective_excludes(d: &Draft<'_>, field: F, given: bool) -> Option<Violation> {
     (d.selective_recompute() && given).then(|| {
-        let message = format!(
-            "recompute_granularity selective takes no {}",
-            field.field().name
-        );
+        let message = format!("recompute_granularity selective takes no {}", field.field().name);
         Violation::error(&[field, F::recompute_granularity], message).fix(field, Default)
     })
 }
@@ -171,8 +164,7 @@ fn offload_gdp_qkv(d: &Draft<'_>) -> Option<Violation> {
 }
 
 fn shared_experts_excludes_overlap(d: &Draft<'_>) -> Option<Violation> {
-    let overlaps =
-        d.args.moe_shared_expert_intermediate_size.is_some() && d.args.moe_shared_expert_overlap;
+    let overlaps = d.args.moe_shared_expert_intermediate_size.is_some() && d.args.moe_shared_expert_overlap;
     (overlaps && d.recomputes(RecomputeModule::SharedExperts)).then(|| {
         Violation::error(
             &[F::recompute_modules, F::moe_shared_expert_overlap],
@@ -183,8 +175,7 @@ fn shared_experts_excludes_overlap(d: &Draft<'_>) -> Option<Violation> {
 
 fn delayed_fp8_excludes(d: &Draft<'_>) -> Option<Violation> {
     let delayed = d.args.fp8_format.is_some() && d.args.fp8_recipe == Fp8Recipe::Delayed;
-    let recomputed =
-        d.recomputes(RecomputeModule::MoeAct) || d.recomputes(RecomputeModule::Layernorm);
+    let recomputed = d.recomputes(RecomputeModule::MoeAct) || d.recomputes(RecomputeModule::Layernorm);
     (delayed && recomputed).then(|| {
         Violation::error(
             &[F::recompute_modules, F::fp8_recipe],
@@ -201,8 +192,7 @@ fn offloads_layers(d: &Draft<'_>) -> bool {
 /// The violation of a condition on `cpu_offloading_num_layers`, where layers are offloaded and the condition `broken`.
 fn cpu_offloading(d: &Draft<'_>, broken: bool, other: F, message: &str) -> Option<Violation> {
     let field = F::cpu_offloading_num_layers;
-    (offloads_layers(d) && broken)
-        .then(|| Violation::error(&[field, other], message).fix(field, Number(0)))
+    (offloads_layers(d) && broken).then(|| Violation::error(&[field, other], message).fix(field, Number(0)))
 }
 
 /// Whether fine-grained offloading moves this module's activations.
@@ -234,10 +224,7 @@ fn offload_modules(d: &Draft<'_>) -> Option<Violation> {
 fn offload_excludes(d: &Draft<'_>) -> Option<Violation> {
     (d.args.fine_grained_activation_offloading && offloads_layers(d)).then(|| {
         Violation::error(
-            &[
-                F::fine_grained_activation_offloading,
-                F::cpu_offloading_num_layers,
-            ],
+            &[F::fine_grained_activation_offloading, F::cpu_offloading_num_layers],
             "fine_grained_activation_offloading excludes cpu_offloading_num_layers",
         )
         .fix(F::cpu_offloading_num_layers, Number(0))

@@ -1,4 +1,5 @@
-//! The rules that keep jobs from training, for searches that check many jobs and ask only for the first rule that one breaks.
+//! The rules that keep jobs from training, for searches that check many jobs and ask only for the first rule that one
+//! breaks.
 
 use core::fmt;
 
@@ -31,8 +32,7 @@ impl Refusals {
     #[must_use]
     pub fn all() -> Self {
         let all = TABLES.into_iter().flatten();
-        let counts =
-            |rule: &&Rule| !rule.only_warns || keeps_from_training(Severity::Warning, rule.name);
+        let counts = |rule: &&Rule| !rule.only_warns || keeps_from_training(Severity::Warning, rule.name);
         Self {
             rules: all.filter(counts).collect(),
             of_stages: STAGES.to_vec(),

@@ -26,10 +26,7 @@ pub(super) const fn rule(name: &'static str, check: fn(&Draft<'_>) -> Option<Vio
 }
 
 /// A row of a table of rules that only warn. Where nobody reads warnings they are not checked.
-pub(super) const fn warning(
-    name: &'static str,
-    check: fn(&Draft<'_>) -> Option<Violation>,
-) -> Rule {
+pub(super) const fn warning(name: &'static str, check: fn(&Draft<'_>) -> Option<Violation>) -> Rule {
     Rule {
         only_warns: true,
         ..rule(name, check)
@@ -138,10 +135,7 @@ impl Alternatives {
                 values: near_multiples(n, step),
             }
         } else {
-            Self {
-                field: size,
-                values,
-            }
+            Self { field: size, values }
         }
     }
 

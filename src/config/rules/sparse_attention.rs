@@ -125,10 +125,7 @@ fn rope_fusion(d: &Draft<'_>) -> Option<Violation> {
     }
     let fields = [F::apply_rope_fusion];
     let violation = if d.context.states_rope_fusion {
-        Violation::error(
-            &fields,
-            "sparse attention does not support apply_rope_fusion",
-        )
+        Violation::error(&fields, "sparse attention does not support apply_rope_fusion")
     } else {
         Violation::warning(
             &fields,
@@ -211,16 +208,12 @@ pub(super) fn stages(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
     Some(Violation::error(&fields, message).fix(F::dsa_indexer_topk_freq, Number(1)))
 }
 
-/// The plain layer that an MTP depth is in a chunk without decoder layers has its norms in the up projections, which sparse
-/// attention refuses (`QKNormConfigResolver._dsa_linear_or_default`).
+/// The plain layer that an MTP depth is in a chunk without decoder layers has its norms in the up projections, which
+/// sparse attention refuses (`QKNormConfigResolver._dsa_linear_or_default`).
 pub(super) fn mtp_stage(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
     let refused = sparse(d) && d.args.qk_layernorm && d.pattern().is_none();
     (refused && mtp_without_decoder(layout)).then(|| {
-        let fields = [
-            F::mtp_num_layers,
-            F::pipeline_model_parallel_layout,
-            F::qk_layernorm,
-        ];
+        let fields = [F::mtp_num_layers, F::pipeline_model_parallel_layout, F::qk_layernorm];
         let message = "with sparse attention and qk_layernorm the stage with the MTP layers must have a decoder layer";
         Violation::error(&fields, message)
             .fix(F::pipeline_model_parallel_layout, Default)

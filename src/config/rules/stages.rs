@@ -37,11 +37,7 @@ pub(crate) fn stages_of(d: &Draft<'_>, split: StageLayout) -> Result<StageLayout
         Some(violation.into_problem(d.context.module, name))
     });
     let broken: Vec<Problem> = broken.collect();
-    if broken.is_empty() {
-        Ok(split)
-    } else {
-        Err(broken)
-    }
+    if broken.is_empty() { Ok(split) } else { Err(broken) }
 }
 
 fn split(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
@@ -65,9 +61,7 @@ fn split(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
     };
     let segments: Option<Vec<u32>> = d.pattern().map(|pattern| {
         let lengths = pattern.segments().iter();
-        lengths
-            .map(|segment| narrow(segment.len() as u64))
-            .collect()
+        lengths.map(|segment| narrow(segment.len() as u64)).collect()
     });
     let mut input = StageInput {
         num_layers: narrow(a.num_layers),
@@ -102,9 +96,7 @@ fn split(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
         Err(broken) => Err(broken),
     };
     split.map_err(|broken| {
-        let problems = broken
-            .iter()
-            .map(|one| problem("stages", violation(d, one)));
+        let problems = broken.iter().map(|one| problem("stages", violation(d, one)));
         problems.collect()
     })
 }
@@ -125,11 +117,7 @@ fn vpp_twice(given: u32, derived: u32) -> Violation {
 
 /// A broken rule of the split, with the fixes that the split suggests.
 fn violation(d: &Draft<'_>, broken: &StageProblem) -> Violation {
-    let fields: Vec<F> = broken
-        .fields()
-        .iter()
-        .filter_map(|name| F::by_name(name))
-        .collect();
+    let fields: Vec<F> = broken.fields().iter().filter_map(|name| F::by_name(name)).collect();
     let violation = Violation::error(&fields, broken.to_string());
     let sizes = |values: &[u32]| values.iter().map(|n| u64::from(*n)).collect::<Vec<u64>>();
     let chunks = d.chunk_field();
@@ -159,14 +147,10 @@ fn violation(d: &Draft<'_>, broken: &StageProblem) -> Violation {
             None => violation,
         },
         StageProblem::InterleavedNeedsPipeline { .. } => violation.fix(chunks, Default),
-        StageProblem::HybridSegments {
-            segments, near_pp, ..
-        } => resegmented(
-            d,
-            violation,
-            (*segments).max(1).next_multiple_of(narrow(d.pp).max(1)),
-        )
-        .fix_each(F::pipeline_model_parallel_size, &sizes(near_pp)),
+        StageProblem::HybridSegments { segments, near_pp, .. } => {
+            resegmented(d, violation, (*segments).max(1).next_multiple_of(narrow(d.pp).max(1)))
+                .fix_each(F::pipeline_model_parallel_size, &sizes(near_pp))
+        }
         StageProblem::HybridWithOtherSplit { field } => match F::by_name(field) {
             Some(field) => violation.fix(field, Default),
             None => violation,

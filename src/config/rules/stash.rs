@@ -23,8 +23,7 @@ fn needs_backend(d: &Draft<'_>) -> Option<Violation> {
     let backend = F::moe_flex_dispatcher_backend;
     let given = d.args.moe_expert_rank_capacity_factor.is_some();
     (given && d.args.moe_flex_dispatcher_backend == FlexBackend::DeepEp).then(|| {
-        let message =
-            "moe_expert_rank_capacity_factor needs moe_flex_dispatcher_backend hybridep or ncclep";
+        let message = "moe_expert_rank_capacity_factor needs moe_flex_dispatcher_backend hybridep or ncclep";
         Violation::error(&[CAPACITY, backend], message)
             .fix(backend, Name("hybridep"))
             .fix(CAPACITY, Default)
@@ -82,12 +81,9 @@ fn needs_capacity(d: &Draft<'_>) -> Option<Violation> {
 fn excludes_layers_on_the_host(d: &Draft<'_>) -> Option<Violation> {
     let layers = F::cpu_offloading_num_layers;
     (d.args.moe_paged_stash && d.args.cpu_offloading_num_layers > 0).then(|| {
-        Violation::error(
-            &[STASH, layers],
-            "moe_paged_stash excludes cpu_offloading_num_layers",
-        )
-        .fix(layers, Number(0))
-        .fix(STASH, Off)
+        Violation::error(&[STASH, layers], "moe_paged_stash excludes cpu_offloading_num_layers")
+            .fix(layers, Number(0))
+            .fix(STASH, Off)
     })
 }
 

@@ -22,8 +22,7 @@ pub(super) const RULES: &[Rule] = &[
         let field = F::use_distributed_optimizer;
         // Megatron FSDP, which brings it along, has a rule of its own.
         let both = d.args.use_distributed_optimizer && !d.args.use_megatron_fsdp;
-        let message =
-            "use_torch_fsdp2 excludes use_distributed_optimizer: it splits optimizer states itself";
+        let message = "use_torch_fsdp2 excludes use_distributed_optimizer: it splits optimizer states itself";
         excludes(d, both, field, message, Off)
     }),
     rule("torch_fsdp2_optimizer", |d| {
@@ -54,13 +53,7 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// The violation where FSDP2 is on and the condition `broken`, which this value of `field` would mend.
-fn excludes(
-    d: &Draft<'_>,
-    broken: bool,
-    field: F,
-    message: &str,
-    value: impl Into<Value>,
-) -> Option<Violation> {
+fn excludes(d: &Draft<'_>, broken: bool, field: F, message: &str, value: impl Into<Value>) -> Option<Violation> {
     let fsdp = F::use_torch_fsdp2;
     (d.args.use_torch_fsdp2 && broken).then(|| {
         Violation::error(&[fsdp, field], message)

@@ -38,11 +38,7 @@ pub struct Resolution {
 /// Changes a module of a job until nothing is wrong with it, or nothing more helps. Only fields that are `free` change:
 /// those that [split layers](Aspect::LayerSplit) are reset, lists of names lose names, and others get a value that a
 /// problem suggests.
-pub fn resolve_conflicts(
-    job: &mut RawJob,
-    module: usize,
-    free: &dyn Fn(FieldId) -> bool,
-) -> Vec<Resolution> {
+pub fn resolve_conflicts(job: &mut RawJob, module: usize, free: &dyn Fn(FieldId) -> bool) -> Vec<Resolution> {
     let mut resolutions = Vec::new();
     while resolutions.len() < MOST
         && let Some(resolution) = next_resolution(job, module, free)
@@ -53,16 +49,10 @@ pub fn resolve_conflicts(
     resolutions
 }
 
-fn next_resolution(
-    job: &RawJob,
-    module: usize,
-    free: &dyn Fn(FieldId) -> bool,
-) -> Option<Resolution> {
+fn next_resolution(job: &RawJob, module: usize, free: &dyn Fn(FieldId) -> bool) -> Option<Resolution> {
     let problems = problems_with_known_fixes(job);
     let count = count_errors(&problems);
-    let own_errors = problems
-        .iter()
-        .filter(|p| p.is_error() && p.module == module);
+    let own_errors = problems.iter().filter(|p| p.is_error() && p.module == module);
     let errors: Vec<&Problem> = own_errors.collect();
     let resolution = |problem: &Problem, (field, to): (FieldId, Value)| Resolution {
         field,
@@ -93,9 +83,7 @@ fn next_resolution(
         let left = count_errors(&validate(&other).problems);
         left < count || left == count && next_resolution(&other, module, free).is_some()
     };
-    let mut given = EVEN_STAGES
-        .into_iter()
-        .filter(|id| free(*id) && differs(*id));
+    let mut given = EVEN_STAGES.into_iter().filter(|id| free(*id) && differs(*id));
     let field = given.find(helps)?;
     Some(resolution(problem, (field, Value::Null)))
 }
@@ -118,8 +106,7 @@ fn changes(
         lists.map(move |to| (id, to))
     });
     let fixes: Vec<&Fix> = problem.fixes.iter().filter(|fix| free(fix.field)).collect();
-    let (of_layers, others): (Vec<_>, Vec<_>) =
-        fixes.into_iter().partition(|fix| splits_layers(fix.field));
+    let (of_layers, others): (Vec<_>, Vec<_>) = fixes.into_iter().partition(|fix| splits_layers(fix.field));
     let fixes = of_layers.into_iter().chain(others);
     shorter.chain(fixes.map(|fix| (fix.field, fix.value.clone())))
 }
@@ -127,8 +114,7 @@ fn changes(
 /// A field's list of names without each of its names in turn; nothing for a field that holds no list.
 fn without_one(job: &RawJob, module: usize, id: FieldId) -> Vec<Value> {
     let kind = id.field().kind;
-    let (Kind::Set(_), Meaning::Is(Parsed::Set(bits))) = (kind, meaning(id, job.get(module, id)))
-    else {
+    let (Kind::Set(_), Meaning::Is(Parsed::Set(bits))) = (kind, meaning(id, job.get(module, id))) else {
         return Vec::new();
     };
     let names: Vec<&str> = set_names(kind, bits).collect();

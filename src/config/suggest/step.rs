@@ -42,9 +42,7 @@ pub fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option<u64> {
     let mut legal = |candidate: u64| {
         trial.put(module, id, Value::Int(candidate.into()));
         let problems = validate(&trial).problems;
-        !problems
-            .iter()
-            .any(|p| p.is_error() && p.fields.contains(&id))
+        !problems.iter().any(|p| p.is_error() && p.fields.contains(&id))
     };
     let (up, start) = match to {
         Step::Up => (true, now.checked_add(unit)? / unit * unit),
@@ -81,8 +79,8 @@ pub fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option<u64> {
     }
 }
 
-/// The distance between the values that steps lead through: an eighth of the power of two below a sequence length, and 1
-/// for all other fields.
+/// The distance between the values that steps lead through: an eighth of the power of two below a sequence length, and
+/// 1 for all other fields.
 fn unit(id: FieldId, now: u64) -> u64 {
     if id != FieldId::seq_length {
         return 1;

@@ -1,5 +1,5 @@
-//! Other ways out of an error than those that its rule knows: smaller or larger parallel sizes where the number of GPUs does
-//! not fit, and the most similar name where a name is not known.
+//! Other ways out of an error than those that its rule knows: smaller or larger parallel sizes where the number of GPUs
+//! does not fit, and the most similar name where a name is not known.
 
 use super::count_errors;
 use super::step::{now, powers};
@@ -18,8 +18,8 @@ const MOST_FIXES: usize = 6;
 /// Values that are tried for one field.
 const MOST_TRIES: usize = 8;
 
-/// Adds fixes to the first errors: for each field involved that has none yet, the nearest value with which the error is gone. A
-/// value that leaves fewer errors comes before one that leads to another error.
+/// Adds fixes to the first errors: for each field involved that has none yet, the nearest value with which the error is
+/// gone. A value that leaves fewer errors comes before one that leads to another error.
 pub(super) fn add_ways_out(raw: &RawJob, problems: &mut [Problem]) {
     let before = count_errors(problems);
     let errors = problems
@@ -31,9 +31,7 @@ pub(super) fn add_ways_out(raw: &RawJob, problems: &mut [Problem]) {
             let has_fix = fixes.any(|fix| fix.field == id && fix.value != Value::Null);
             if problem.fixes.len() < MOST_FIXES && !has_fix {
                 let value = way_out(raw, problem, id, before);
-                problem
-                    .fixes
-                    .extend(value.map(|value| Fix { field: id, value }));
+                problem.fixes.extend(value.map(|value| Fix { field: id, value }));
             }
         }
     }
@@ -93,8 +91,8 @@ fn candidates(raw: &RawJob, problem: &Problem, id: FieldId) -> Vec<Value> {
     }
 }
 
-/// How far apart two sizes are, as the larger over the smaller in thousandths. The smaller of two that are equally far comes
-/// first.
+/// How far apart two sizes are, as the larger over the smaller in thousandths. The smaller of two that are equally far
+/// comes first.
 fn distance(size: u64, current: u64) -> (u64, u64) {
     let (low, high) = (size.min(current).max(1), size.max(current));
     let ratio = high.saturating_mul(1000).checked_div(low);

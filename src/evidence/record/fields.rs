@@ -23,15 +23,8 @@ pub(in crate::evidence) struct Fields<'v> {
 
 impl<'v> Fields<'v> {
     /// The fields of an object that may have these keys.
-    pub(in crate::evidence) fn of(
-        value: &'v Value,
-        path: &'static str,
-        keys: &[&str],
-    ) -> Result<Self, FieldError> {
-        let fields = Self {
-            entries: value,
-            path,
-        };
+    pub(in crate::evidence) fn of(value: &'v Value, path: &'static str, keys: &[&str]) -> Result<Self, FieldError> {
+        let fields = Self { entries: value, path };
         let Value::Map(entries) = value else {
             let field = if path.is_empty() { "the record" } else { path };
             return Err(FieldError {
@@ -39,10 +32,7 @@ impl<'v> Fields<'v> {
                 rule: "must be an object".to_owned(),
             });
         };
-        match entries
-            .iter()
-            .find(|(key, _)| !keys.contains(&key.as_str()))
-        {
+        match entries.iter().find(|(key, _)| !keys.contains(&key.as_str())) {
             Some((unknown, _)) => {
                 let rule = format!("is not a key here; the keys are {}", keys.join(", "));
                 Err(fields.error(unknown, &rule))
@@ -57,21 +47,13 @@ impl<'v> Fields<'v> {
     }
 
     /// The value under a key that must be there.
-    pub(in crate::evidence) fn required(
-        &self,
-        key: &str,
-        example: &str,
-    ) -> Result<&'v Value, FieldError> {
+    pub(in crate::evidence) fn required(&self, key: &str, example: &str) -> Result<&'v Value, FieldError> {
         let missing = || self.error(key, &format!("is missing; it is something like {example}"));
         self.get(key).ok_or_else(missing)
     }
 
     /// The text under a key.
-    pub(in crate::evidence) fn text(
-        &self,
-        key: &str,
-        example: &str,
-    ) -> Result<Option<String>, FieldError> {
+    pub(in crate::evidence) fn text(&self, key: &str, example: &str) -> Result<Option<String>, FieldError> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::Text(text)) => Ok(Some(text.clone())),
@@ -80,24 +62,14 @@ impl<'v> Fields<'v> {
     }
 
     /// The text under a key that must be there, and not be empty.
-    pub(in crate::evidence) fn required_text(
-        &self,
-        key: &str,
-        example: &str,
-    ) -> Result<String, FieldError> {
+    pub(in crate::evidence) fn required_text(&self, key: &str, example: &str) -> Result<String, FieldError> {
         self.required(key, &format!("\"{example}\""))?;
-        let text = self
-            .text(key, example)?
-            .filter(|text| !text.trim().is_empty());
+        let text = self.text(key, example)?.filter(|text| !text.trim().is_empty());
         text.ok_or_else(|| self.must_be(key, &format!("text, such as \"{example}\"")))
     }
 
     /// The number under a key, which is whole and not negative.
-    pub(in crate::evidence) fn count(
-        &self,
-        key: &str,
-        rule: &str,
-    ) -> Result<Option<u64>, FieldError> {
+    pub(in crate::evidence) fn count(&self, key: &str, rule: &str) -> Result<Option<u64>, FieldError> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::Int(count)) => match u64::try_from(*count) {

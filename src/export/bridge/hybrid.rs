@@ -9,11 +9,7 @@ use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
 
 /// Adds what an argument of a hybrid model becomes. `false` for arguments that GPT models have alike.
-pub(super) fn add(
-    all: &mut Overrides,
-    pattern: Option<&HybridPattern>,
-    argument: &Argument,
-) -> bool {
+pub(super) fn add(all: &mut Overrides, pattern: Option<&HybridPattern>, argument: &Argument) -> bool {
     let id = argument.id;
     if decides(pattern, id) {
         return true;
@@ -68,10 +64,7 @@ fn has_no_key(pattern: Option<&HybridPattern>, id: FieldId) -> bool {
 }
 
 fn has_latent_attention(pattern: &HybridPattern) -> bool {
-    let symbols = [
-        LayerSymbol::MultiLatentAttention,
-        LayerSymbol::SparseAttention,
-    ];
+    let symbols = [LayerSymbol::MultiLatentAttention, LayerSymbol::SparseAttention];
     symbols.into_iter().any(|symbol| pattern.has(symbol))
 }
 

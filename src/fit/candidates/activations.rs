@@ -2,9 +2,7 @@
 
 use super::{change, on, subsets};
 use crate::config::NameSet;
-use crate::config::choices::{
-    OffloadModule, RecomputeGranularity, RecomputeModule, TransformerImpl,
-};
+use crate::config::choices::{OffloadModule, RecomputeGranularity, RecomputeModule, TransformerImpl};
 use crate::config::fields::FieldId as F;
 use crate::config::job::Module;
 use crate::fit::moves::Change;
@@ -27,31 +25,23 @@ pub(super) fn recompute(m: &Module, pp_rank: usize) -> Vec<Change> {
     let sets = subsets(&modules).into_iter().filter(extends);
     let mut tried: Vec<Choice> = match m.args().recompute_granularity {
         Some(RecomputeGranularity::Full) => Vec::new(),
-        _ => sets
-            .map(|set| Choice::Selective(NameSet::of(&set)))
-            .collect(),
+        _ => sets.map(|set| Choice::Selective(NameSet::of(&set))).collect(),
     };
     for layers in 1..=layers_of_a_chunk(m) {
         tried.extend([Choice::Block(layers), Choice::Uniform(layers)]);
     }
     let tried = tried.into_iter().filter(|choice| *choice != now);
-    tried
-        .map(|choice| recompute_as(m, pp_rank, choice))
-        .collect()
+    tried.map(|choice| recompute_as(m, pp_rank, choice)).collect()
 }
 
 /// Every way of recomputing that repeats fewer operations than the job's own.
 pub(super) fn less_recompute(m: &Module, pp_rank: usize) -> Vec<Change> {
     let now = Price::Recomputed(recomputed(m, pp_rank, choice_of(m)).ppm);
     let sets = subsets(&recomputable(m)).into_iter();
-    let mut tried: Vec<Choice> = sets
-        .map(|set| Choice::Selective(NameSet::of(&set)))
-        .collect();
+    let mut tried: Vec<Choice> = sets.map(|set| Choice::Selective(NameSet::of(&set))).collect();
     tried.push(Choice::Nothing);
     tried.extend((1..=layers_of_a_chunk(m)).map(Choice::Block));
-    let changes = tried
-        .into_iter()
-        .map(|choice| recompute_as(m, pp_rank, choice));
+    let changes = tried.into_iter().map(|choice| recompute_as(m, pp_rank, choice));
     changes.filter(|change| change.price < now).collect()
 }
 
@@ -79,9 +69,7 @@ fn layers_of_a_chunk(m: &Module) -> u64 {
 fn recompute_as(m: &Module, pp_rank: usize, choice: Choice) -> Change {
     let price = Price::Recomputed(recomputed(m, pp_rank, choice).ppm);
     let label = match choice {
-        Choice::Uniform(_) | Choice::Block(_) => {
-            choice.label().replacen("full", "full recompute", 1)
-        }
+        Choice::Uniform(_) | Choice::Block(_) => choice.label().replacen("full", "full recompute", 1),
         _ => format!("recompute {}", choice.label()),
     };
     let settings = recompute_settings(choice);
@@ -97,9 +85,7 @@ fn recompute_settings(choice: Choice) -> Vec<(F, Value)> {
         F::recompute_modules,
     ];
     let settings = choice.settings().into_iter();
-    settings
-        .filter(|(field, _)| of_recompute.contains(field))
-        .collect()
+    settings.filter(|(field, _)| of_recompute.contains(field)).collect()
 }
 
 /// Offloading of every set of modules that contains those of the job.
@@ -118,14 +104,8 @@ pub(super) fn offload(m: &Module) -> Vec<Change> {
             && (m.moe.is_some() && fuses || *module != as_a_whole)
             && (m.hybrid().is_some() || !of_hybrid(module))
     };
-    let modules: Vec<OffloadModule> = OffloadModule::ALL
-        .iter()
-        .copied()
-        .filter(sensible)
-        .collect();
-    let extends = |set: &Vec<OffloadModule>| {
-        set.len() > kept.len() && kept.iter().all(|module| set.contains(module))
-    };
+    let modules: Vec<OffloadModule> = OffloadModule::ALL.iter().copied().filter(sensible).collect();
+    let extends = |set: &Vec<OffloadModule>| set.len() > kept.len() && kept.iter().all(|module| set.contains(module));
     let sets = subsets(&modules).into_iter().filter(extends);
     sets.map(|set| offload_as(&set)).collect()
 }
@@ -144,12 +124,7 @@ pub(super) fn less_offload(m: &Module) -> Vec<Change> {
         (F::offload_modules, Value::Null),
     ];
     let price = Price::OffloadedModules(0);
-    changes.push(change(
-        MoveKind::Offload,
-        "offload nothing",
-        price,
-        settings,
-    ));
+    changes.push(change(MoveKind::Offload, "offload nothing", price, settings));
     changes
 }
 

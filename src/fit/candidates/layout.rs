@@ -18,17 +18,14 @@ const SIZES: [(MoveKind, Axis); 5] = [
     (MoveKind::Context, Axis::Context),
 ];
 
-/// Other values of every parallel size; nothing for a job of several modules, whose ranks would all have to move. TP and ETP
-/// stay within a node.
+/// Other values of every parallel size; nothing for a job of several modules, whose ranks would all have to move. TP
+/// and ETP stay within a node.
 pub(super) fn layouts(job: &RawJob) -> Vec<Vec<Change>> {
     let kinds = SIZES.into_iter().map(|(kind, axis)| {
         let mut changes: Vec<Change> = Vec::new();
         for split in [Split::AsGiven, Split::RestInLastStage] {
             for change in sizes(job, kind, axis, split) {
-                if !changes
-                    .iter()
-                    .any(|known| known.settings == change.settings)
-                {
+                if !changes.iter().any(|known| known.settings == change.settings) {
                     changes.push(change);
                 }
             }
@@ -87,12 +84,8 @@ pub(in crate::fit) fn replica_gpus(job: &RawJob, module: usize) -> u64 {
     let of = |field| size(job, module, field);
     let tp = of(F::tensor_model_parallel_size);
     let dense = tp.saturating_mul(of(F::context_parallel_size));
-    let experts = job
-        .number(module, F::num_experts)
-        .is_some_and(|experts| experts > 0);
-    let etp = job
-        .number(module, F::expert_tensor_parallel_size)
-        .unwrap_or(tp);
+    let experts = job.number(module, F::num_experts).is_some_and(|experts| experts > 0);
+    let etp = job.number(module, F::expert_tensor_parallel_size).unwrap_or(tp);
     let expert = etp.saturating_mul(of(F::expert_model_parallel_size));
     let wide = if experts { dense.max(expert) } else { dense };
     wide.saturating_mul(of(F::pipeline_model_parallel_size))
@@ -114,12 +107,7 @@ pub(super) fn micro_batches(m: &Module) -> Vec<Change> {
             (F::global_batch_size, Value::Int(batch.into())),
         ];
         let label = format!("micro batch {size}");
-        change(
-            MoveKind::MicroBatch,
-            label,
-            Price::MicroBatches(count),
-            settings,
-        )
+        change(MoveKind::MicroBatch, label, Price::MicroBatches(count), settings)
     });
     changes.collect()
 }

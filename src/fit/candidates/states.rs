@@ -15,19 +15,13 @@ pub(super) fn free(m: &Module) -> Vec<Change> {
     let mut settings: Vec<(&str, Vec<(F, Value)>)> = Vec::new();
     let adam = a.optimizer == OptimizerKind::Adam;
     if !a.use_distributed_optimizer && !a.use_megatron_fsdp && adam {
-        settings.push((
-            "distributed optimizer",
-            vec![on(F::use_distributed_optimizer)],
-        ));
+        settings.push(("distributed optimizer", vec![on(F::use_distributed_optimizer)]));
     }
     if !a.sequence_parallel && m.tp > 1 {
         settings.push(("sequence parallel", vec![on(F::sequence_parallel)]));
     }
     if !a.cross_entropy_loss_fusion {
-        settings.push((
-            "fused cross-entropy",
-            vec![on(F::cross_entropy_loss_fusion)],
-        ));
+        settings.push(("fused cross-entropy", vec![on(F::cross_entropy_loss_fusion)]));
     }
     if !a.expandable_segments {
         settings.push(("expandable segments", vec![on(F::expandable_segments)]));
@@ -85,12 +79,7 @@ pub(super) fn fsdp(m: &Module) -> Vec<Change> {
         (F::data_parallel_sharding_strategy, Value::Null),
         (F::gradient_accumulation_fusion, Value::Bool(false)),
     ];
-    vec![change(
-        MoveKind::Fsdp,
-        "Megatron FSDP",
-        Price::Gathers,
-        settings,
-    )]
+    vec![change(MoveKind::Fsdp, "Megatron FSDP", Price::Gathers, settings)]
 }
 
 /// Gradients and moments in every combination of dtypes that are smaller than those of the job.
@@ -116,31 +105,21 @@ pub(super) fn precision(m: &Module) -> Vec<Change> {
                     continue;
                 }
                 let lost = now.iter().sum::<u64>() - then.iter().sum::<u64>();
-                let mut settings = vec![
-                    on(F::use_distributed_optimizer),
-                    on(F::use_precision_aware_optimizer),
-                ];
+                let mut settings = vec![on(F::use_distributed_optimizer), on(F::use_precision_aware_optimizer)];
                 let mut labels = Vec::new();
                 let fields = [
                     (F::main_grads_dtype, grad.name(), "main grads"),
                     (F::exp_avg_dtype, exp_avg.name(), "exp_avg"),
                     (F::exp_avg_sq_dtype, exp_avg_sq.name(), "exp_avg_sq"),
                 ];
-                for ((field, name, label), (now, then)) in
-                    fields.into_iter().zip(now.into_iter().zip(then))
-                {
+                for ((field, name, label), (now, then)) in fields.into_iter().zip(now.into_iter().zip(then)) {
                     if then < now {
                         settings.push(named(field, name));
                         labels.push(format!("{label} in {name}"));
                     }
                 }
                 let label = labels.join(" + ");
-                changes.push(change(
-                    MoveKind::Precision,
-                    label,
-                    Price::LostBytes(lost),
-                    settings,
-                ));
+                changes.push(change(MoveKind::Precision, label, Price::LostBytes(lost), settings));
             }
         }
     }
@@ -189,10 +168,5 @@ fn on_host(percent: u64) -> Change {
         (F::optimizer_offload_fraction, Value::Text(part)),
     ];
     let label = format!("{percent} % of the optimizer on the host");
-    change(
-        MoveKind::OptimizerOffload,
-        label,
-        Price::OnHost(percent),
-        settings,
-    )
+    change(MoveKind::OptimizerOffload, label, Price::OnHost(percent), settings)
 }

@@ -33,10 +33,7 @@ const ADDED: &[&str] = &[
 ];
 
 /// Values with which arguments of no field change nothing.
-pub(super) const DEFAULTS: &[(&str, &str)] = &[
-    ("gtp_weight_remat_size", "1"),
-    ("expert_gtp_weight_remat_size", "1"),
-];
+pub(super) const DEFAULTS: &[(&str, &str)] = &[("gtp_weight_remat_size", "1"), ("expert_gtp_weight_remat_size", "1")];
 
 /// What an argument means; none for arguments that the pinned version does not have.
 pub(super) fn find(name: &str) -> Option<KeyMeaning> {
@@ -53,8 +50,8 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
             let defaults = DEFAULTS.iter().find(|(known, _)| *known == name);
             return defaults.map(|(name, _)| KeyMeaning::Field(name));
         }
-        // The first two are computed from the sizes of the other axes. For the others, arguments of checkpoints and files have
-        // replaced those of the command line.
+        // The first two are computed from the sizes of the other axes. For the others, arguments of checkpoints and
+        // files have replaced those of the command line.
         "tensor_parallel_num_weight_shards"
         | "expert_tensor_parallel_num_weight_shards"
         | "use_checkpoint_args"
@@ -74,9 +71,7 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     }
     let opposite = || {
         let negations = ["no-", "disable-", "use-"];
-        let mut flags = negations
-            .into_iter()
-            .map(|negation| format!("{negation}{name}"));
+        let mut flags = negations.into_iter().map(|negation| format!("{negation}{name}"));
         flags.find_map(|flag| megatron_args::find(&flag))
     };
     match megatron_args::find(name).or_else(opposite)? {

@@ -42,14 +42,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "dataset.packed_sequence_specs.packed_sequence_size",
         Rule(KeyRule::PackLength),
     ),
-    (
-        "model.attn_logit_softcapping",
-        Field("attn_logit_softcapping"),
-    ),
-    (
-        "model.final_logit_softcapping",
-        Field("final_logit_softcapping"),
-    ),
+    ("model.attn_logit_softcapping", Field("attn_logit_softcapping")),
+    ("model.final_logit_softcapping", Field("final_logit_softcapping")),
     ("rng.seed", Field("seed")),
     ("model.deterministic_mode", Field("deterministic_mode")),
     (
@@ -105,10 +99,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "mixed_precision.fp8_multi_head_attention",
         Field("fp8_multi_head_attention"),
     ),
-    (
-        "optimizer.store_param_remainders",
-        KeyMeaning::less("counted as true"),
-    ),
+    ("optimizer.store_param_remainders", KeyMeaning::less("counted as true")),
     (
         "optimizer.use_layer_wise_distributed_optimizer",
         Rule(KeyRule::LayerWiseOptimizer),
@@ -128,10 +119,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("ddp.grad_reduce_in_fp32", Rule(KeyRule::Gradients)),
     ("ddp.bucket_size", Field("ddp_bucket_size")),
     ("ddp.num_buckets", Field("ddp_num_buckets")),
-    (
-        "ddp.average_in_collective",
-        Field("ddp_average_in_collective"),
-    ),
+    ("ddp.average_in_collective", Field("ddp_average_in_collective")),
     (
         "ddp.pad_buckets_for_high_nccl_busbw",
         Field("ddp_pad_buckets_for_high_nccl_busbw"),
@@ -153,14 +141,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
 
 /// Second names of fields: read, never written.
 const SECOND_NAMES: &[(&str, KeyMeaning)] = &[
-    (
-        "model.fp8_dot_product_attention",
-        Field("fp8_dot_product_attention"),
-    ),
-    (
-        "model.fp8_multi_head_attention",
-        Field("fp8_multi_head_attention"),
-    ),
+    ("model.fp8_dot_product_attention", Field("fp8_dot_product_attention")),
+    ("model.fp8_multi_head_attention", Field("fp8_multi_head_attention")),
     ("dataset.pack_sequences_in_batch", Field("sft")),
     ("model.fp8_param", Field("fp8_param_gather")),
     ("model.fp4_param", Field("fp4_param_gather")),
@@ -202,7 +184,8 @@ const IRRELEVANT_SECTIONS: [&str; 16] = [
     "optimizer_config_override_provider",
 ];
 
-/// Keys of these sections that do not change the memory of a training step, and that Megatron-LM's parser does not have.
+/// Keys of these sections that do not change the memory of a training step, and that Megatron-LM's parser does not
+/// have.
 const IRRELEVANT: [(&str, &[&str]); 5] = [
     (
         "model",
@@ -341,8 +324,8 @@ pub fn key_of(field: &str) -> Option<(String, bool)> {
 /// `GPTModelProvider` has a length where Megatron-LM's command line has none.
 pub const DEFAULTS: &[(&str, &str)] = &[("seq_length", "1024")];
 
-/// What Megatron-Core's classes of configurations have otherwise than Megatron-LM's command line. Recipes set many more; a dumped
-/// configuration names them all.
+/// What Megatron-Core's classes of configurations have otherwise than Megatron-LM's command line. Recipes set many
+/// more; a dumped configuration names them all.
 pub const CLASS_DEFAULTS: &[(&str, &str)] = &[
     ("create_attention_mask_in_dataloader", "False"),
     ("cross_entropy_loss_fusion", "True"),

@@ -1,8 +1,8 @@
 //! Overrides of `ChatLearn` that decide how its policy is trained with Megatron-Core.
 //!
-//! After `template/grpo_megatron.yaml` and `chatlearn/configs` of `alibaba/ChatLearn` at b7af31a9. The names below `policy_trainer` and
-//! its `megatron_model_cfg` are arguments of Megatron-LM, which `MegatronModule.init` sets. What else stays on the GPUs is read in
-//! `import/chatlearn.rs`.
+//! After `template/grpo_megatron.yaml` and `chatlearn/configs` of `alibaba/ChatLearn` at b7af31a9. The names below
+//! `policy_trainer` and its `megatron_model_cfg` are arguments of Megatron-LM, which `MegatronModule.init` sets. What
+//! else stays on the GPUs is read in `import/chatlearn.rs`.
 
 use super::meaning::{
     KeyMeaning::{self, Field, Irrelevant, Rule},
@@ -18,22 +18,13 @@ const ARCHITECTURE: &str = "megatron_model_cfg.";
 /// Keys outside the trainer, by their whole path.
 const OTHERS: &[(&str, KeyMeaning)] = &[
     ("models.policy.load", Rule(KeyRule::HfModel)),
-    (
-        "models.policy.max_prompt_tokens_length",
-        Rule(KeyRule::PromptLength),
-    ),
+    ("models.policy.max_prompt_tokens_length", Rule(KeyRule::PromptLength)),
     (
         "models.policy.max_response_tokens_length",
         Rule(KeyRule::ResponseLength),
     ),
-    (
-        "runtime_args.train_global_batch_size",
-        Field("global_batch_size"),
-    ),
-    (
-        "runtime_args.train_micro_batch_size",
-        Field("micro_batch_size"),
-    ),
+    ("runtime_args.train_global_batch_size", Field("global_batch_size")),
+    ("runtime_args.train_micro_batch_size", Field("micro_batch_size")),
 ];
 
 /// Keys of the trainer that are not called like Megatron-LM's arguments.
@@ -48,10 +39,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("use_expandable_segments", Field("expandable_segments")),
     ("num_query_groups", Rule(KeyRule::QueryGroups)),
     ("hybrid_override_pattern", Rule(KeyRule::OlderHybridPattern)),
-    (
-        "virtual_pipeline_model_parallel_size",
-        Rule(KeyRule::VirtualStages),
-    ),
+    ("virtual_pipeline_model_parallel_size", Rule(KeyRule::VirtualStages)),
     ("freeze_LM", FROZEN),
     ("freeze_ViT", FROZEN),
     ("freeze_VP", FROZEN),
@@ -60,10 +48,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("free_gpu_memory.free_grad_buffers", BETWEEN_PHASES),
 ];
 
-const FROZEN: KeyMeaning =
-    KeyMeaning::more("frozen parameters need no gradients and no optimizer states");
-const BETWEEN_PHASES: KeyMeaning =
-    KeyMeaning::nothing("moved to the host between phases, not during training");
+const FROZEN: KeyMeaning = KeyMeaning::more("frozen parameters need no gradients and no optimizer states");
+const BETWEEN_PHASES: KeyMeaning = KeyMeaning::nothing("moved to the host between phases, not during training");
 
 /// Names of the trainer that change no memory of a training step.
 const HARMLESS: &str = "\
@@ -78,9 +64,7 @@ pub(super) fn find(key: &str) -> Option<KeyMeaning> {
         return Some(meaning);
     }
     let Some(name) = key.strip_prefix(TRAINER) else {
-        let is_other = ["runtime_args.", "models."]
-            .iter()
-            .any(|start| key.starts_with(start));
+        let is_other = ["runtime_args.", "models."].iter().any(|start| key.starts_with(start));
         return is_other.then_some(Irrelevant);
     };
     let name = name.strip_prefix(ARCHITECTURE).unwrap_or(name);

@@ -1,5 +1,5 @@
-//! Frameworks whose configurations hold Megatron's arguments somewhere below sections of their own: which keys stand where, and
-//! what they are called in Megatron-LM or Megatron-Bridge. One file for each framework, all of one shape.
+//! Frameworks whose configurations hold Megatron's arguments somewhere below sections of their own: which keys stand
+//! where, and what they are called in Megatron-LM or Megatron-Bridge. One file for each framework, all of one shape.
 
 pub(super) mod flag_scale;
 pub(super) mod nemo;
@@ -23,8 +23,8 @@ pub struct Layout {
     pub places: &'static [(&'static str, &'static str)],
     /// Beginnings of paths that say nothing of the memory of a training step.
     pub ignored: &'static [&'static str],
-    /// Keys and sections that make another kind of job of the file, which is not read, unless they are switched off; and that kind,
-    /// with an article. With `=` the key does so only with this value.
+    /// Keys and sections that make another kind of job of the file, which is not read, unless they are switched off;
+    /// and that kind, with an article. With `=` the key does so only with this value.
     pub refused: &'static [(&'static str, &'static str)],
     /// The key that names the model.
     pub model: &'static str,
@@ -45,8 +45,8 @@ const LAYOUTS: &[Layout] = &[
     roll::LAYOUT,
 ];
 
-/// The settings of a file that configurations of NeMo-RL change, by its path: their paths and values. With `defaults` it changes
-/// another file itself.
+/// The settings of a file that configurations of NeMo-RL change, by its path: their paths and values. With `defaults`
+/// it changes another file itself.
 #[must_use]
 pub fn base(path: &str) -> Option<impl Iterator<Item = &'static (&'static str, &'static str)>> {
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -111,9 +111,7 @@ pub fn hub_name(model: &str) -> &str {
 
 /// The arguments of a model that Primus describes by itself; `None` for models of the Hub.
 #[must_use]
-pub fn own_model(
-    model: &str,
-) -> Option<impl Iterator<Item = (&'static str, &'static str)> + use<>> {
+pub fn own_model(model: &str) -> Option<impl Iterator<Item = (&'static str, &'static str)> + use<>> {
     let file = model.trim_end_matches(".yaml");
     let mut models = primus::OWN_MODELS.iter();
     let (_, arguments) = models.find(|(known, _)| *known == file)?;

@@ -101,8 +101,8 @@ pub enum KeyRule {
     PatchTokenizer,
     /// Several keys in one value, as JSON or a map.
     Nested,
-    /// `use_layer_wise_distributed_optimizer`: Megatron-LM turns `use_distributed_optimizer` off where Muon's states are
-    /// sharded layer by layer, which is what `use_distributed_optimizer` asks for.
+    /// `use_layer_wise_distributed_optimizer`: Megatron-LM turns `use_distributed_optimizer` off where Muon's states
+    /// are sharded layer by layer, which is what `use_distributed_optimizer` asks for.
     LayerWiseOptimizer,
     /// `rlhf_type` of ms-swift: the algorithm of reinforcement learning, and with it the models beside the trained one.
     RlhfType,
@@ -167,8 +167,5 @@ pub(super) fn same_field(name: &str) -> Option<KeyMeaning> {
 
 /// The meaning of `name` in a table.
 pub(super) fn look_up(table: &[(&str, KeyMeaning)], name: &str) -> Option<KeyMeaning> {
-    table
-        .iter()
-        .find(|(key, _)| *key == name)
-        .map(|(_, meaning)| *meaning)
+    table.iter().find(|(key, _)| *key == name).map(|(_, meaning)| *meaning)
 }

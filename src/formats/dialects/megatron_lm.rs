@@ -33,9 +33,7 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
         return Some(KeyMeaning::Field(id.field().name));
     }
     Some(match known? {
-        Known::Relevant(spec) if spec.arity == Arity::InvertedSwitch => {
-            KeyMeaning::Opposite(&spec.dest)
-        }
+        Known::Relevant(spec) if spec.arity == Arity::InvertedSwitch => KeyMeaning::Opposite(&spec.dest),
         Known::Relevant(spec) => KeyMeaning::Field(&spec.dest),
         Known::Irrelevant(_) => KeyMeaning::Irrelevant,
         Known::Elsewhere { what, .. } => match Feature::of_key(name) {

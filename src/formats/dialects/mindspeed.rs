@@ -1,6 +1,7 @@
 //! Flags that `MindSpeed-LLM` adds to Megatron-LM's, for training on Ascend's NPUs.
 //!
-//! After `mindspeed_llm/features_manager` and `mindspeed_llm/core/transformer`. All flags of Megatron-LM work unchanged.
+//! After `mindspeed_llm/features_manager` and `mindspeed_llm/core/transformer`. All flags of Megatron-LM work
+//! unchanged.
 
 use super::meaning::{
     KeyMeaning::{self, Field, Irrelevant, Rule},
@@ -33,10 +34,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "sliding-window-size",
         KeyMeaning::nothing("fused attention saves as much for a window"),
     ),
-    (
-        "hc-mult",
-        KeyMeaning::more("hyper-connections are not counted"),
-    ),
+    ("hc-mult", KeyMeaning::more("hyper-connections are not counted")),
     (
         "compress-ratios",
         KeyMeaning::more("compressed attention is not counted"),
@@ -70,14 +68,8 @@ const SWITCHES: &[(&str, KeyMeaning)] = &[
         KeyMeaning::more("activation functions are recomputed"),
     ),
     ("recompute-norm", KeyMeaning::more("norms are recomputed")),
-    (
-        "mla-zero-memory",
-        KeyMeaning::more("latent attention is recomputed"),
-    ),
-    (
-        "moe-zero-memory",
-        KeyMeaning::more("experts are recomputed"),
-    ),
+    ("mla-zero-memory", KeyMeaning::more("latent attention is recomputed")),
+    ("moe-zero-memory", KeyMeaning::more("experts are recomputed")),
     (
         "mtp-mem-efficient-logits",
         KeyMeaning::more("logits of multi-token prediction are made in chunks"),
@@ -88,10 +80,7 @@ const SWITCHES: &[(&str, KeyMeaning)] = &[
         KeyMeaning::more("experts keep tensors for overlapped communication"),
     ),
     ("enable-dsa-indexer", INDEXER),
-    (
-        "enable-mhc",
-        KeyMeaning::more("hyper-connections are not counted"),
-    ),
+    ("enable-mhc", KeyMeaning::more("hyper-connections are not counted")),
     (
         "post-norm",
         KeyMeaning::more("norms after attention and MLP are not counted"),
@@ -101,10 +90,7 @@ const SWITCHES: &[(&str, KeyMeaning)] = &[
         "o2-optimizer",
         KeyMeaning::more("the states of this optimizer are not counted"),
     ),
-    (
-        "o2-gradient",
-        KeyMeaning::more("gradients in half precision"),
-    ),
+    ("o2-gradient", KeyMeaning::more("gradients in half precision")),
     ("pack", Irrelevant),
     ("neat-pack", Irrelevant),
     (
@@ -113,12 +99,10 @@ const SWITCHES: &[(&str, KeyMeaning)] = &[
     ),
 ];
 
-const ADAPTERS: KeyMeaning = KeyMeaning::more(
-    "only adapters are trained: all other weights need no gradients and no optimizer states",
-);
+const ADAPTERS: KeyMeaning =
+    KeyMeaning::more("only adapters are trained: all other weights need no gradients and no optimizer states");
 const SCHEDULE: KeyMeaning = KeyMeaning::more("a schedule of the pipeline that is not counted");
-const LINEAR: KeyMeaning =
-    KeyMeaning::more("layers with linear attention are counted as full attention");
+const LINEAR: KeyMeaning = KeyMeaning::more("layers with linear attention are counted as full attention");
 const INDEXER: KeyMeaning = KeyMeaning::more("the indexer of sparse attention is not counted");
 
 /// Switches that change no memory of a training step, or only that of NPU kernels.
@@ -199,8 +183,8 @@ const IRRELEVANT: &[&str] = &[
 /// Flags with any number of values.
 const MANY: &[&str] = &["lora-target-modules", "compress-ratios"];
 
-/// What a flag of `MindSpeed`'s own means (no leading dashes; underscores count as dashes); none for flags of Megatron-LM and
-/// unknown ones.
+/// What a flag of `MindSpeed`'s own means (no leading dashes; underscores count as dashes); none for flags of
+/// Megatron-LM and unknown ones.
 #[must_use]
 pub fn find(name: &str) -> Option<KeyMeaning> {
     let name = name.replace('_', "-");

@@ -1,5 +1,5 @@
-//! The launcher of Megatron-MoE-ModelZoo, `sbatch_benchmarking.sh`: it starts Megatron-LM with the flags of a model's file, with
-//! values for the variables in it, and with flags of its own.
+//! The launcher of Megatron-MoE-ModelZoo, `sbatch_benchmarking.sh`: it starts Megatron-LM with the flags of a model's
+//! file, with values for the variables in it, and with flags of its own.
 
 mod models;
 
@@ -28,10 +28,7 @@ pub fn find(name: &str) -> Option<&'static Model> {
 #[must_use]
 pub fn is_launcher(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or_default();
-    matches!(
-        name,
-        "sbatch_benchmarking.sh" | "interactive_benchmarking.sh"
-    )
+    matches!(name, "sbatch_benchmarking.sh" | "interactive_benchmarking.sh")
 }
 
 impl Model {
@@ -98,12 +95,11 @@ impl Run<'_> {
         Some((self.variable("NNODES")?, each))
     }
 
-    /// The value of a flag of the model's file: with the values of its variables; `None` where the launcher leaves the flag out.
+    /// The value of a flag of the model's file: with the values of its variables; `None` where the launcher leaves the
+    /// flag out.
     #[must_use]
     pub fn value(&self, written: &str) -> Option<Word> {
-        let name = written
-            .strip_prefix("${")
-            .and_then(|rest| rest.strip_suffix('}'));
+        let name = written.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         let Some(name) = name else {
             return Some(self.word(written));
         };
@@ -113,8 +109,7 @@ impl Run<'_> {
                 let (layers, stages) = parts?;
                 let chunks = self.number("VPP").filter(|chunks| *chunks > 1)?;
                 let each = layers.checked_div(stages)?.checked_div(chunks)?;
-                self.variable(name)
-                    .unwrap_or_else(|| self.word(&each.to_string()))
+                self.variable(name).unwrap_or_else(|| self.word(&each.to_string()))
             }
             "PP_FIRST" | "PP_LAST" => {
                 parts.filter(|(layers, stages)| layers % (*stages).max(1) != 0)?;
@@ -165,10 +160,7 @@ impl Run<'_> {
             "num-virtual-stages-per-pipeline-rank",
             "num-layers-per-virtual-pipeline-stage",
         ];
-        if self.number("VPP").is_some_and(|chunks| chunks > 1)
-            && !layout
-            && !chunked.into_iter().any(has)
-        {
+        if self.number("VPP").is_some_and(|chunks| chunks > 1) && !layout && !chunked.into_iter().any(has) {
             words.push(("num-virtual-stages-per-pipeline-rank", "VPP"));
         }
         if !layout {
@@ -203,9 +195,7 @@ impl Run<'_> {
                     add("--fp8-param-gather");
                 }
                 if is_mxfp8 && !offloads {
-                    add(
-                        "--reuse-grad-buf-for-mxfp8-param-ag --overlap-grad-reduce --overlap-param-gather",
-                    );
+                    add("--reuse-grad-buf-for-mxfp8-param-ag --overlap-grad-reduce --overlap-param-gather");
                 }
             }
             _ => {}
@@ -213,10 +203,7 @@ impl Run<'_> {
         if self.is("A2A_OVERLAP", "1") {
             add("--delay-wgrad-compute --overlap-moe-expert-parallel-comm");
         }
-        let longest = flags
-            .iter()
-            .rev()
-            .find(|flag| flag.name == "max-position-embeddings");
+        let longest = flags.iter().rev().find(|flag| flag.name == "max-position-embeddings");
         let longest = longest.and_then(|flag| flag.values.first()?.text.parse::<u64>().ok());
         if self
             .number("SEQ_LEN")
@@ -225,13 +212,10 @@ impl Run<'_> {
         {
             words.push(("max-position-embeddings", "SEQ_LEN"));
         }
-        let words = words.into_iter().filter_map(|(flag, variable)| {
-            Some(self.flag(flag, vec![self.value(&format!("${{{variable}}}"))?]))
-        });
-        let texts = text
-            .split("--")
-            .map(str::trim)
-            .filter(|flag| !flag.is_empty());
+        let words = words
+            .into_iter()
+            .filter_map(|(flag, variable)| Some(self.flag(flag, vec![self.value(&format!("${{{variable}}}"))?])));
+        let texts = text.split("--").map(str::trim).filter(|flag| !flag.is_empty());
         let texts = texts.map(|flag| match flag.split_once(' ') {
             Some((name, value)) => self.flag(name, vec![self.word(value)]),
             None => self.flag(flag, Vec::new()),

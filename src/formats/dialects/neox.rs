@@ -1,7 +1,7 @@
 //! Keys of GPT-NeoX and the Megatron-LM fields behind them.
 //!
-//! After `megatron/neox_arguments/neox_args.py` and `deepspeed_args.py` of EleutherAI/gpt-neox at ea7aefd8, with underscores for
-//! dashes. Keys whose values have to be converted are in `import/sources/neox`.
+//! After `megatron/neox_arguments/neox_args.py` and `deepspeed_args.py` of EleutherAI/gpt-neox at ea7aefd8, with
+//! underscores for dashes. Keys whose values have to be converted are in `import/sources/neox`.
 
 use super::meaning::KeyMeaning::{self, Field, Irrelevant, Rule};
 use super::meaning::{KeyRule, look_up};
@@ -22,14 +22,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("num_kv_heads", Rule(KeyRule::QueryGroups)),
     ("seq_length", Field("seq_length")),
     ("max_position_embeddings", Field("max_position_embeddings")),
-    (
-        "no_weight_tying",
-        Field("untie_embeddings_and_output_weights"),
-    ),
-    (
-        "make_vocab_size_divisible_by",
-        Field("make_vocab_size_divisible_by"),
-    ),
+    ("no_weight_tying", Field("untie_embeddings_and_output_weights")),
+    ("make_vocab_size_divisible_by", Field("make_vocab_size_divisible_by")),
     ("padded_vocab_size", Field("padded_vocab_size")),
     ("use_qk_layernorm", Field("qk_layernorm")),
     ("moe_top_k", Field("moe_router_topk")),
@@ -41,14 +35,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     // Kernels.
     ("attention_dropout", Field("attention_dropout")),
     ("hidden_dropout", Field("hidden_dropout")),
-    (
-        "attention_softmax_in_fp32",
-        Field("attention_softmax_in_fp32"),
-    ),
-    (
-        "apply_query_key_layer_scaling",
-        Field("apply_query_key_layer_scaling"),
-    ),
+    ("attention_softmax_in_fp32", Field("attention_softmax_in_fp32")),
+    ("apply_query_key_layer_scaling", Field("apply_query_key_layer_scaling")),
     (
         "scaled_upper_triang_masked_softmax_fusion",
         Field("masked_softmax_fusion"),
@@ -146,17 +134,10 @@ pub(super) fn find(key: &str) -> Option<KeyMeaning> {
     if let Some(meaning) = look_up(KEYS, key) {
         return Some(meaning);
     }
-    let (section, inside) = key
-        .split_once('.')
-        .map_or((key, ""), |(section, _)| (section, key));
-    let is_data = [
-        "data_paths",
-        "data_weights",
-        "dataserver_ips",
-        "dataserver_ports",
-    ]
-    .into_iter()
-    .any(|end| key.ends_with(end));
+    let (section, inside) = key.split_once('.').map_or((key, ""), |(section, _)| (section, key));
+    let is_data = ["data_paths", "data_weights", "dataserver_ips", "dataserver_ports"]
+        .into_iter()
+        .any(|end| key.ends_with(end));
     let is_harmless = is_data
         || SECTIONS.contains(&section)
         || inside.is_empty() && NAMES.split_ascii_whitespace().any(|name| name == key);

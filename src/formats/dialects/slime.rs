@@ -1,7 +1,7 @@
 //! Flags that slime adds to Megatron-LM's.
 //!
-//! After slime's `slime/utils/arguments.py` and `slime/backends/megatron_utils/arguments.py`. All flags of Megatron-LM work unchanged, with a few defaults
-//! set anew. Only the training actor is meant: rollout engines are not.
+//! After slime's `slime/utils/arguments.py` and `slime/backends/megatron_utils/arguments.py`. All flags of Megatron-LM
+//! work unchanged, with a few defaults set anew. Only the training actor is meant: rollout engines are not.
 
 use super::meaning::{
     KeyMeaning::{self, Field, Irrelevant, Rule},
@@ -74,22 +74,13 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "keep-old-actor",
         KeyMeaning::nothing("copies of the model wait in the memory of the host"),
     ),
-    (
-        "use-opd",
-        KeyMeaning::less("teacher models are not counted"),
-    ),
-    (
-        "opd-teacher-load",
-        KeyMeaning::more("teacher models are not counted"),
-    ),
+    ("use-opd", KeyMeaning::less("teacher models are not counted")),
+    ("opd-teacher-load", KeyMeaning::more("teacher models are not counted")),
     (
         "enable-mtp-training",
         KeyMeaning::nothing("multi-token prediction is counted as trained"),
     ),
-    (
-        "allgather-cp",
-        KeyMeaning::more("another kind of context parallelism"),
-    ),
+    ("allgather-cp", KeyMeaning::more("another kind of context parallelism")),
     (
         "use-stateless-adam",
         KeyMeaning::more("an optimizer without moments is not followed"),

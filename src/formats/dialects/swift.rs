@@ -24,10 +24,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("fp8_format", Field("fp8")),
     ("fp4_format", Field("fp4")),
     ("torch_dtype", Rule(KeyRule::Dtype)),
-    (
-        "virtual_pipeline_model_parallel_size",
-        Rule(KeyRule::VirtualStages),
-    ),
+    ("virtual_pipeline_model_parallel_size", Rule(KeyRule::VirtualStages)),
     ("megatron_extra_kwargs", Rule(KeyRule::Nested)),
     ("tuner_type", Rule(KeyRule::Adapter)),
     ("train_type", Rule(KeyRule::Adapter)),
@@ -36,18 +33,9 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("lora_alpha", Rule(KeyRule::Adapter)),
     ("lora_dropout", Rule(KeyRule::Adapter)),
     ("use_dora", Rule(KeyRule::Adapter)),
-    (
-        "freeze_llm",
-        KeyMeaning::more("frozen parameters have no gradients"),
-    ),
-    (
-        "freeze_vit",
-        KeyMeaning::more("the vision tower is not counted"),
-    ),
-    (
-        "freeze_aligner",
-        KeyMeaning::nothing("the vision tower is not counted"),
-    ),
+    ("freeze_llm", KeyMeaning::more("frozen parameters have no gradients")),
+    ("freeze_vit", KeyMeaning::more("the vision tower is not counted")),
+    ("freeze_aligner", KeyMeaning::nothing("the vision tower is not counted")),
     (
         "freeze_parameters",
         KeyMeaning::more("frozen parameters have no gradients"),
@@ -64,10 +52,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "ref_model",
         KeyMeaning::nothing("other weights for the reference model, which rlhf_type asks for"),
     ),
-    (
-        "teacher_model",
-        KeyMeaning::more("teacher models are not counted"),
-    ),
+    ("teacher_model", KeyMeaning::more("teacher models are not counted")),
     (
         "use_vllm",
         KeyMeaning::nothing("rollout engines sleep while the model is trained"),
@@ -118,14 +103,9 @@ const GROUPS: &[(KeyMeaning, &str)] = &[
         "\
             freeze_parameters_regex trainable_parameters trainable_parameters_regex",
     ),
+    (KeyMeaning::more("reward models are not counted"), "reward_model"),
     (
-        KeyMeaning::more("reward models are not counted"),
-        "reward_model",
-    ),
-    (
-        KeyMeaning::nothing(
-            "about reference, reward and teacher models, which other arguments name",
-        ),
+        KeyMeaning::nothing("about reference, reward and teacher models, which other arguments name"),
         "\
             mcore_ref_adapter mcore_ref_model offload_teacher_model ref_adapters ref_model_revision \
             ref_model_type reward_adapters reward_model_plugin reward_model_revision \

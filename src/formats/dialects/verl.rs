@@ -1,9 +1,9 @@
 //! Keys of verl's Megatron back end and the Megatron-LM fields behind them.
 //!
 //! After verl's `verl/trainer/config/engine/megatron.yaml`, `_generated_ppo_megatron_trainer.yaml` and
-//! `sft_trainer_engine.yaml` beside it. The engine's keys stand under
-//! `actor_rollout_ref.actor.megatron`; the transformer's own under `override_transformer_config` there.
-//! Only the training phase is meant: rollout engines are not. A reference model that stays on the GPUs is (`import/verl.rs`).
+//! `sft_trainer_engine.yaml` beside it. The engine's keys stand under `actor_rollout_ref.actor.megatron`; the
+//! transformer's own under `override_transformer_config` there. Only the training phase is meant: rollout engines are
+//! not. A reference model that stays on the GPUs is (`import/verl.rs`).
 
 use super::bridge;
 use super::meaning::{
@@ -21,10 +21,7 @@ pub const ENGINES: [&str; 4] = [
 
 /// Keys of the engine that are not called like Megatron-LM's fields.
 const ENGINE: &[(&str, KeyMeaning)] = &[
-    (
-        "virtual_pipeline_model_parallel_size",
-        Rule(KeyRule::VirtualStages),
-    ),
+    ("virtual_pipeline_model_parallel_size", Rule(KeyRule::VirtualStages)),
     ("dtype", Rule(KeyRule::Dtype)),
     (
         "param_offload",
@@ -36,9 +33,7 @@ const ENGINE: &[(&str, KeyMeaning)] = &[
     ),
     (
         "optimizer_offload",
-        KeyMeaning::nothing(
-            "optimizer states move to the host between phases, not during training",
-        ),
+        KeyMeaning::nothing("optimizer states move to the host between phases, not during training"),
     ),
     ("override_ddp_config", Rule(KeyRule::Nested)),
     ("override_transformer_config", Rule(KeyRule::Nested)),
@@ -75,14 +70,8 @@ const OTHERS: &[(&str, KeyMeaning)] = &[
         "actor_rollout_ref.actor.ppo_max_token_len_per_gpu",
         Rule(KeyRule::TokensPerGpu),
     ),
-    (
-        "actor_rollout_ref.actor.use_dynamic_bsz",
-        Rule(KeyRule::DynamicBatch),
-    ),
-    (
-        "actor_rollout_ref.rollout.n",
-        Rule(KeyRule::SamplesPerPrompt),
-    ),
+    ("actor_rollout_ref.actor.use_dynamic_bsz", Rule(KeyRule::DynamicBatch)),
+    ("actor_rollout_ref.rollout.n", Rule(KeyRule::SamplesPerPrompt)),
     // Which engine: all that has its keys here is Megatron's.
     ("engine", Irrelevant),
     // Of fine-tuning, which has the same sections without an actor.
@@ -92,10 +81,7 @@ const OTHERS: &[(&str, KeyMeaning)] = &[
     ("data.max_token_len_per_gpu", Rule(KeyRule::TokensPerGpu)),
     ("data.use_dynamic_bsz", Rule(KeyRule::DynamicBatch)),
     ("data.train_batch_size", Rule(KeyRule::TrainBatch)),
-    (
-        "actor_rollout_ref.actor.optim.optimizer",
-        Field("optimizer"),
-    ),
+    ("actor_rollout_ref.actor.optim.optimizer", Field("optimizer")),
     ("optim.optimizer", Field("optimizer")),
     ("trainer.nnodes", Rule(KeyRule::Nodes)),
     ("trainer.n_gpus_per_node", Rule(KeyRule::GpusPerNode)),
@@ -162,28 +148,16 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
         "actor_rollout_ref.model.override_config",
         KeyMeaning::more("changes to the model's config.json are not followed"),
     ),
-    (
-        "actor_rollout_ref.model.use_fused_kernels",
-        Rule(KeyRule::FusedKernels),
-    ),
-    (
-        "actor_rollout_ref.actor.use_kl_loss",
-        Rule(KeyRule::ReferenceModel),
-    ),
+    ("actor_rollout_ref.model.use_fused_kernels", Rule(KeyRule::FusedKernels)),
+    ("actor_rollout_ref.actor.use_kl_loss", Rule(KeyRule::ReferenceModel)),
     ("algorithm.use_kl_in_reward", Rule(KeyRule::ReferenceModel)),
-    (
-        "actor_rollout_ref.actor.use_fused_kernels",
-        Rule(KeyRule::FusedKernels),
-    ),
+    ("actor_rollout_ref.actor.use_fused_kernels", Rule(KeyRule::FusedKernels)),
     ("actor_rollout_ref.actor.entropy_coeff", LOSS),
     ("actor_rollout_ref.actor.calculate_entropy", LOSS),
     ("actor_rollout_ref.actor.calculate_sum_pi_squared", LOSS),
     ("actor_rollout_ref.actor.entropy_checkpointing", LOSS),
     ("actor_rollout_ref.actor.sum_pi_squared_checkpointing", LOSS),
-    (
-        "actor_rollout_ref.actor.entropy_from_logits_with_chunking",
-        LOSS,
-    ),
+    ("actor_rollout_ref.actor.entropy_from_logits_with_chunking", LOSS),
     (
         "actor_rollout_ref.actor.freeze_vision_tower",
         KeyMeaning::more("the vision tower is not counted"),
@@ -221,14 +195,12 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
     ("transfer_queue", Irrelevant),
 ];
 
-const ROLLOUT: KeyMeaning =
-    KeyMeaning::nothing("rollout engines on the same GPUs sleep while the model is trained");
+const ROLLOUT: KeyMeaning = KeyMeaning::nothing("rollout engines on the same GPUs sleep while the model is trained");
 const OTHER_MODELS: KeyMeaning =
     KeyMeaning::nothing("reference, reward and value models are not of the training of the actor");
 const ADAPTERS: KeyMeaning = Rule(KeyRule::Adapter);
 const LOSS: KeyMeaning = KeyMeaning::more("the loss is counted as Megatron's cross entropy");
-const FSDP: KeyMeaning =
-    KeyMeaning::more("the FSDP engine shards parameters, gradients and optimizer states");
+const FSDP: KeyMeaning = KeyMeaning::more("the FSDP engine shards parameters, gradients and optimizer states");
 
 /// What a key means, given with its sections before it and dots between them; `None` for a key that is not known.
 #[must_use]

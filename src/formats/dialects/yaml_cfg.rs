@@ -1,5 +1,5 @@
-//! The file of Megatron-LM's `--yaml-cfg`: sections with the names of `TransformerConfig` and `ModelParallelConfig`, and
-//! Megatron-LM's arguments beside them (`megatron/training/yaml_arguments.py`).
+//! The file of Megatron-LM's `--yaml-cfg`: sections with the names of `TransformerConfig` and `ModelParallelConfig`,
+//! and Megatron-LM's arguments beside them (`megatron/training/yaml_arguments.py`).
 
 use super::meaning::{
     KeyMeaning::{self, Field, Irrelevant, Rule},

@@ -30,9 +30,7 @@ pub enum HfProblemKind {
     #[error("this is not an object with keys")]
     NotAnObject,
     /// Neither the model family nor the number of layers is there.
-    #[error(
-        "this is no model configuration: it has neither `num_hidden_layers` nor a known `model_type`"
-    )]
+    #[error("this is no model configuration: it has neither `num_hidden_layers` nor a known `model_type`")]
     NotAModel,
     /// The family is known, and an estimate for it would mislead.
     #[error("{family} cannot be estimated: {reason}")]

@@ -96,9 +96,5 @@ fn router(source: &mut Source<'_>) {
             source.derive_from_family(field, Value::Text(experts.score.to_owned()), "");
         }
     }
-    source.derive_from_family(
-        "moe_router_enable_expert_bias",
-        Value::Bool(experts.bias),
-        "",
-    );
+    source.derive_from_family("moe_router_enable_expert_bias", Value::Bool(experts.bias), "");
 }

@@ -1,5 +1,5 @@
-//! Models whose layers are gated delta nets, except some with full attention whose output has a gate: Qwen3-Next and its
-//! successors.
+//! Models whose layers are gated delta nets, except some with full attention whose output has a gate: Qwen3-Next and
+//! its successors.
 
 use super::error::HfProblemKind;
 use super::source::Source;

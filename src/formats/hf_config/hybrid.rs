@@ -23,11 +23,7 @@ pub(super) enum HybridLayers {
 }
 
 /// Sets the pattern, and the sizes of Mamba layers. Returns the pattern, where the file has one.
-pub(super) fn translate(
-    source: &mut Source<'_>,
-    style: HybridLayers,
-    hidden: Option<i128>,
-) -> Option<HybridPattern> {
+pub(super) fn translate(source: &mut Source<'_>, style: HybridLayers, hidden: Option<i128>) -> Option<HybridPattern> {
     let (found, layers) = layers(source, style)?;
     let total = source.count("num_hidden_layers", 1);
     let named = match style {
@@ -53,10 +49,7 @@ pub(super) fn translate(
 }
 
 /// The layers of the decoder, and where they stand.
-fn layers<'a>(
-    source: &mut Source<'a>,
-    style: HybridLayers,
-) -> Option<(KeyedValue<'a>, Vec<LayerSymbol>)> {
+fn layers<'a>(source: &mut Source<'a>, style: HybridLayers) -> Option<(KeyedValue<'a>, Vec<LayerSymbol>)> {
     let key = match style {
         HybridLayers::OneLetter => "hybrid_override_pattern",
         HybridLayers::MixerAndMlp => "layer_types",
@@ -94,11 +87,7 @@ fn layers<'a>(
 /// Layers as a pattern, or as a list of names.
 fn symbols(data: &Data) -> Option<Vec<LayerSymbol>> {
     match data {
-        Data::Text(text) => text
-            .chars()
-            .filter(|c| *c != '|')
-            .map(LayerSymbol::of)
-            .collect(),
+        Data::Text(text) => text.chars().filter(|c| *c != '|').map(LayerSymbol::of).collect(),
         Data::List(items) => {
             let symbol = |name: &str| match name {
                 "mamba" | "linear_attention" => Some(LayerSymbol::Mamba),
@@ -145,12 +134,7 @@ fn prediction_layers(source: &mut Source<'_>) -> (Vec<LayerSymbol>, u64) {
         return (Vec::new(), 0);
     };
     source.row(&found, KeyStatus::Derived, field, "the MTP depths behind /");
-    source.row(
-        &pattern,
-        KeyStatus::Derived,
-        field,
-        "the layers of each MTP depth",
-    );
+    source.row(&pattern, KeyStatus::Derived, field, "the layers of each MTP depth");
     // Megatron-Bridge shares one layer unless the file says otherwise.
     let repeated = "mtp_use_repeated_layer";
     if let Some((found, on)) = source.flag(repeated) {
@@ -171,9 +155,7 @@ fn mamba(source: &mut Source<'_>, hidden: Option<i128>) {
     match width {
         // Granite's files may leave it to the program.
         Some(found) if shown_data(found.data) == "auto" => {
-            let expand = source
-                .count("mamba_expand", 1)
-                .map_or(2, |(_, expand)| expand);
+            let expand = source.count("mamba_expand", 1).map_or(2, |(_, expand)| expand);
             if let (Some(hidden), Some(heads @ 1..)) = (hidden, heads) {
                 let width = Value::Int(expand.saturating_mul(hidden) / heads);
                 let note = "the inner width over the heads";
@@ -188,12 +170,7 @@ fn mamba(source: &mut Source<'_>, hidden: Option<i128>) {
         && let Some((found, width)) = source.count("conv_kernel", 1)
     {
         if width == CONVOLUTION {
-            source.row(
-                &found,
-                KeyStatus::Ignored,
-                None,
-                "as in Megatron-LM's mixer",
-            );
+            source.row(&found, KeyStatus::Ignored, None, "as in Megatron-LM's mixer");
         } else {
             let note = "Megatron-LM's mixer has a convolution of width 4";
             source.row(&found, KeyStatus::NotModelled, None, note);

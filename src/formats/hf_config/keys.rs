@@ -10,17 +10,10 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("num_attention_heads", &["n_head", "n_heads"]),
     (
         "num_key_value_heads",
-        &[
-            "num_attention_groups",
-            "multi_query_group_num",
-            "kv_n_heads",
-        ],
+        &["num_attention_groups", "multi_query_group_num", "kv_n_heads"],
     ),
     ("head_dim", &["attention_head_dim", "kv_channels"]),
-    (
-        "intermediate_size",
-        &["n_inner", "ffn_dim", "ffn_hidden_size"],
-    ),
+    ("intermediate_size", &["n_inner", "ffn_dim", "ffn_hidden_size"]),
     (
         "max_position_embeddings",
         &["n_positions", "n_ctx", "seq_length", "max_seq_len"],
@@ -30,16 +23,10 @@ const ALIASES: &[(&str, &[&str])] = &[
         "hidden_act",
         &["hidden_activation", "activation_function", "mlp_hidden_act"],
     ),
-    (
-        "hidden_dropout",
-        &["resid_pdrop", "residual_dropout", "dropout"],
-    ),
+    ("hidden_dropout", &["resid_pdrop", "residual_dropout", "dropout"]),
     ("attention_dropout", &["attn_pdrop"]),
     ("torch_dtype", &["dtype"]),
-    (
-        "hybrid_override_pattern",
-        &["layers_block_type", "layer_types"],
-    ),
+    ("hybrid_override_pattern", &["layers_block_type", "layer_types"]),
     ("mtp_hybrid_override_pattern", &["mtp_layers_block_type"]),
     ("layer_types", &["layers_block_type"]),
     ("ssm_state_size", &["mamba_d_state"]),
@@ -57,11 +44,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ),
     (
         "n_shared_experts",
-        &[
-            "num_shared_experts",
-            "num_shared_expert",
-            "moe_num_shared_experts",
-        ],
+        &["num_shared_experts", "num_shared_expert", "moe_num_shared_experts"],
     ),
     ("first_k_dense_replace", &["num_dense_layers"]),
     ("share_expert_dim", &["share_expert_dims"]),
@@ -70,10 +53,7 @@ const ALIASES: &[(&str, &[&str])] = &[
         &["moe_shared_expert_intermediate_size"],
     ),
     ("scoring_func", &["score_function", "moe_router_activation"]),
-    (
-        "num_nextn_predict_layers",
-        &["num_mtp_layers", "mtp_num_hidden_layers"],
-    ),
+    ("num_nextn_predict_layers", &["num_mtp_layers", "mtp_num_hidden_layers"]),
 ];
 
 /// Keys that a family keeps in a map: the key, the map and the key in it.

@@ -33,18 +33,9 @@ pub(super) fn translate(source: &mut Source<'_>, layers: usize) {
         let value = if pattern.iter().all(|&moe| moe) {
             Value::Int(1)
         } else {
-            Value::List(
-                pattern
-                    .into_iter()
-                    .map(|moe| Value::Int(moe.into()))
-                    .collect(),
-            )
+            Value::List(pattern.into_iter().map(|moe| Value::Int(moe.into())).collect())
         };
-        source.derive_from_family(
-            PATTERN,
-            value,
-            "1 for all layers, else which layers have experts",
-        );
+        source.derive_from_family(PATTERN, value, "1 for all layers, else which layers have experts");
     }
 }
 
@@ -124,9 +115,7 @@ fn after_first(source: &mut Source<'_>, layers: usize) -> Vec<bool> {
 
 fn sparse_step(source: &mut Source<'_>, layers: usize) -> Option<Vec<bool>> {
     let step = rule(source, "decoder_sparse_step", 1, 1);
-    let mut pattern: Vec<bool> = (1..=layers)
-        .map(|layer| layer.checked_rem(step) == Some(0))
-        .collect();
+    let mut pattern: Vec<bool> = (1..=layers).map(|layer| layer.checked_rem(step) == Some(0)).collect();
     if let Some(found) = source.find("mlp_only_layers") {
         for layer in layer_numbers(source, &found, layers)? {
             if let Some(moe) = pattern.get_mut(layer) {
@@ -151,11 +140,7 @@ fn interleaved(source: &mut Source<'_>, layers: usize) -> Option<Vec<bool>> {
             source.row(&found, KeyStatus::Derived, Some(PATTERN), "");
             Some(pattern)
         }
-        _ => Some(
-            (1..=layers)
-                .map(|layer| layer.checked_rem(step) == Some(0))
-                .collect(),
-        ),
+        _ => Some((1..=layers).map(|layer| layer.checked_rem(step) == Some(0)).collect()),
     }
 }
 
@@ -167,23 +152,16 @@ fn range(source: &mut Source<'_>, layers: usize) -> Vec<bool> {
             let end = source.integer(&found, -1, i128::from(u32::MAX));
             source.row(&found, KeyStatus::Derived, Some(PATTERN), "");
             // -1 stands for the last layer.
-            end.and_then(|end| usize::try_from(end).ok())
-                .unwrap_or(usize::MAX)
+            end.and_then(|end| usize::try_from(end).ok()).unwrap_or(usize::MAX)
         }
         None => usize::MAX,
     };
-    let moe = |layer: usize| {
-        (start..=end).contains(&layer) && (layer + 1).checked_rem(interval) == Some(0)
-    };
+    let moe = |layer: usize| (start..=end).contains(&layer) && (layer + 1).checked_rem(interval) == Some(0);
     (0..layers).map(moe).collect()
 }
 
 /// Layer numbers in a list; null is an empty list.
-fn layer_numbers(
-    source: &mut Source<'_>,
-    found: &KeyedValue<'_>,
-    layers: usize,
-) -> Option<Vec<usize>> {
+fn layer_numbers(source: &mut Source<'_>, found: &KeyedValue<'_>, layers: usize) -> Option<Vec<usize>> {
     let items = match found.data {
         Data::List(items) => items.as_slice(),
         Data::Null => &[],

@@ -46,11 +46,7 @@ impl KeyedValue<'_> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(
-        family: &'static Family,
-        entries: &'a [Entry],
-        defaults: &'a [Entry],
-    ) -> Self {
+    pub(super) fn new(family: &'static Family, entries: &'a [Entry], defaults: &'a [Entry]) -> Self {
         Self {
             family,
             entries,
@@ -94,16 +90,9 @@ impl<'a> Source<'a> {
         })
     }
 
-    fn find_in(
-        &mut self,
-        entries: &'a [Entry],
-        key: &'static str,
-        outer: bool,
-    ) -> Option<KeyedValue<'a>> {
+    fn find_in(&mut self, entries: &'a [Entry], key: &'static str, outer: bool) -> Option<KeyedValue<'a>> {
         let spellings = core::iter::once(key).chain(keys::aliases(key).iter().copied());
-        let present: Vec<&'a Entry> = spellings
-            .filter_map(|spelling| last(entries, spelling))
-            .collect();
+        let present: Vec<&'a Entry> = spellings.filter_map(|spelling| last(entries, spelling)).collect();
         let chosen = *present
             .iter()
             .find(|entry| entry.node.data != Data::Null)
@@ -153,24 +142,13 @@ impl<'a> Source<'a> {
     }
 
     /// Sets `field` to a value that was derived from `found` and other facts.
-    pub(super) fn derive(
-        &mut self,
-        found: &KeyedValue<'_>,
-        field: &'static str,
-        value: Value,
-        note: &'static str,
-    ) {
+    pub(super) fn derive(&mut self, found: &KeyedValue<'_>, field: &'static str, value: Value, note: &'static str) {
         self.row(found, KeyStatus::Derived, Some(field), note);
         self.settings.push(Setting { field, value });
     }
 
     /// Sets `field` to a value that follows from the family and no key.
-    pub(super) fn derive_from_family(
-        &mut self,
-        field: &'static str,
-        value: Value,
-        note: &'static str,
-    ) {
+    pub(super) fn derive_from_family(&mut self, field: &'static str, value: Value, note: &'static str) {
         let note = if note.is_empty() {
             format!("{} always has {value}", self.family.name).into()
         } else {
@@ -188,12 +166,7 @@ impl<'a> Source<'a> {
     }
 
     /// Reports something that follows from the family.
-    pub(super) fn family_row(
-        &mut self,
-        status: KeyStatus,
-        field: Option<&'static str>,
-        note: Cow<'static, str>,
-    ) {
+    pub(super) fn family_row(&mut self, status: KeyStatus, field: Option<&'static str>, note: Cow<'static, str>) {
         let (key, value, line) = self.family_key.clone();
         self.report.push(KeyReport {
             key,
@@ -258,14 +231,12 @@ impl<'a> Source<'a> {
         });
     }
 
-    /// The whole number in `found`, between `min` and `max`; null counts as nothing. A list has a number for every layer:
-    /// it counts as that number where all are the same.
+    /// The whole number in `found`, between `min` and `max`; null counts as nothing. A list has a number for every
+    /// layer: it counts as that number where all are the same.
     pub(super) fn integer(&mut self, found: &KeyedValue<'_>, min: i128, max: i128) -> Option<i128> {
         let data = match found.data {
             Data::List(items) => match items.split_first() {
-                Some((first, rest)) if rest.iter().all(|item| item.data == first.data) => {
-                    &first.data
-                }
+                Some((first, rest)) if rest.iter().all(|item| item.data == first.data) => &first.data,
                 Some((first, _)) if matches!(first.data, Data::Int(_)) => {
                     self.problem(found, HfProblemKind::PerLayer);
                     return None;

@@ -43,12 +43,7 @@ pub(super) fn translate(source: &mut Source<'_>) {
     if let Some(key) = source.family.l2_norm {
         switch(source, Switch::Key(key), "qk_l2_norm", &[]);
     } else {
-        switch(
-            source,
-            source.family.qk_norm,
-            "qk_layernorm",
-            &["use_qk_norm"],
-        );
+        switch(source, source.family.qk_norm, "qk_layernorm", &["use_qk_norm"]);
     }
     switch(
         source,
@@ -163,12 +158,7 @@ fn latent_attention(source: &mut Source<'_>) {
     source.derive_from_family("multi_latent_attention", Value::Bool(true), "");
     match source.find("q_lora_rank") {
         Some(found) if *found.data == Data::Null => {
-            source.derive(
-                &found,
-                "q_lora_rank",
-                Value::Null,
-                "queries are not compressed",
-            );
+            source.derive(&found, "q_lora_rank", Value::Null, "queries are not compressed");
         }
         Some(found) => {
             if let Some(rank) = source.integer(&found, 1, MAX_LAYERS * MAX_LAYERS) {
@@ -187,12 +177,7 @@ fn latent_attention(source: &mut Source<'_>) {
     }
     for key in ["num_key_value_heads", "head_dim", "qk_head_dim"] {
         if let Some(found) = source.find(key) {
-            source.row(
-                &found,
-                KeyStatus::Ignored,
-                None,
-                "latent attention has its own widths",
-            );
+            source.row(&found, KeyStatus::Ignored, None, "latent attention has its own widths");
         }
     }
 }
@@ -218,8 +203,8 @@ fn indexer(source: &mut Source<'_>) {
     }
 }
 
-/// Sets a truth value that the family fixes or that a key decides. Where the family fixes it, the keys in `synonyms` are
-/// reported as conflicting if they have another value.
+/// Sets a truth value that the family fixes or that a key decides. Where the family fixes it, the keys in `synonyms`
+/// are reported as conflicting if they have another value.
 fn switch(source: &mut Source<'_>, switch: Switch, field: &'static str, synonyms: &[&'static str]) {
     let fixed = match switch {
         Switch::On => true,
@@ -227,33 +212,19 @@ fn switch(source: &mut Source<'_>, switch: Switch, field: &'static str, synonyms
         Switch::Key(key) => {
             match source.flag(key) {
                 Some((found, on)) => source.map(&found, field, Value::Bool(on)),
-                None => source.derive_from_family(
-                    field,
-                    Value::Bool(false),
-                    "off unless the file says so",
-                ),
+                None => source.derive_from_family(field, Value::Bool(false), "off unless the file says so"),
             }
             return;
         }
     };
     source.derive_from_family(field, Value::Bool(fixed), "");
     for &key in synonyms {
-        if source
-            .family
-            .not_modelled
-            .iter()
-            .any(|(other, _)| *other == key)
-        {
+        if source.family.not_modelled.iter().any(|(other, _)| *other == key) {
             continue;
         }
         match source.flag(key) {
             Some((found, on)) if on == fixed => {
-                source.row(
-                    &found,
-                    KeyStatus::Ignored,
-                    Some(field),
-                    "as in the whole family",
-                );
+                source.row(&found, KeyStatus::Ignored, Some(field), "as in the whole family");
             }
             Some((found, _)) => {
                 source.row(
@@ -285,9 +256,7 @@ fn activation(source: &mut Source<'_>) {
         (activation, _) => activation,
     };
     let (on, sure) = match (family, name) {
-        (Activation::QuickGated, _) | (Activation::Gated, "quick_gelu") => {
-            (Some("quick_geglu"), true)
-        }
+        (Activation::QuickGated, _) | (Activation::Gated, "quick_gelu") => (Some("quick_geglu"), true),
         (Activation::Gated, "silu" | "swish") => (Some("swiglu"), true),
         (Activation::Gated, _) if is_gelu => (Some("geglu"), true),
         (Activation::Gated, _) => (Some("swiglu"), false),
@@ -308,8 +277,7 @@ fn activation(source: &mut Source<'_>) {
         source.map(&limit, field, limit.data.to_value());
     }
     if !sure {
-        let note =
-            "Megatron-LM has no such activation: counted as SiLU with a gate, GELU without one";
+        let note = "Megatron-LM has no such activation: counted as SiLU with a gate, GELU without one";
         source.row(&found, KeyStatus::NotModelled, on, note);
     }
 }
@@ -332,20 +300,14 @@ fn dense_width(source: &mut Source<'_>, hidden: Option<i128>) {
             Some(found) => source.derive(&found, field, value, note),
             None => source.derive_from_family(field, value, note),
         }
-    } else if source.problems.len() == problems
-        && !source.settings.iter().any(|s| s.field == "num_experts")
-    {
+    } else if source.problems.len() == problems && !source.settings.iter().any(|s| s.field == "num_experts") {
         source.missing(key);
     }
 }
 
 fn vocabulary(source: &mut Source<'_>) {
     if let Some((found, tied)) = source.flag("tie_word_embeddings") {
-        source.map(
-            &found,
-            "untie_embeddings_and_output_weights",
-            Value::Bool(!tied),
-        );
+        source.map(&found, "untie_embeddings_and_output_weights", Value::Bool(!tied));
     } else {
         source.derive_from_family(
             "untie_embeddings_and_output_weights",
@@ -397,11 +359,7 @@ fn prediction_layers(source: &mut Source<'_>) {
 
 fn dropout(source: &mut Source<'_>, field: &'static str) {
     let Some(found) = source.find(field) else {
-        source.derive_from_family(
-            field,
-            Value::Float(0.0),
-            "no dropout unless the file says so",
-        );
+        source.derive_from_family(field, Value::Float(0.0), "no dropout unless the file says so");
         return;
     };
     match found.data {

@@ -53,12 +53,13 @@ const FOREIGN: &[&str] = &[
     "zero_expert",
 ];
 
-/// The first key without a meaning for a model like Llama in the file of an unknown family that says that it is not like
-/// Llama.
+/// The first key without a meaning for a model like Llama in the file of an unknown family that says that it is not
+/// like Llama.
 pub(super) fn unlike_llama(source: &Source<'_>) -> Option<HfProblem> {
-    let unread = source.report.iter().filter(|row| {
-        row.status == KeyStatus::Unknown && !matches!(row.value.as_str(), "0" | "false" | "[]")
-    });
+    let unread = source
+        .report
+        .iter()
+        .filter(|row| row.status == KeyStatus::Unknown && !matches!(row.value.as_str(), "0" | "false" | "[]"));
     let mut foreign = unread.filter(|row| FOREIGN.iter().any(|part| row.key.contains(part)));
     foreign.next().map(|row| HfProblem {
         key: row.key.to_string(),

@@ -1,5 +1,5 @@
-//! What is known of a model by its name on the Hugging Face Hub alone, or by the name of a folder with its files: the preset
-//! with the same shape, and the size of its vocabulary.
+//! What is known of a model by its name on the Hugging Face Hub alone, or by the name of a folder with its files: the
+//! preset with the same shape, and the size of its vocabulary.
 
 use crate::config::fields::FieldId;
 use crate::presets::{PRESETS, Preset};
@@ -34,8 +34,8 @@ const VARIANTS: &[&str] = &[
 /// Organizations that publish copies of other organizations' models under their names.
 const COPYISTS: [&str; 3] = ["unsloth", "nousresearch", "lmstudio-community"];
 
-/// The vocabularies in `config.json` of models that no preset has, by the beginning of the model's name in lower case without
-/// its organization. The first that fits counts.
+/// The vocabularies in `config.json` of models that no preset has, by the beginning of the model's name in lower case
+/// without its organization. The first that fits counts.
 const VOCABULARIES: &[(&str, u64, &str)] = &[
     // Named after a model whose tokenizer they do not have.
     ("deepseek-r1-distill-llama", 128_256, "Llama 3"),
@@ -98,8 +98,8 @@ pub fn preset_of(name: &str) -> Option<&'static Preset> {
     })
 }
 
-/// The size of the vocabulary in the `config.json` of the model that is published under this name, or that lies in a folder of
-/// this name, with the name of the model or series that is known to have it.
+/// The size of the vocabulary in the `config.json` of the model that is published under this name, or that lies in a
+/// folder of this name, with the name of the model or series that is known to have it.
 #[must_use]
 pub fn vocabulary_of(name: &str) -> Option<(u64, &'static str)> {
     let of_preset = preset_of(name).and_then(|preset| {

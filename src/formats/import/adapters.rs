@@ -1,5 +1,5 @@
-//! Adapters in the configurations of Megatron-Bridge, verl, ms-swift and `FlagScale`. Whether there are any is said by one key, which may
-//! come after the others.
+//! Adapters in the configurations of Megatron-Bridge, verl, ms-swift and `FlagScale`. Whether there are any is said by
+//! one key, which may come after the others.
 
 use super::draft::{JobDraft, KeyValue};
 use super::values::{int, is_off, word};
@@ -12,8 +12,7 @@ use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
 /// What other ways to train few parameters leave out.
-const OTHER_TUNERS: &str =
-    "only adapters are trained: all other weights need no gradients and no optimizer states";
+const OTHER_TUNERS: &str = "only adapters are trained: all other weights need no gradients and no optimizer states";
 
 /// ms-swift's name for adapters in the language model beside a vision tower that is trained in full.
 const LANGUAGE_ALONE: &str = "lora_llm";
@@ -42,11 +41,7 @@ impl AdapterKeys {
                 match tuner.map(|item| (word(&item.value), item)) {
                     Some((tuner, _)) if tuner == "lora" || tuner == LANGUAGE_ALONE => {
                         let dora = self.find("use_dora").is_some_and(|on| !is_off(&on.value));
-                        Ok(named(if dora {
-                            AdapterType::Dora
-                        } else {
-                            AdapterType::Lora
-                        }))
+                        Ok(named(if dora { AdapterType::Dora } else { AdapterType::Lora }))
                     }
                     Some((tuner, item)) if tuner != "full" && !is_off(&item.value) => Err(item),
                     _ => Ok(None),
@@ -56,11 +51,7 @@ impl AdapterKeys {
                 let ranks = ["rank", "lora_rank"].map(|name| self.find(name).and_then(int));
                 let on = ranks.into_iter().flatten().any(|rank| rank > 0);
                 let given = self.find("type").map(|item| item.value.clone());
-                Ok(on.then(|| {
-                    given
-                        .or_else(|| named(AdapterType::Lora))
-                        .unwrap_or_default()
-                }))
+                Ok(on.then(|| given.or_else(|| named(AdapterType::Lora)).unwrap_or_default()))
             }
             // `flagscale/train/peft` has LoRA alone. Its second matrix beside a row-parallel layer is whole on every
             // tensor-parallel rank, where Megatron-Bridge's is split: less than 1 % of the memory of a rank.
@@ -77,11 +68,7 @@ impl AdapterKeys {
                 let kind = keys.into_iter().find_map(|name| self.find(name));
                 let off = kind.is_some_and(|item| is_off(&item.value));
                 let given = kind.map(|item| item.value.clone());
-                Ok((!off).then(|| {
-                    given
-                        .or_else(|| named(AdapterType::Lora))
-                        .unwrap_or_default()
-                }))
+                Ok((!off).then(|| given.or_else(|| named(AdapterType::Lora)).unwrap_or_default()))
             }
         }
     }
@@ -170,13 +157,7 @@ pub(super) fn of_recipe(draft: &mut JobDraft, item: &KeyValue) {
         AdapterType::Lora
     };
     let value = Value::Text(kind.name().to_owned());
-    draft.set(
-        item,
-        id,
-        value,
-        KeyStatus::Derived,
-        "only adapters are trained",
-    );
+    draft.set(item, id, value, KeyStatus::Derived, "only adapters are trained");
 }
 
 /// Sets the field of one key.
@@ -201,8 +182,7 @@ fn one(draft: &mut JobDraft, item: &KeyValue, kind: &Value) {
         Value::List(items) => items.iter().any(|one| word(one) == "all-linear"),
         _ => false,
     };
-    let routers =
-        matches!(value, Value::List(items) if items.iter().any(|one| word(one) == "all-router"));
+    let routers = matches!(value, Value::List(items) if items.iter().any(|one| word(one) == "all-router"));
     if all && routers {
         let reason = "adapters of routers";
         draft.not_modelled(item, MemoryEffect::BelowTwoPercent, reason);
@@ -219,10 +199,7 @@ fn one(draft: &mut JobDraft, item: &KeyValue, kind: &Value) {
         }
         // Words of a shell script.
         PeftSetting::Field(id @ FieldId::peft_target_modules, Value::Text(text)) => {
-            let names: Vec<&str> = text
-                .split([' ', ','])
-                .filter(|name| !name.is_empty())
-                .collect();
+            let names: Vec<&str> = text.split([' ', ',']).filter(|name| !name.is_empty()).collect();
             let value = Value::Text(names.join(", "));
             draft.set(item, id, value, KeyStatus::Mapped, "");
         }

@@ -1,5 +1,5 @@
-//! What the settings of a Megatron-Bridge configuration mean together. It writes down every field of its classes, also those
-//! that other fields switch off.
+//! What the settings of a Megatron-Bridge configuration mean together. It writes down every field of its classes, also
+//! those that other fields switch off.
 
 use super::draft::{JobDraft, KeyValue, python};
 use super::values::{truth, word};
@@ -19,11 +19,7 @@ pub(super) fn settle(draft: &mut JobDraft, offloading: Option<&KeyValue>) {
         let note = if on {
             "as many layers as cpu_offloading_num_layers"
         } else {
-            forget(
-                draft,
-                FieldId::cpu_offloading_num_layers,
-                "cpu_offloading is off",
-            );
+            forget(draft, FieldId::cpu_offloading_num_layers, "cpu_offloading is off");
             "switched off"
         };
         let id = FieldId::cpu_offloading_num_layers;
@@ -66,13 +62,7 @@ pub(super) fn settle(draft: &mut JobDraft, offloading: Option<&KeyValue>) {
 }
 
 /// Applies a list of names of which some are not followed: they mark the job, and the others count.
-pub(super) fn partly_followed(
-    draft: &mut JobDraft,
-    item: &KeyValue,
-    id: FieldId,
-    known: Value,
-    unknown: &[String],
-) {
+pub(super) fn partly_followed(draft: &mut JobDraft, item: &KeyValue, id: FieldId, known: Value, unknown: &[String]) {
     let note = format!("{} is not followed", unknown.join(", "));
     draft.marks.push(NotModelled::new(&item.key, note.clone()));
     draft.row(item, KeyStatus::NotModelled, Some(id), note);
@@ -87,9 +77,7 @@ pub(super) fn partly_followed(
 /// Megatron-Bridge does not: the newer name says the same.
 fn layer_wise_muon(draft: &mut JobDraft) {
     let optimizer = draft.settings.get(FieldId::optimizer).map(word);
-    if optimizer.as_deref() == Some("dist_muon")
-        && is_on(&draft.settings, FieldId::fp8_param_gather)
-    {
+    if optimizer.as_deref() == Some("dist_muon") && is_on(&draft.settings, FieldId::fp8_param_gather) {
         let muon = Value::Text(String::from("muon"));
         draft.settings.set(FieldId::optimizer, muon);
         let distributed = FieldId::use_distributed_optimizer;
@@ -133,8 +121,8 @@ const CLASSES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Settings that follow from a model's class alone, since its configuration has no key for them: a part of the class's name, the
-/// field, and its value as Python prints it.
+/// Settings that follow from a model's class alone, since its configuration has no key for them: a part of the class's
+/// name, the field, and its value as Python prints it.
 const BUILT_BY_CLASS: &[(&str, FieldId, &str)] = &[
     ("Gemma2", FieldId::post_layernorm, "True"),
     ("Gemma2", FieldId::final_logit_softcapping, "30.0"),
@@ -206,20 +194,13 @@ pub(super) fn known_names(id: FieldId, value: &Value) -> Option<(Value, Vec<Stri
     let (Kind::Set(names), Value::List(items)) = (id.field().kind, value) else {
         return None;
     };
-    let (known, unknown): (Vec<_>, Vec<_>) = items
-        .iter()
-        .map(word)
-        .partition(|name| names.contains(&name.as_str()));
+    let (known, unknown): (Vec<_>, Vec<_>) = items.iter().map(word).partition(|name| names.contains(&name.as_str()));
     let known = known.into_iter().map(Value::Text).collect();
     (!unknown.is_empty()).then_some((Value::List(known), unknown))
 }
 
 /// Why a kind of attention that Megatron-Core's development branch has, and this version has not, is not counted.
-pub(super) fn unknown_attention(
-    dialect: Dialect,
-    id: FieldId,
-    value: &Value,
-) -> Option<&'static str> {
+pub(super) fn unknown_attention(dialect: Dialect, id: FieldId, value: &Value) -> Option<&'static str> {
     let is_own = dialect == Dialect::Bridge && id == FieldId::experimental_attention_variant;
     (is_own && word(value) == "dsv4_hybrid").then_some(
         "latent attention stands in for the compressed attention of DeepSeek-V4, whose parameters and activations are others",

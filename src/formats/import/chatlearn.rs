@@ -60,9 +60,7 @@ fn others(draft: &mut JobDraft, leaves: &[KeyValue]) {
     let Some(item) = stays("ref_policy") else {
         return;
     };
-    let is_own = |item: &KeyValue| {
-        item.key.starts_with("models.ref_policy.") && item.key.contains("_parallel_size")
-    };
+    let is_own = |item: &KeyValue| item.key.starts_with("models.ref_policy.") && item.key.contains("_parallel_size");
     if leaves.iter().any(is_own) {
         let reason = "a reference model with parallel sizes of its own is not counted";
         return say(draft, item, None, reason);

@@ -64,10 +64,9 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
         let kind = combined.tokenizer.kind.as_ref();
         if kind.is_some_and(|kind| word(&kind.value) == "NullTokenizer") {
             // `_validate_and_set_vocab_size` in Bridge's `training/setup.py`.
-            let why = "the run has NullTokenizer's vocabulary, which is counted, and not the one of the published model";
-            draft
-                .marks
-                .push(NotModelled::new("tokenizer.tokenizer_type", why));
+            let why =
+                "the run has NullTokenizer's vocabulary, which is counted, and not the one of the published model";
+            draft.marks.push(NotModelled::new("tokenizer.tokenizer_type", why));
         }
     } else if let Some(item) = combined.vocabulary {
         let id = if combined.pad_vocabulary {
@@ -85,9 +84,7 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
         && let (Some(n), Some(g)) = (int(nodes), int(each))
     {
         let value = Value::Int(n.saturating_mul(g).into());
-        draft
-            .settings
-            .set(FieldId::gpus_per_node, Value::Int(g.into()));
+        draft.settings.set(FieldId::gpus_per_node, Value::Int(g.into()));
         draft.row(nodes, KeyStatus::Derived, Some(FieldId::world_size), "");
         draft.set(
             each,
@@ -97,16 +94,8 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
             "nodes · GPUs per node",
         );
     } else {
-        for item in [combined.nodes, combined.gpus_per_node]
-            .into_iter()
-            .flatten()
-        {
-            draft.row(
-                &item,
-                KeyStatus::Ignored,
-                None,
-                "without the other no number of GPUs",
-            );
+        for item in [combined.nodes, combined.gpus_per_node].into_iter().flatten() {
+            draft.row(&item, KeyStatus::Ignored, None, "without the other no number of GPUs");
         }
     }
     if let Some(item) = combined.layer_wise {
@@ -143,13 +132,8 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
 }
 
 fn activation(draft: &mut JobDraft, gated: Option<KeyValue>, function: Option<KeyValue>) {
-    let on = gated
-        .as_ref()
-        .is_some_and(|item| truth(&item.value) == Some(true));
-    let name = function
-        .as_ref()
-        .map(|item| word(&item.value))
-        .unwrap_or_default();
+    let on = gated.as_ref().is_some_and(|item| truth(&item.value) == Some(true));
+    let name = function.as_ref().map(|item| word(&item.value)).unwrap_or_default();
     let id = match (on, name.as_str()) {
         (true, "gelu" | "fast_gelu") => Some(FieldId::geglu),
         (true, "quick_gelu") => Some(FieldId::quick_geglu),
@@ -199,12 +183,7 @@ fn batch(
     }
     if let Some(item) = loaded {
         if split {
-            draft.row(
-                &item,
-                KeyStatus::Ignored,
-                None,
-                "split into smaller batches",
-            );
+            draft.row(&item, KeyStatus::Ignored, None, "split into smaller batches");
         } else {
             let value = item.value.clone();
             draft.set(&item, id, value, KeyStatus::Mapped, "");
@@ -227,37 +206,21 @@ fn pack(draft: &mut JobDraft, item: &KeyValue) {
         draft.settings.set(FieldId::longest_sample_length, longest);
     }
     let note = "samples are packed to this length";
-    draft.set(
-        item,
-        id,
-        Value::Int(length.into()),
-        KeyStatus::Derived,
-        note,
-    );
+    draft.set(item, id, Value::Int(length.into()), KeyStatus::Derived, note);
 }
 
-/// Sets the tokens that a GPU gets in one micro batch, where micro batches are filled up to a number of tokens. verl has a
-/// default for it (`ppo_max_token_len_per_gpu` and `max_token_len_per_gpu` in its `trainer/config`).
-fn token_budget(
-    draft: &mut JobDraft,
-    tokens: Option<&KeyValue>,
-    dynamic: Option<&KeyValue>,
-) -> Option<u64> {
+/// Sets the tokens that a GPU gets in one micro batch, where micro batches are filled up to a number of tokens. verl
+/// has a default for it (`ppo_max_token_len_per_gpu` and `max_token_len_per_gpu` in its `trainer/config`).
+fn token_budget(draft: &mut JobDraft, tokens: Option<&KeyValue>, dynamic: Option<&KeyValue>) -> Option<u64> {
     let id = FieldId::max_seqlen_per_dp_cp_rank;
     let dynamic = dynamic?;
     let (item, count, note) = match tokens.and_then(|item| Some((item, int(item)?))) {
         Some((item, count)) => (item, count, "tokens of a micro batch on each GPU"),
         None if draft.dialect == Dialect::Verl => {
             let (count, note) = if dynamic.key.starts_with("data.") {
-                (
-                    8192,
-                    "verl's default: 8192 tokens of a micro batch on each GPU",
-                )
+                (8192, "verl's default: 8192 tokens of a micro batch on each GPU")
             } else {
-                (
-                    16_384,
-                    "verl's default: 16384 tokens of a micro batch on each GPU",
-                )
+                (16_384, "verl's default: 16384 tokens of a micro batch on each GPU")
             };
             (dynamic, count, note)
         }
@@ -288,15 +251,11 @@ fn sequence(
         Dialect::ChatLearn => is_default,
         _ => false,
     });
-    let switch = dynamic
-        .as_ref()
-        .filter(|item| truth(&item.value) == Some(true));
+    let switch = dynamic.as_ref().filter(|item| truth(&item.value) == Some(true));
     let switch = switch.or(by_default.as_ref());
     let budget = token_budget(draft, tokens.as_ref(), switch);
-    if let (Some(p), Some(r)) = (
-        prompt.as_ref().and_then(int),
-        response.as_ref().and_then(int),
-    ) && let Some(item) = &response
+    if let (Some(p), Some(r)) = (prompt.as_ref().and_then(int), response.as_ref().and_then(int))
+        && let Some(item) = &response
         && !draft.has(id)
     {
         let value = Value::Int(p.saturating_add(r).into());
@@ -310,9 +269,7 @@ fn sequence(
         let longest = budget.saturating_mul(cp).max(response);
         draft.settings.set(id, Value::Int(longest.into()));
     }
-    let packs = dynamic
-        .as_ref()
-        .is_none_or(|item| truth(&item.value) == Some(true));
+    let packs = dynamic.as_ref().is_none_or(|item| truth(&item.value) == Some(true));
     if draft.dialect == Dialect::ChatLearn
         && packs
         && budget.is_none()
@@ -331,12 +288,7 @@ fn sequence(
         if decided {
             draft.row(&item, KeyStatus::Derived, Some(id), "");
         } else {
-            draft.row(
-                &item,
-                KeyStatus::Ignored,
-                None,
-                "says no sequence length alone",
-            );
+            draft.row(&item, KeyStatus::Ignored, None, "says no sequence length alone");
         }
     }
 }

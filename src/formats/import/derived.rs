@@ -1,5 +1,5 @@
-//! Arguments that Megatron-LM's `validate_args` has derived from others, in a list of all arguments. Left in, they would
-//! stand in the job as if a user had set them, and would contradict the next setting that is changed.
+//! Arguments that Megatron-LM's `validate_args` has derived from others, in a list of all arguments. Left in, they
+//! would stand in the job as if a user had set them, and would contradict the next setting that is changed.
 
 use super::draft::JobDraft;
 use crate::config::canonical::{is_on, meaning};
@@ -34,11 +34,7 @@ pub(super) fn remove(draft: &mut JobDraft) {
     let rope = FieldId::position_embedding_type;
     let rotary = Value::Text("rope".to_owned());
     if meaning(rope, draft.settings.get(rope)) != meaning(rope, Some(&rotary)) {
-        forget(
-            draft,
-            FieldId::apply_rope_fusion,
-            "for rotary positions alone",
-        );
+        forget(draft, FieldId::apply_rope_fusion, "for rotary positions alone");
     }
     for id in derived(draft) {
         forget(draft, id, "as Megatron-LM derives it");
@@ -71,12 +67,7 @@ fn derived(draft: &JobDraft) -> Vec<FieldId> {
     });
     let heads = number(FieldId::num_attention_heads).filter(|heads| *heads > 0);
     let ffn = number(FieldId::ffn_hidden_size);
-    let is_given = |id| {
-        draft
-            .settings
-            .get(id)
-            .is_some_and(|value| *value != Value::Null)
-    };
+    let is_given = |id| draft.settings.get(id).is_some_and(|value| *value != Value::Null);
     let splits = [
         FieldId::num_layers_per_virtual_pipeline_stage,
         FieldId::num_virtual_stages_per_pipeline_rank,
@@ -128,11 +119,7 @@ fn is_default(draft: &JobDraft, id: FieldId) -> bool {
 
 /// Takes a field out; its report rows say why.
 fn forget(draft: &mut JobDraft, id: FieldId, why: &'static str) {
-    if draft
-        .settings
-        .get(id)
-        .is_none_or(|value| *value == Value::Null)
-    {
+    if draft.settings.get(id).is_none_or(|value| *value == Value::Null) {
         return;
     }
     draft.settings.set(id, Value::Null);

@@ -88,14 +88,9 @@ impl JobDraft {
         });
     }
 
-    /// Adds the report row of a key that the estimate does not follow, and marks the job where the key changes memory by 2 % or
-    /// more.
-    pub(super) fn not_modelled(
-        &mut self,
-        item: &KeyValue,
-        effect: MemoryEffect,
-        reason: &'static str,
-    ) {
+    /// Adds the report row of a key that the estimate does not follow, and marks the job where the key changes memory
+    /// by 2 % or more.
+    pub(super) fn not_modelled(&mut self, item: &KeyValue, effect: MemoryEffect, reason: &'static str) {
         self.row(item, KeyStatus::NotModelled, None, reason);
         if let Some(row) = self.report.last_mut() {
             row.effect = Some(effect);
@@ -110,8 +105,8 @@ impl JobDraft {
         }
     }
 
-    /// Sets a field from a key and adds the report row. A row that set the field before becomes conflicting; a value that
-    /// the field cannot take is reported as missing.
+    /// Sets a field from a key and adds the report row. A row that set the field before becomes conflicting; a value
+    /// that the field cannot take is reported as missing.
     pub(super) fn set(
         &mut self,
         item: &KeyValue,
@@ -122,16 +117,9 @@ impl JobDraft {
     ) {
         let value = match meaning(id, Some(&value)) {
             _ if value == Value::Null => value,
-            // Graph modules have names for other fields too, which are sorted out at the end. For patterns the rules say where
-            // they are wrong, and what would be right.
-            Meaning::Bad(_)
-                if matches!(
-                    id,
-                    FieldId::cuda_graph_modules | FieldId::hybrid_layer_pattern
-                ) =>
-            {
-                value
-            }
+            // Graph modules have names for other fields too, which are sorted out at the end. For patterns the rules
+            // say where they are wrong, and what would be right.
+            Meaning::Bad(_) if matches!(id, FieldId::cuda_graph_modules | FieldId::hybrid_layer_pattern) => value,
             means @ (Meaning::Is(_) | Meaning::Nothing) => means.to_value(id),
             Meaning::Bad(_) => {
                 let why = format!("“{}” is no value for it", shown(&value));
@@ -181,14 +169,13 @@ impl JobDraft {
         }
     }
 
-    /// Sets the fields that the text leaves out to the defaults of the front end, where those differ from the defaults of
-    /// the fields themselves.
+    /// Sets the fields that the text leaves out to the defaults of the front end, where those differ from the defaults
+    /// of the fields themselves.
     pub(super) fn defaults(&mut self) {
         let pattern = hybrid_pattern(&self.settings);
         let has_latent = self.has(FieldId::multi_latent_attention)
             || pattern.as_ref().is_some_and(|pattern| {
-                pattern.has(LayerSymbol::MultiLatentAttention)
-                    || pattern.has(LayerSymbol::SparseAttention)
+                pattern.has(LayerSymbol::MultiLatentAttention) || pattern.has(LayerSymbol::SparseAttention)
             });
         for id in FieldId::ALL {
             let destination = destination_of(*id);
@@ -226,8 +213,7 @@ impl JobDraft {
     }
 
     pub(super) fn finish(mut self, format: Format) -> Import {
-        self.report
-            .sort_by_key(|row| (row.line.is_none(), row.line));
+        self.report.sort_by_key(|row| (row.line.is_none(), row.line));
         let job = RawJob {
             shared: self.settings,
             not_modelled: not_modelled::canonical(&self.marks),

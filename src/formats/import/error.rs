@@ -18,9 +18,7 @@ pub enum ImportError {
     #[error("This text has thousands of keys; nothing was read.")]
     TooManyKeys,
     /// It has the marks of no format.
-    #[error(
-        "This is neither a config.json, a launch script, Megatron flags, YAML, overrides nor a link."
-    )]
+    #[error("This is neither a config.json, a launch script, Megatron flags, YAML, overrides nor a link.")]
     NotRecognized,
     /// It has the form of a format, but none of its keys.
     #[error("No setting of a training job was found in this text.")]
@@ -29,9 +27,7 @@ pub enum ImportError {
     #[error("This is {0}, which is not read.")]
     NotRead(&'static str),
     /// It has the marks of a format, and most of its keys are no settings of that format.
-    #[error(
-        "This looks like {label}, but {unread} of its {keys} keys are no settings of it; nothing was read."
-    )]
+    #[error("This looks like {label}, but {unread} of its {keys} keys are no settings of it; nothing was read.")]
     Unfit {
         /// The format, with an article.
         label: &'static str,

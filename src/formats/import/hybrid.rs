@@ -50,10 +50,7 @@ pub(super) fn combine(draft: &mut JobDraft, keys: HybridKeys) {
         }
         (pattern, older) => pattern.or(older),
     };
-    let ratios = [
-        given(draft, keys.attention_ratio),
-        given(draft, keys.mlp_ratio),
-    ];
+    let ratios = [given(draft, keys.attention_ratio), given(draft, keys.mlp_ratio)];
     match &pattern {
         Some(item) => {
             let text = with_mtp(draft, &shown_whole(&item.value), mtp);
@@ -106,11 +103,7 @@ fn with_mtp(draft: &mut JobDraft, pattern: &str, mtp: Option<KeyValue>) -> Strin
     let given = draft.number(FieldId::mtp_num_layers).unwrap_or(0);
     let repeated = FieldId::mtp_use_repeated_layer;
     let repeated = crate::config::canonical::is_on(&draft.settings, repeated);
-    let depths = if is_bridge && repeated {
-        given.max(1)
-    } else {
-        given
-    };
+    let depths = if is_bridge && repeated { given.max(1) } else { given };
     if depths == 0 {
         let note = "without mtp_num_layers it builds nothing";
         draft.row(&mtp, KeyStatus::Ignored, None, note);
@@ -133,9 +126,7 @@ fn from_ratios(draft: &mut JobDraft, ratios: [Option<KeyValue>; 2], mtp: Option<
     let [attention, mlp] = &ratios;
     let layers = draft.number(FieldId::num_layers);
     let pattern = match (layers, ratio(attention), ratio(mlp)) {
-        (Some(layers), Some(attention), Some(mlp)) => {
-            HybridPattern::from_ratios(layers, attention, mlp)
-        }
+        (Some(layers), Some(attention), Some(mlp)) => HybridPattern::from_ratios(layers, attention, mlp),
         _ => None,
     };
     let Some(pattern) = pattern else {
@@ -160,8 +151,8 @@ fn from_ratios(draft: &mut JobDraft, ratios: [Option<KeyValue>; 2], mtp: Option<
     }
 }
 
-/// The layers of a program for hybrid models whose job says nothing about them: older versions of Megatron-LM built Mamba
-/// layers alone.
+/// The layers of a program for hybrid models whose job says nothing about them: older versions of Megatron-LM built
+/// Mamba layers alone.
 fn only_mamba(draft: &mut JobDraft, program: &KeyValue) {
     let layers = draft.number(FieldId::num_layers);
     let pattern = layers.and_then(|layers| HybridPattern::from_ratios(layers, 0.0, 0.0));
@@ -172,8 +163,8 @@ fn only_mamba(draft: &mut JobDraft, program: &KeyValue) {
     }
 }
 
-/// Applies `spec`: the module and the function that says what the letters of a pattern stand for. Only the function's name
-/// counts.
+/// Applies `spec`: the module and the function that says what the letters of a pattern stand for. Only the function's
+/// name counts.
 pub(super) fn spec(draft: &mut JobDraft, item: &KeyValue) {
     if is_off(&item.value) {
         return draft.row(item, KeyStatus::Ignored, None, "switched off");

@@ -29,11 +29,7 @@ pub(super) fn combine(draft: &mut JobDraft, keys: MindSpeedKeys) {
     if let Some(item) = &keys.shared_experts {
         shared_experts(draft, item);
     }
-    if let Some(item) = keys
-        .first_dense
-        .as_ref()
-        .filter(|item| !is_off(&item.value))
-    {
+    if let Some(item) = keys.first_dense.as_ref().filter(|item| !is_off(&item.value)) {
         first_dense(draft, item, keys.noop_layers.as_ref());
     }
     if let Some(item) = keys.noop_layers.filter(|item| !is_off(&item.value)) {
@@ -44,15 +40,13 @@ pub(super) fn combine(draft: &mut JobDraft, keys: MindSpeedKeys) {
     }
 }
 
-/// Marks a job of `MindSpeed`, and counts its layers like those of Transformer Engine: both fuse norms, rotary embeddings,
-/// activation functions and attention.
+/// Marks a job of `MindSpeed`, and counts its layers like those of Transformer Engine: both fuse norms, rotary
+/// embeddings, activation functions and attention.
 pub(super) fn settle(draft: &mut JobDraft) {
     draft.settings.unset(FieldId::transformer_impl);
     let dispatcher = FieldId::moe_token_dispatcher_type;
     if draft.settings.get(dispatcher) == Some(&Value::Text("alltoall_seq".to_owned())) {
-        draft
-            .settings
-            .set(dispatcher, Value::Text("alltoall".to_owned()));
+        draft.settings.set(dispatcher, Value::Text("alltoall".to_owned()));
         draft.missing.retain(|missing| !missing.is_of(dispatcher));
     }
     let reason = "what kernels of Ascend's NPUs keep is counted like what Transformer Engine keeps";
@@ -65,12 +59,7 @@ fn shared_experts(draft: &mut JobDraft, item: &KeyValue) {
         .number(FieldId::moe_ffn_hidden_size)
         .or_else(|| draft.number(FieldId::ffn_hidden_size));
     let (Some(count), Some(width)) = (int(item), width) else {
-        return draft.row(
-            item,
-            KeyStatus::Ignored,
-            None,
-            "the width of experts is not given",
-        );
+        return draft.row(item, KeyStatus::Ignored, None, "the width of experts is not given");
     };
     if draft.has(id) {
         return draft.row(item, KeyStatus::Ignored, Some(id), "another key says it");
@@ -88,19 +77,14 @@ fn shared_experts(draft: &mut JobDraft, item: &KeyValue) {
 /// Which layers have experts: from the first on that is not dense, every `moe_layer_freq`-th.
 fn first_dense(draft: &mut JobDraft, item: &KeyValue, noops: Option<&KeyValue>) {
     let id = FieldId::moe_layer_freq;
-    let layers = draft
-        .number(FieldId::num_layers)
-        .and_then(|n| usize::try_from(n).ok());
+    let layers = draft.number(FieldId::num_layers).and_then(|n| usize::try_from(n).ok());
     let Some(layers) = layers.filter(|layers| *layers <= MAX_LAYERS) else {
         return draft.row(item, KeyStatus::Ignored, None, "num_layers is not given");
     };
     // Negative numbers leave no layer dense.
     let first = shown(&item.value).parse::<i64>().unwrap_or(0);
     let first = usize::try_from(first).unwrap_or(0);
-    let every = draft
-        .settings
-        .get(id)
-        .map(|value| shown(value).parse::<i64>());
+    let every = draft.settings.get(id).map(|value| shown(value).parse::<i64>());
     let every = match every {
         Some(Ok(number)) => usize::try_from(number.unsigned_abs()).unwrap_or(1).max(1),
         _ => 1,
@@ -118,21 +102,14 @@ fn first_dense(draft: &mut JobDraft, item: &KeyValue, noops: Option<&KeyValue>) 
 pub(super) fn numbers(value: &Value) -> Vec<usize> {
     let text = value.to_string();
     let parts = text.split(|c: char| !c.is_ascii_digit());
-    parts
-        .filter_map(|part| part.parse().ok())
-        .take(MAX_LAYERS)
-        .collect()
+    parts.filter_map(|part| part.parse().ok()).take(MAX_LAYERS).collect()
 }
 
 /// Takes layers that do nothing out of the model, and leaves the others on the stages where they are.
 fn noop_layers(draft: &mut JobDraft, item: &KeyValue) {
     let noops = numbers(&item.value);
-    let given = draft
-        .number(FieldId::num_layers)
-        .and_then(|n| usize::try_from(n).ok());
-    let pp = draft
-        .number(FieldId::pipeline_model_parallel_size)
-        .unwrap_or(1);
+    let given = draft.number(FieldId::num_layers).and_then(|n| usize::try_from(n).ok());
+    let pp = draft.number(FieldId::pipeline_model_parallel_size).unwrap_or(1);
     let pp = usize::try_from(pp).unwrap_or(1).max(1);
     let Some(layers) = given.filter(|layers| *layers <= MAX_LAYERS) else {
         return draft.row(item, KeyStatus::Ignored, None, "num_layers is not given");
@@ -151,9 +128,7 @@ fn noop_layers(draft: &mut JobDraft, item: &KeyValue) {
     let real: usize = stages.iter().sum();
     set_count(draft, item, FieldId::num_layers, real);
     if stages.len() > 1 {
-        draft
-            .settings
-            .unset(FieldId::num_layers_per_virtual_pipeline_stage);
+        draft.settings.unset(FieldId::num_layers_per_virtual_pipeline_stage);
         set_stages(draft, item, &stages);
     }
 }
@@ -169,16 +144,11 @@ fn layer_list(draft: &mut JobDraft, item: &KeyValue) {
 fn set_count(draft: &mut JobDraft, item: &KeyValue, id: FieldId, count: usize) {
     let value = Value::Int(i128::try_from(count).unwrap_or(i128::MAX));
     draft.settings.unset(id);
-    draft.set(
-        item,
-        id,
-        value,
-        KeyStatus::Derived,
-        "layers that do something",
-    );
+    draft.set(item, id, value, KeyStatus::Derived, "layers that do something");
 }
 
-/// Sets the layers of each pipeline stage, with the embedding on the first, and MTP layers and the output layer on the last.
+/// Sets the layers of each pipeline stage, with the embedding on the first, and MTP layers and the output layer on the
+/// last.
 pub(super) fn set_stages(draft: &mut JobDraft, item: &KeyValue, stages: &[usize]) {
     let depths = draft.number(FieldId::mtp_num_layers).unwrap_or(0);
     let depths = usize::try_from(depths).unwrap_or(0).min(MAX_LAYERS);

@@ -53,14 +53,9 @@ impl JobDraft {
         }
     }
 
-    /// Applies a key whose value may have references to variables of the environment. With a variable that has no value the key
-    /// is missing, where it decides a setting.
-    pub(super) fn apply_referring(
-        &mut self,
-        combined: &mut CombinedKeys,
-        item: &KeyValue,
-        name: &str,
-    ) {
+    /// Applies a key whose value may have references to variables of the environment. With a variable that has no value
+    /// the key is missing, where it decides a setting.
+    pub(super) fn apply_referring(&mut self, combined: &mut CombinedKeys, item: &KeyValue, name: &str) {
         let known = self.missing.len();
         let names: Vec<String> = match &item.value {
             Value::Text(text) => open_names(text).into_iter().map(str::to_owned).collect(),
@@ -78,16 +73,14 @@ impl JobDraft {
         }
     }
 
-    /// Asks for the variables of the environment that decide settings: those without a value, and those that have a default.
+    /// Asks for the variables of the environment that decide settings: those without a value, and those that have a
+    /// default.
     pub(super) fn ask_for(&mut self, variables: Vec<Variable>) {
         for variable in variables {
             let keys = self.keys_of(&variable.name);
-            let decides = |row: &Row| {
-                row.field.is_some() && row.line.is_some_and(|line| variable.lines.contains(&line))
-            };
-            let is_open = variable.answer.is_none()
-                && variable.default.is_some()
-                && self.report.iter().any(decides);
+            let decides =
+                |row: &Row| row.field.is_some() && row.line.is_some_and(|line| variable.lines.contains(&line));
+            let is_open = variable.answer.is_none() && variable.default.is_some() && self.report.iter().any(decides);
             if is_open || !keys.is_empty() {
                 self.questions.push(Question::Variable {
                     name: variable.name,
@@ -112,9 +105,7 @@ impl JobDraft {
     pub(super) fn explain_missing(&mut self, partial: bool) {
         for missing in &self.missing {
             let stands = match missing.field {
-                Some(id) if meaning(id, self.settings.get(id)).is_bad() => {
-                    "the job cannot run with it".to_owned()
-                }
+                Some(id) if meaning(id, self.settings.get(id)).is_bad() => "the job cannot run with it".to_owned(),
                 _ if partial => "what your job has stays".to_owned(),
                 Some(id) => match (self.settings.get(id), id.field().default) {
                     (Some(Value::Null) | None, default) => match default {
@@ -135,16 +126,9 @@ impl JobDraft {
 
 /// The reason why words have no value: the variables in them that nobody sets.
 pub(super) fn unset(words: &[Word], script: &ShellImport) -> String {
-    let read = |name: &str| {
-        words
-            .iter()
-            .any(|word| word.variables.iter().any(|read| read == name))
-    };
+    let read = |name: &str| words.iter().any(|word| word.variables.iter().any(|read| read == name));
     let open = script.unresolved().map(|variable| variable.name.as_str());
-    let open: Vec<String> = open
-        .filter(|name| read(name))
-        .map(|name| format!("${name}"))
-        .collect();
+    let open: Vec<String> = open.filter(|name| read(name)).map(|name| format!("${name}")).collect();
     not_set(&open)
 }
 
@@ -153,9 +137,6 @@ fn not_set(variables: &[String]) -> String {
     match variables {
         [] => "its value is missing: only running the script would tell".to_owned(),
         [one] => format!("its value is missing: {one} is not set"),
-        several => format!(
-            "its value is missing: {} are not set",
-            several.join(" and ")
-        ),
+        several => format!("its value is missing: {} are not set", several.join(" and ")),
     }
 }

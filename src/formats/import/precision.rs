@@ -39,12 +39,11 @@ pub(super) fn dtype(draft: &mut JobDraft, item: &KeyValue) {
     draft.set(item, id, Value::Bool(true), KeyStatus::Derived, "");
 }
 
-/// What `MixedPrecisionConfig` has by default, and of `ddp` what it leaves: its fields overwrite those of the model, the
-/// optimizer and DDP (`MixedPrecisionConfig.setup`).
+/// What `MixedPrecisionConfig` has by default, and of `ddp` what it leaves: its fields overwrite those of the model,
+/// the optimizer and DDP (`MixedPrecisionConfig.setup`).
 pub(super) fn combine(draft: &mut JobDraft, gradients: Option<KeyValue>) {
     let fp32 = FieldId::accumulate_allreduce_grads_in_fp32;
-    let mixed =
-        |row: &Row| row.status != KeyStatus::Unknown && row.key.starts_with("mixed_precision");
+    let mixed = |row: &Row| row.status != KeyStatus::Unknown && row.key.starts_with("mixed_precision");
     if draft.report.iter().any(mixed) {
         let half = is_on(&draft.settings, FieldId::bf16) || is_on(&draft.settings, FieldId::fp16);
         if half && !draft.has(fp32) {
@@ -69,8 +68,8 @@ pub(super) fn combine(draft: &mut JobDraft, gradients: Option<KeyValue>) {
     }
 }
 
-/// Says the dtype of gradients as Megatron-LM says it. There `bf16` alone means gradients in fp32 (`validate_args`); the
-/// front ends that build `DistributedDataParallelConfig` themselves keep them in the dtype of the parameters unless
+/// Says the dtype of gradients as Megatron-LM says it. There `bf16` alone means gradients in fp32 (`validate_args`);
+/// the front ends that build `DistributedDataParallelConfig` themselves keep them in the dtype of the parameters unless
 /// `grad_reduce_in_fp32` is on, and `main_grads_dtype` has no say (`group_params_for_buffers`).
 pub(super) fn gradients(draft: &mut JobDraft) {
     let fp32 = FieldId::accumulate_allreduce_grads_in_fp32;
@@ -88,9 +87,7 @@ pub(super) fn gradients(draft: &mut JobDraft) {
                 row.status = KeyStatus::Ignored;
             }
         }
-    } else if is_on(&draft.settings, FieldId::bf16)
-        && meaning(kept, draft.settings.get(kept)) == meaning(kept, None)
-    {
+    } else if is_on(&draft.settings, FieldId::bf16) && meaning(kept, draft.settings.get(kept)) == meaning(kept, None) {
         draft.default(FieldId::grad_reduce_in_bf16, Value::Bool(true));
     }
 }

@@ -8,8 +8,9 @@ use crate::config::not_modelled::MemoryEffect;
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
-/// Reports the algorithm, once the adapters were read. Beside a model that is trained as a whole there is a reference model; with
-/// adapters it is the trained model without them (`MegatronRLHFTrainer.prepare_model` and `null_ref_context`).
+/// Reports the algorithm, once the adapters were read. Beside a model that is trained as a whole there is a reference
+/// model; with adapters it is the trained model without them (`MegatronRLHFTrainer.prepare_model` and
+/// `null_ref_context`).
 pub(super) fn settle(draft: &mut JobDraft, item: &KeyValue) {
     let has_adapters = draft.settings.get(FieldId::peft_type).is_some();
     let (effect, reason) = match word(&item.value).as_str() {
@@ -37,7 +38,8 @@ pub(super) fn settle(draft: &mut JobDraft, item: &KeyValue) {
     draft.not_modelled(item, effect, reason);
 }
 
-/// Makes room for what the model generates: `max_length` holds for prompts alone (`GRPOTrainer` lifts it from whole samples).
+/// Makes room for what the model generates: `max_length` holds for prompts alone (`GRPOTrainer` lifts it from whole
+/// samples).
 pub(super) fn add_response(draft: &mut JobDraft, response: &KeyValue) {
     let id = FieldId::seq_length;
     if let (Some(prompt), Some(tokens)) = (draft.number(id), int(response)) {

@@ -22,17 +22,10 @@ use crate::formats::{json, megatron_args};
 use crate::value::Value;
 
 /// Applies one key.
-pub(super) fn apply(
-    draft: &mut JobDraft,
-    combined: &mut CombinedKeys,
-    item: &KeyValue,
-    name: &str,
-) {
+pub(super) fn apply(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, name: &str) {
     let meaning = draft.dialect.find(name);
     let follows = match meaning {
-        Some(KeyMeaning::Field(destination) | KeyMeaning::Opposite(destination)) => {
-            field_of(destination).is_some()
-        }
+        Some(KeyMeaning::Field(destination) | KeyMeaning::Opposite(destination)) => field_of(destination).is_some(),
         Some(_) => true,
         None => false,
     };
@@ -85,12 +78,7 @@ fn retired(draft: &mut JobDraft, item: &KeyValue, successor: Option<&'static str
         Some(KeyMeaning::Field(destination)) if field_of(destination).is_some() => {
             field(draft, item, destination);
         }
-        _ => draft.row(
-            item,
-            KeyStatus::Ignored,
-            None,
-            format!("now called {successor}"),
-        ),
+        _ => draft.row(item, KeyStatus::Ignored, None, format!("now called {successor}")),
     }
 }
 
@@ -114,8 +102,7 @@ pub(super) fn graphs(draft: &mut JobDraft) {
 }
 
 fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule: KeyRule) {
-    let mut later =
-        |slot: fn(&mut CombinedKeys) -> &mut Option<KeyValue>| *slot(combined) = Some(item.clone());
+    let mut later = |slot: fn(&mut CombinedKeys) -> &mut Option<KeyValue>| *slot(combined) = Some(item.clone());
     match rule {
         KeyRule::QueryGroups if item.value == Value::Null => {
             draft.row(
@@ -126,17 +113,9 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
             );
         }
         KeyRule::QueryGroups => {
-            draft
-                .settings
-                .set(FieldId::group_query_attention, Value::Bool(true));
+            draft.settings.set(FieldId::group_query_attention, Value::Bool(true));
             let value = item.value.clone();
-            draft.set(
-                item,
-                FieldId::num_query_groups,
-                value,
-                KeyStatus::Mapped,
-                "",
-            );
+            draft.set(item, FieldId::num_query_groups, value, KeyStatus::Mapped, "");
         }
         KeyRule::PrecisionPreset => precision::preset(draft, item),
         KeyRule::Dtype => precision::dtype(draft, item),

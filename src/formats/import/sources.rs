@@ -34,33 +34,23 @@ fn limit_keys(keys: usize) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// Refuses a text that is read as another kind of file than it is: more than a third of its keys are no settings of the format.
+/// Refuses a text that is read as another kind of file than it is: more than a third of its keys are no settings of the
+/// format.
 fn fits(draft: &JobDraft, format: Format) -> Result<(), ImportError> {
     let mut rows = draft.report.iter();
-    let unread = rows
-        .by_ref()
-        .filter(|row| row.status == KeyStatus::Unknown)
-        .count();
+    let unread = rows.by_ref().filter(|row| row.status == KeyStatus::Unknown).count();
     let keys = draft.report.len();
     // Of a few keys, one more or less says nothing.
     if unread > 3 && unread.saturating_mul(3) > keys {
         let label = format.label();
-        return Err(ImportError::Unfit {
-            label,
-            unread,
-            keys,
-        });
+        return Err(ImportError::Unfit { label, unread, keys });
     }
     Ok(())
 }
 
-/// Completes a draft whose keys were all read: the defaults of the front end, the notes of keys without a value, and the
-/// question for the number of GPUs.
-fn finish(
-    mut draft: JobDraft,
-    format: Format,
-    options: &Options<'_>,
-) -> Result<Import, ImportError> {
+/// Completes a draft whose keys were all read: the defaults of the front end, the notes of keys without a value, and
+/// the question for the number of GPUs.
+fn finish(mut draft: JobDraft, format: Format, options: &Options<'_>) -> Result<Import, ImportError> {
     let names_model = |asked: &Question| matches!(asked, Question::Model { .. });
     let says = draft.settings.iter().next().is_some() || !draft.missing.is_empty();
     if !says && !draft.questions.iter().any(names_model) {

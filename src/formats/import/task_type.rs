@@ -1,4 +1,5 @@
-//! The head that ms-swift builds on a model (`task_type`): logits over the vocabulary or over labels; after `swift/model/model_meta.py` and `GPTModel` of mcore-bridge.
+//! The head that ms-swift builds on a model (`task_type`): logits over the vocabulary or over labels; after
+//! `swift/model/model_meta.py` and `GPTModel` of mcore-bridge.
 
 use super::draft::{JobDraft, KeyValue};
 use super::values::{int, word};
@@ -29,19 +30,13 @@ pub(super) fn combine(draft: &mut JobDraft, task: Option<&KeyValue>, labels: Opt
     }
     if let Some(task) = task {
         match name.as_str() {
-            "causal_lm" => draft.row(
-                task,
-                KeyStatus::Mapped,
-                None,
-                "the head of a language model",
-            ),
+            "causal_lm" => draft.row(task, KeyStatus::Mapped, None, "the head of a language model"),
             "seq_cls" => {
                 let reason = "ms-swift needs num_labels beside it";
                 draft.not_modelled(task, MemoryEffect::More, reason);
             }
             _ => {
-                let reason =
-                    "heads other than those of language models and classification are not counted";
+                let reason = "heads other than those of language models and classification are not counted";
                 draft.not_modelled(task, MemoryEffect::More, reason);
             }
         }
@@ -52,7 +47,8 @@ pub(super) fn combine(draft: &mut JobDraft, task: Option<&KeyValue>, labels: Opt
     }
 }
 
-/// Sets the labels. The head has a weight of its own (`untie_embeddings_and_output_weights` in ms-swift's `megatron_args.py`).
+/// Sets the labels. The head has a weight of its own (`untie_embeddings_and_output_weights` in ms-swift's
+/// `megatron_args.py`).
 pub(super) fn classify(draft: &mut JobDraft, labels: Value) {
     draft.settings.set(FieldId::num_labels, labels);
     let untied = FieldId::untie_embeddings_and_output_weights;

@@ -1,5 +1,5 @@
-//! The encoders of images and sounds that a framework builds beside the language model, as modules of the job on the ranks of
-//! the language model's first stage.
+//! The encoders of images and sounds that a framework builds beside the language model, as modules of the job on the
+//! ranks of the language model's first stage.
 
 mod bridge;
 pub(super) mod flag_scale;
@@ -95,19 +95,15 @@ impl Tower {
 
     /// Sets a field that the user gives, unless it is about the items of another tower.
     pub(in crate::formats) fn answer(&mut self, id: FieldId, value: &Value) {
-        let of_others = if self.is_audio() {
-            TOKENS
-        } else {
-            AUDIO_TOKENS
-        };
+        let of_others = if self.is_audio() { TOKENS } else { AUDIO_TOKENS };
         if id != of_others {
             self.settings.set(id, value.clone());
         }
     }
 }
 
-/// The towers of a model of the Hub, by the `vision_config`, the `audio_config` and the `model_type` of its file, without those
-/// of no known kind.
+/// The towers of a model of the Hub, by the `vision_config`, the `audio_config` and the `model_type` of its file,
+/// without those of no known kind.
 pub(crate) fn of_model(file: &Node, model_type: Option<&Node>) -> Vec<Tower> {
     let Some(model_type) = model_type.map(|node| word(&node.to_value())) else {
         return Vec::new();
@@ -130,12 +126,7 @@ pub(crate) fn of_model(file: &Node, model_type: Option<&Node>) -> Vec<Tower> {
     });
     let sounds = file.get(AUDIO).and_then(|config| {
         let settings = sizes::of_sounds(config, &model_type)?;
-        Some(tower(
-            settings,
-            config.get("output_dim"),
-            AUDIO_TOKENS,
-            AUDIO,
-        ))
+        Some(tower(settings, config.get("output_dim"), AUDIO_TOKENS, AUDIO))
     });
     images.into_iter().chain(sounds).collect()
 }
@@ -147,8 +138,9 @@ fn int(map: &Node, key: &str) -> Option<i128> {
     }
 }
 
-/// Sets what the framework of the text does with the towers of its model, and asks for the images and the sounds of a sample where
-/// nobody says how large or how many they are. A tower that is not followed is dropped, and the job stays marked.
+/// Sets what the framework of the text does with the towers of its model, and asks for the images and the sounds of a
+/// sample where nobody says how large or how many they are. A tower that is not followed is dropped, and the job stays
+/// marked.
 pub(in crate::formats) fn settle(import: &mut Import) {
     let towers = core::mem::take(&mut import.towers);
     if !towers.is_empty() {
@@ -187,8 +179,8 @@ fn mark(import: &mut Import, key: &str) {
     }
 }
 
-/// Values of what is still to be said about images or sounds: one image, or else no tokens of them, those of the largest image
-/// that the text allows, and as many as fit into a sample.
+/// Values of what is still to be said about images or sounds: one image, or else no tokens of them, those of the
+/// largest image that the text allows, and as many as fit into a sample.
 fn choices(import: &Import, tower: &Tower, field: FieldId) -> Vec<Choice> {
     let shared = &import.state.setup.job.shared;
     let length = shared.get(FieldId::seq_length);
@@ -199,10 +191,7 @@ fn choices(import: &Import, tower: &Tower, field: FieldId) -> Vec<Choice> {
     };
     if field == AUDIO_TOKENS {
         let longest = longest.map(|tokens| choice("sounds alone", tokens));
-        return [choice("no sounds", 0)]
-            .into_iter()
-            .chain(longest)
-            .collect();
+        return [choice("no sounds", 0)].into_iter().chain(longest).collect();
     }
     if field != TOKENS {
         return vec![choice("one image, or one view of it", 1)];
@@ -217,9 +206,7 @@ fn choices(import: &Import, tower: &Tower, field: FieldId) -> Vec<Choice> {
     let edge = size(FieldId::patch_dim)
         .zip(size(FieldId::spatial_merge_size))
         .and_then(|(patch, merge)| patch.checked_mul(merge)?.checked_pow(2));
-    let largest = pixels
-        .zip(edge)
-        .and_then(|(pixels, area)| pixels.checked_div(area));
+    let largest = pixels.zip(edge).and_then(|(pixels, area)| pixels.checked_div(area));
     choices.extend(largest.map(|tokens| choice("the largest image", tokens)));
     choices.extend(longest.map(|tokens| choice("images alone", tokens)));
     choices
@@ -237,7 +224,8 @@ fn last(key: &str) -> &str {
     name.rsplit('.').next().unwrap_or_default()
 }
 
-/// Makes the towers modules of the job, where the estimate has jobs of that kind: then they are no longer said to be left out.
+/// Makes the towers modules of the job, where the estimate has jobs of that kind: then they are no longer said to be
+/// left out.
 pub(in crate::formats) fn attach(import: &mut Import) {
     let towers = core::mem::take(&mut import.towers);
     let job = &import.state.setup.job;
@@ -261,10 +249,7 @@ fn attach_one(import: &mut Import, shared: &Settings, mut tower: Tower) {
         return;
     }
     let own = &mut tower.settings;
-    for id in [
-        FieldId::tensor_model_parallel_size,
-        FieldId::context_parallel_size,
-    ] {
+    for id in [FieldId::tensor_model_parallel_size, FieldId::context_parallel_size] {
         if let Some(value) = shared.get(id) {
             own.set(id, value.clone());
         }
@@ -290,11 +275,7 @@ fn attach_one(import: &mut Import, shared: &Settings, mut tower: Tower) {
             row.note = "of the module with the vision tower".into();
         } else if let Some(key) = row.key.strip_prefix("model.vision_config.") {
             let counts = sizes::SIZES.iter().any(|(name, _)| *name == key);
-            row.status = if counts {
-                KeyStatus::Mapped
-            } else {
-                KeyStatus::Ignored
-            };
+            row.status = if counts { KeyStatus::Mapped } else { KeyStatus::Ignored };
             row.note = "of the module with the vision tower".into();
         } else if frozen && is_of_bridge {
             row.status = KeyStatus::Mapped;

@@ -48,9 +48,7 @@ pub(super) fn plain(id: FieldId, value: &Value) -> Value {
             }
             Value::Text(short(&word(value)))
         }
-        (Kind::Set(_), Value::List(names)) => {
-            Value::List(names.iter().map(|name| Value::Text(word(name))).collect())
-        }
+        (Kind::Set(_), Value::List(names)) => Value::List(names.iter().map(|name| Value::Text(word(name))).collect()),
         (Kind::Set(_), Value::Text(text)) => {
             let bare = text.replace(['[', ']', '\'', '"'], " ");
             Value::Text(bare)
@@ -90,12 +88,7 @@ fn short(word: &str) -> String {
 
 /// The last part of a dotted name; of `{_target_: …}` that of the target.
 pub(super) fn word(value: &Value) -> String {
-    let text = shown(
-        value
-            .get("_target_")
-            .or(value.get("_name_"))
-            .unwrap_or(value),
-    );
+    let text = shown(value.get("_target_").or(value.get("_name_")).unwrap_or(value));
     text.rsplit('.').next().unwrap_or_default().to_owned()
 }
 
@@ -110,10 +103,7 @@ pub(super) fn truth(value: &Value) -> Option<bool> {
 pub(super) fn is_off(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) | Value::Int(0) => true,
-        Value::Text(text) => matches!(
-            text.as_str(),
-            "" | "None" | "none" | "null" | "false" | "False"
-        ),
+        Value::Text(text) => matches!(text.as_str(), "" | "None" | "none" | "null" | "false" | "False"),
         Value::List(items) => items.is_empty(),
         _ => false,
     }

@@ -42,14 +42,11 @@ fn is_on(leaves: &[KeyValue], key: &str) -> Option<bool> {
     find(leaves, key).and_then(|item| truth(&item.value))
 }
 
-/// The reference model is there where a loss or a reward compares with it (`need_reference_policy`); with adapters it is the
-/// actor without them (`RayPPOTrainer.ref_in_actor`). Its weights stay on the GPUs unless they are offloaded, by default as the
-/// actor's are (`trainer/config/ref/megatron_ref.yaml`), and it has no gradients and no MTP layers.
+/// The reference model is there where a loss or a reward compares with it (`need_reference_policy`); with adapters it
+/// is the actor without them (`RayPPOTrainer.ref_in_actor`). Its weights stay on the GPUs unless they are offloaded, by
+/// default as the actor's are (`trainer/config/ref/megatron_ref.yaml`), and it has no gradients and no MTP layers.
 fn reference(draft: &mut JobDraft, leaves: &[KeyValue]) {
-    let keys = [
-        "actor_rollout_ref.actor.use_kl_loss",
-        "algorithm.use_kl_in_reward",
-    ];
+    let keys = ["actor_rollout_ref.actor.use_kl_loss", "algorithm.use_kl_in_reward"];
     let mut needs = keys.into_iter();
     let Some(item) = needs.find_map(|key| {
         let item = find(leaves, key)?;
@@ -106,7 +103,8 @@ fn critic(draft: &mut JobDraft, leaves: &[KeyValue]) {
     mark(draft, item, reason);
 }
 
-/// Whether the critic is the actor's model with the same parallel sizes and the same optimizer, and has no larger micro batches.
+/// Whether the critic is the actor's model with the same parallel sizes and the same optimizer, and has no larger micro
+/// batches.
 fn is_like_actor(leaves: &[KeyValue]) -> bool {
     let path = |model: &str| find(leaves, &format!("{model}.path")).map(|item| word(&item.value));
     let model = path("critic.model");
@@ -135,16 +133,15 @@ fn is_like_actor(leaves: &[KeyValue]) -> bool {
     let [critic, actor] = defaults;
     let critic = number(&format!("critic.{key}")).or(critic);
     let actor = number(&of_actor(key)).or(actor);
-    let no_larger = critic
-        .zip(actor)
-        .is_some_and(|(critic, actor)| critic <= actor);
+    let no_larger = critic.zip(actor).is_some_and(|(critic, actor)| critic <= actor);
     let same = pairs
         .into_iter()
         .all(|(critic, actor)| settings(leaves, critic) == settings(leaves, actor));
     same_model && !changes && no_larger && same
 }
 
-/// The settings below a key that change memory while a model is trained, in the order of their keys; the last value counts.
+/// The settings below a key that change memory while a model is trained, in the order of their keys; the last value
+/// counts.
 fn settings<'a>(leaves: &'a [KeyValue], key: &str) -> BTreeMap<&'a str, String> {
     let below = leaves.iter().filter_map(|item| {
         let rest = item.key.strip_prefix(key)?.strip_prefix('.')?;

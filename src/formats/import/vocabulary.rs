@@ -36,8 +36,8 @@ const FIXED: [(&str, i128, &str); 2] = [
     ),
 ];
 
-/// The tokens of tokenizers to which Pai-Megatron-Patch adds `--extra-vocab-size`, by the class. Of several sizes that count
-/// which gives a vocabulary that some preset has.
+/// The tokens of tokenizers to which Pai-Megatron-Patch adds `--extra-vocab-size`, by the class. Of several sizes that
+/// count which gives a vocabulary that some preset has.
 const PATCHED: [(&str, &[u64]); 6] = [
     ("LLama2Tokenizer", &[32_000]),
     ("MixtralTokenizer", &[32_000]),
@@ -47,8 +47,8 @@ const PATCHED: [(&str, &[u64]); 6] = [
     ("DeepSeekV2Tokenizer", &[100_000, 128_813]),
 ];
 
-/// Sets the size of the vocabulary from the class of a tokenizer and the tokens that are added to it. Pai-Megatron-Patch takes
-/// the sum as it is, without padding.
+/// Sets the size of the vocabulary from the class of a tokenizer and the tokens that are added to it.
+/// Pai-Megatron-Patch takes the sum as it is, without padding.
 fn patched(draft: &mut JobDraft, kind: KeyValue, extra: Option<KeyValue>) {
     let sizes = [FieldId::vocab_size, FieldId::padded_vocab_size];
     let given = sizes.into_iter().any(|id| draft.number(id).is_some());
@@ -72,13 +72,7 @@ fn patched(draft: &mut JobDraft, kind: KeyValue, extra: Option<KeyValue>) {
     };
     let id = FieldId::padded_vocab_size;
     let value = Value::Int(sum.into());
-    draft.set(
-        &kind,
-        id,
-        value,
-        KeyStatus::Derived,
-        "its tokens and the extra ones",
-    );
+    draft.set(&kind, id, value, KeyStatus::Derived, "its tokens and the extra ones");
     if let Some(extra) = extra {
         draft.row(&extra, KeyStatus::Derived, Some(id), "");
     }
@@ -86,9 +80,7 @@ fn patched(draft: &mut JobDraft, kind: KeyValue, extra: Option<KeyValue>) {
 
 /// Whether some preset has a vocabulary of this size.
 fn is_of_preset(size: u64) -> bool {
-    let has = |preset: &presets::Preset| {
-        preset.settings().get(FieldId::vocab_size) == Some(&Value::Int(size.into()))
-    };
+    let has = |preset: &presets::Preset| preset.settings().get(FieldId::vocab_size) == Some(&Value::Int(size.into()));
     presets::PRESETS.iter().any(has)
 }
 

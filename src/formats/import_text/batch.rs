@@ -13,9 +13,7 @@ pub(super) fn settle(import: &mut Import) {
         .saturating_mul(size(FieldId::pipeline_model_parallel_size))
         .saturating_mul(size(FieldId::context_parallel_size));
     let gpus = number(shared, FieldId::world_size);
-    let replicas = gpus
-        .map(|gpus| gpus / ranks)
-        .filter(|replicas| *replicas > 0);
+    let replicas = gpus.map(|gpus| gpus / ranks).filter(|replicas| *replicas > 0);
     let (Some(batch), Some(replicas)) = (import.batch, replicas) else {
         return;
     };

@@ -1,5 +1,5 @@
-//! Fields that every job needs and that many texts leave out: the size of the vocabulary, which only the tokenizer has, and
-//! the sequence length, which a model's file does not have.
+//! Fields that every job needs and that many texts leave out: the size of the vocabulary, which only the tokenizer has,
+//! and the sequence length, which a model's file does not have.
 
 use crate::config::canonical::{Meaning, meaning};
 use crate::config::field::Group;
@@ -39,7 +39,8 @@ pub(super) fn answer(import: &mut Import, answers: &[(FieldId, Value)]) {
     }
 }
 
-/// Asks for the fields that the job still needs, except where the whole model is asked for or a variable stands for the field.
+/// Asks for the fields that the job still needs, except where the whole model is asked for or a variable stands for the
+/// field.
 pub(super) fn ask(import: &mut Import) {
     let is_complete = merge::is_complete(import.format);
     let asks_model = |asked: &Question| matches!(asked, Question::Model { .. });
@@ -65,9 +66,7 @@ pub(super) fn ask(import: &mut Import) {
             FieldId::vocab_size => vocabularies(),
             _ => sequences(longest),
         };
-        import
-            .questions
-            .push(Question::Field { field: id, choices });
+        import.questions.push(Question::Field { field: id, choices });
     }
 }
 

@@ -158,14 +158,7 @@ impl Reader {
         }
     }
 
-    fn row(
-        &mut self,
-        path: &str,
-        entry: &Entry,
-        status: KeyStatus,
-        field: Option<FieldId>,
-        note: &'static str,
-    ) {
+    fn row(&mut self, path: &str, entry: &Entry, status: KeyStatus, field: Option<FieldId>, note: &'static str) {
         self.report.push(KeyReport {
             key: format!("{path}{}", entry.key).into(),
             value: shown_data(&entry.node.data),
@@ -258,12 +251,7 @@ impl Reader {
     }
 
     /// Reads settings. Returns those whose keys no field has.
-    fn settings(
-        &mut self,
-        settings: &mut Settings,
-        entries: &[Entry],
-        path: &str,
-    ) -> Vec<(String, Value)> {
+    fn settings(&mut self, settings: &mut Settings, entries: &[Entry], path: &str) -> Vec<(String, Value)> {
         let mut unknown = Vec::new();
         for entry in entries {
             let field = FieldId::by_name(&entry.key);
@@ -292,9 +280,7 @@ impl Reader {
                 None => {
                     let (status, note) = match Feature::of_key(&entry.key) {
                         None => (KeyStatus::Unknown, ""),
-                        Some(feature) if feature.is_off(&value) => {
-                            (KeyStatus::Ignored, "switched off")
-                        }
+                        Some(feature) if feature.is_off(&value) => (KeyStatus::Ignored, "switched off"),
                         Some(feature) => (KeyStatus::NotModelled, feature.reason),
                     };
                     unknown.push((entry.key.clone(), value));

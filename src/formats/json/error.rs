@@ -108,9 +108,7 @@ impl JsonErrorKind {
             found: rest.chars().next(),
             expected,
         };
-        let foreign = FOREIGN_WORDS
-            .iter()
-            .find(|(word, _)| rest.starts_with(word));
+        let foreign = FOREIGN_WORDS.iter().find(|(word, _)| rest.starts_with(word));
         if let Some(&(word, instead)) = foreign {
             return (at, Self::ForeignWord { word, instead });
         }
@@ -118,33 +116,27 @@ impl JsonErrorKind {
             return (at, Self::Comment);
         }
         let kind = match error.kind() {
-            ParseErrorKind::CommentsNotAllowed | ParseErrorKind::UnterminatedCommentBlock => {
-                Self::Comment
-            }
+            ParseErrorKind::CommentsNotAllowed | ParseErrorKind::UnterminatedCommentBlock => Self::Comment,
             ParseErrorKind::TrailingCommasNotAllowed => Self::TrailingComma,
             ParseErrorKind::NestingDepthExceeded => Self::TooDeep,
             ParseErrorKind::UnterminatedArray => Self::Unclosed("list"),
             ParseErrorKind::UnterminatedObject => Self::Unclosed("object"),
-            ParseErrorKind::String(ParseStringErrorKind::UnterminatedStringLiteral) => {
-                Self::Unclosed("string")
-            }
+            ParseErrorKind::String(ParseStringErrorKind::UnterminatedStringLiteral) => Self::Unclosed("string"),
             ParseErrorKind::String(_) => Self::BadEscape,
             ParseErrorKind::BareDecimalPointNumbersNotAllowed => {
                 Self::Number("digits must stand on both sides of the point")
             }
-            ParseErrorKind::ExpectedDigit
-            | ParseErrorKind::ExpectedPlusMinusOrDigitInNumberLiteral => {
+            ParseErrorKind::ExpectedDigit | ParseErrorKind::ExpectedPlusMinusOrDigitInNumberLiteral => {
                 Self::Number("the exponent needs a digit")
             }
             ParseErrorKind::ExpectedDigitFollowingNegativeSign => unexpected("a digit"),
-            ParseErrorKind::HexadecimalNumbersNotAllowed => {
-                Self::Number("write it in decimal digits")
-            }
+            ParseErrorKind::HexadecimalNumbersNotAllowed => Self::Number("write it in decimal digits"),
             ParseErrorKind::UnaryPlusNumbersNotAllowed => Self::Number("leave out the plus sign"),
             ParseErrorKind::ExpectedColonAfterObjectKey => unexpected("`:` after the key"),
             ParseErrorKind::ExpectedComma => unexpected("`,` or a closing bracket"),
-            ParseErrorKind::ExpectedStringObjectProperty
-            | ParseErrorKind::UnexpectedTokenInObject => unexpected("a key in double quotes"),
+            ParseErrorKind::ExpectedStringObjectProperty | ParseErrorKind::UnexpectedTokenInObject => {
+                unexpected("a key in double quotes")
+            }
             ParseErrorKind::SingleQuotedStringsNotAllowed => unexpected("a double quote"),
             ParseErrorKind::MultipleRootJsonValues => unexpected("the end of the text"),
             ParseErrorKind::UnexpectedToken

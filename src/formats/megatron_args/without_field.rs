@@ -127,10 +127,7 @@ const FLAGS: &[Flag] = &[
     many("ddp-param-name-patterns-for-fp32-local-accumulation", ""),
     switch("overlap-param-gather-with-optimizer-step"),
     one("megatron-fsdp-version", "1"),
-    inverted(
-        "no-use-layer-wise-param-layout",
-        "use_layer_wise_param_layout",
-    ),
+    inverted("no-use-layer-wise-param-layout", "use_layer_wise_param_layout"),
     switch("disable-symmetric-registration"),
     switch("gtp-remat-nccl-ub"),
     switch("gtp-expert-remat-nccl-ub"),

@@ -84,10 +84,7 @@ impl Reader<'_> {
             primitive(text.trim())
         };
         self.depth -= 1;
-        Some(Node {
-            line: self.line,
-            data,
-        })
+        Some(Node { line: self.line, data })
     }
 
     fn quoted(&mut self) -> Option<String> {
@@ -127,13 +124,7 @@ fn primitive(text: &str) -> Data {
     }
     let fraction = numeric.then(|| number.parse::<f64>().ok()).flatten();
     match fraction {
-        Some(fraction)
-            if number
-                .chars()
-                .all(|c| c.is_ascii_digit() || "+-.eE".contains(c)) =>
-        {
-            Data::Float(fraction)
-        }
+        Some(fraction) if number.chars().all(|c| c.is_ascii_digit() || "+-.eE".contains(c)) => Data::Float(fraction),
         _ => Data::Text(text.to_owned()),
     }
 }

@@ -20,8 +20,7 @@ pub(super) fn plain(text: &str) -> Option<String> {
             '\u{2018}' | '\u{2019}' if single => plain.push('\''),
             // Two dashes in front of a flag become one long one.
             '\u{2013}' | '\u{2014}'
-                if !before.is_alphanumeric()
-                    && chars.peek().is_some_and(char::is_ascii_alphabetic) =>
+                if !before.is_alphanumeric() && chars.peek().is_some_and(char::is_ascii_alphabetic) =>
             {
                 plain.push_str("--");
             }

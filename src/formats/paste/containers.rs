@@ -1,5 +1,5 @@
-//! Commands that are written as lists: the `argv` of a process as JSON or Python print it, and the containers of Kubernetes
-//! manifests. They become the command line that they amount to.
+//! Commands that are written as lists: the `argv` of a process as JSON or Python print it, and the containers of
+//! Kubernetes manifests. They become the command line that they amount to.
 
 use crate::formats::node::{Data, Node};
 use crate::formats::{python_literal, yaml};
@@ -18,10 +18,7 @@ pub(super) fn command(text: &str) -> Option<String> {
         return has_flag.then(|| {
             let mut line = CommandLine::default();
             for (word, at) in words {
-                line.put(
-                    &quoted(&word),
-                    at.saturating_add(u32::try_from(lines).unwrap_or(0)),
-                );
+                line.put(&quoted(&word), at.saturating_add(u32::try_from(lines).unwrap_or(0)));
             }
             line.text
         });
@@ -119,9 +116,7 @@ impl Manifest {
         let mut line = CommandLine::default();
         if !self.environment.is_empty() {
             let pairs = self.environment.iter();
-            let pairs: Vec<String> = pairs
-                .map(|(name, value)| format!("{name}={}", quoted(value)))
-                .collect();
+            let pairs: Vec<String> = pairs.map(|(name, value)| format!("{name}={}", quoted(value))).collect();
             line.text = format!("export {}; ", pairs.join(" "));
         }
         let first = self.command.first().map_or(1, |(_, at)| *at);
@@ -164,9 +159,7 @@ fn environment(node: Option<&Node>) -> Vec<(String, String)> {
 /// The GPUs that `resources` asks for.
 fn gpus(resources: &Node) -> Option<u64> {
     let groups = ["limits", "requests"].into_iter();
-    let mut entries = groups
-        .filter_map(|group| resources.get(group))
-        .flat_map(Node::entries);
+    let mut entries = groups.filter_map(|group| resources.get(group)).flat_map(Node::entries);
     entries.find_map(|entry| {
         let is_gpu = entry.key.ends_with("/gpu");
         let count = match &entry.node.data {

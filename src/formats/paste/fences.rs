@@ -2,8 +2,8 @@
 
 use crate::formats::detect;
 
-/// What stands in the code blocks of a Markdown text, on the same lines; `None` where the text has no code blocks, or has the
-/// marks of a format outside of them.
+/// What stands in the code blocks of a Markdown text, on the same lines; `None` where the text has no code blocks, or
+/// has the marks of a format outside of them.
 pub(super) fn inside(text: &str) -> Option<String> {
     if !text.lines().any(is_fence) {
         return None;
@@ -40,9 +40,7 @@ pub(super) fn inside(text: &str) -> Option<String> {
 /// Whether a line opens or closes a code block: three backquotes or tildes and at most the name of a language.
 fn is_fence(line: &str) -> bool {
     let line = line.trim();
-    let rest = line
-        .strip_prefix("```")
-        .or_else(|| line.strip_prefix("~~~"));
+    let rest = line.strip_prefix("```").or_else(|| line.strip_prefix("~~~"));
     rest.is_some_and(|name| {
         name.bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"-_+`{}=\". ".contains(&b))

@@ -2,8 +2,8 @@
 
 use crate::formats::detect;
 
-/// The link of the job in HTML, in Markdown or in a message; `None` where the text has no link of this calculator, or is
-/// something else that only mentions one.
+/// The link of the job in HTML, in Markdown or in a message; `None` where the text has no link of this calculator, or
+/// is something else that only mentions one.
 pub(super) fn own_link(text: &str) -> Option<String> {
     let link = link(text)?;
     let whole = text.trim();

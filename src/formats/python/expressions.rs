@@ -17,8 +17,7 @@ pub(super) fn is_literal(value: &str) -> bool {
             None if c == '_' || c == '.' || c.is_ascii_alphanumeric() => word.push(c),
             None => {
                 let is_word = word.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
-                let is_constant = matches!(word.as_str(), "None" | "True" | "False")
-                    || word.starts_with("torch.");
+                let is_constant = matches!(word.as_str(), "None" | "True" | "False") || word.starts_with("torch.");
                 has_names |= is_word && (!is_constant || c == '(');
                 word.clear();
                 quote = matches!(c, '"' | '\'').then_some(c);
@@ -31,9 +30,7 @@ pub(super) fn is_literal(value: &str) -> bool {
 /// Texts that stand one after the other, as one text.
 pub(super) fn joined(value: &str) -> Option<String> {
     let inside = value.trim();
-    let inner = inside
-        .strip_prefix('(')
-        .and_then(|inside| inside.strip_suffix(')'));
+    let inner = inside.strip_prefix('(').and_then(|inside| inside.strip_suffix(')'));
     let mut rest = inner.unwrap_or(inside).trim();
     let mut text = String::new();
     let mut count = 0;
@@ -67,11 +64,7 @@ pub(super) fn definition(text: &str) -> Option<(String, Vec<Parameter>)> {
 /// The module and the names of `from module import a, b as c`: what they are called in the file, and in the module.
 pub(super) fn imported(text: &str) -> Option<(&str, Vec<(String, String)>)> {
     let (module, names) = text.strip_prefix("from ")?.split_once(" import ")?;
-    let names = names
-        .trim()
-        .trim_start_matches('(')
-        .trim_end_matches(')')
-        .split(',');
+    let names = names.trim().trim_start_matches('(').trim_end_matches(')').split(',');
     let names = names.map(str::trim).filter(|name| !name.is_empty());
     let pair = |name: &str| match name.split_once(" as ") {
         Some((original, name)) => (name.trim().to_owned(), original.trim().to_owned()),
@@ -93,9 +86,7 @@ pub(super) fn call(expression: &str) -> Option<(&str, &str)> {
     let (name, rest) = expression.trim().split_once('(')?;
     let arguments = rest.strip_suffix(')')?;
     let is_name = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
-        && name
-            .bytes()
-            .all(|b| b"_.".contains(&b) || b.is_ascii_alphanumeric());
+        && name.bytes().all(|b| b"_.".contains(&b) || b.is_ascii_alphanumeric());
     is_name.then_some((name, arguments))
 }
 

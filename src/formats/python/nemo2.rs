@@ -1,8 +1,8 @@
-//! Recipes of `NeMo` 2 (`nemo/collections/llm/recipes`): functions that configure a model, a trainer, data and an optimizer with
-//! `nemo_run`, and return them as one `run.Partial`.
+//! Recipes of `NeMo` 2 (`nemo/collections/llm/recipes`): functions that configure a model, a trainer, data and an
+//! optimizer with `nemo_run`, and return them as one `run.Partial`.
 //!
-//! Nothing is executed. One function's statements are followed in order, with its default arguments and with calls of other
-//! functions of the file; of functions in other files only those of [`factories`] are known.
+//! Nothing is executed. One function's statements are followed in order, with its default arguments and with calls of
+//! other functions of the file; of functions in other files only those of [`factories`] are known.
 
 mod conditions;
 mod evaluate;
@@ -29,15 +29,15 @@ pub struct Recipe {
     pub calls: Vec<(String, u32)>,
     /// The one that was followed, by its position there.
     pub taken: usize,
-    /// The settings by their paths in the recipe, such as `trainer.strategy.tensor_model_parallel_size`. `_class` is the class of an
-    /// object.
+    /// The settings by their paths in the recipe, such as `trainer.strategy.tensor_model_parallel_size`. `_class` is
+    /// the class of an object.
     pub overrides: Overrides,
     /// Functions of other files that make a part of the recipe, with the part's path and the line.
     pub elsewhere: Vec<(String, String, u32)>,
 }
 
-/// Reads a file of functions and follows one way to call one of them: the one at `chosen`, or the first. `None` where no function
-/// of the file makes a recipe.
+/// Reads a file of functions and follows one way to call one of them: the one at `chosen`, or the first. `None` where
+/// no function of the file makes a recipe.
 #[must_use]
 pub fn read(text: &str, chosen: Option<usize>) -> Option<Recipe> {
     if text.len() > MAX_BYTES {
@@ -83,19 +83,15 @@ struct Call<'f> {
     arguments: BTreeMap<String, Object>,
 }
 
-/// Parameters of `NeMo`'s recipes that make other jobs of them, the argument that does, and the default that it replaces.
-const OTHER_JOBS: [(&str, &str, &str); 2] = [
-    ("performance_mode", "True", "False"),
-    ("peft_scheme", "None", "lora"),
-];
+/// Parameters of `NeMo`'s recipes that make other jobs of them, the argument that does, and the default that it
+/// replaces.
+const OTHER_JOBS: [(&str, &str, &str); 2] = [("performance_mode", "True", "False"), ("peft_scheme", "None", "lora")];
 
 /// The function with its default arguments, and the ways to call it that make other jobs.
 fn calls(function: &Function) -> Vec<Call<'_>> {
     let has = |name: &str, default: &str| {
         function.parameters.iter().any(|(known, value)| {
-            let value = value
-                .as_deref()
-                .map(|value| value.trim_matches(['"', '\'']));
+            let value = value.as_deref().map(|value| value.trim_matches(['"', '\'']));
             known == name && value == Some(default)
         })
     };

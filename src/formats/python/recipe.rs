@@ -1,7 +1,7 @@
 //! A file of recipe functions: the settings that one of them makes.
 //!
-//! Nothing is executed. One function's statements are followed in order, with constants of the file, locals and arguments that
-//! are plain values, and with calls of other functions of the same file.
+//! Nothing is executed. One function's statements are followed in order, with constants of the file, locals and
+//! arguments that are plain values, and with calls of other functions of the same file.
 
 mod published;
 
@@ -36,8 +36,8 @@ pub struct Recipe {
     pub open: Vec<(String, u32)>,
 }
 
-/// Reads a file of functions and follows one of them: the one at `chosen`, or the first. `None` where the file has no function
-/// that makes a configuration.
+/// Reads a file of functions and follows one of them: the one at `chosen`, or the first. `None` where the file has no
+/// function that makes a configuration.
 #[must_use]
 pub fn read(text: &str, chosen: Option<usize>) -> Option<Recipe> {
     if text.len() > MAX_BYTES {
@@ -69,11 +69,7 @@ pub fn read(text: &str, chosen: Option<usize>) -> Option<Recipe> {
     if !pairs.iter().any(|(key, ..)| shape.contains(&key.as_str())) {
         // The model is made by a class of another file: only the recipe's name may tell which it is.
         let name = model_of(&function.name).unwrap_or(&function.name);
-        let pair = (
-            "model.hf_model_id".to_owned(),
-            name.to_owned(),
-            function.line,
-        );
+        let pair = ("model.hf_model_id".to_owned(), name.to_owned(), function.line);
         pairs.push(pair);
     }
     // The vocabulary of a tokenizer counts for models that have none, and those of the Hub have one.
@@ -100,9 +96,10 @@ pub fn read(text: &str, chosen: Option<usize>) -> Option<Recipe> {
 impl File {
     /// Whether a function sets parts of a configuration, or starts from what another function makes and returns it.
     fn makes_configuration(&self, function: &Function) -> bool {
-        let takes_one = function.parameters.iter().any(|(name, default)| {
-            default.is_none() && matches!(name.as_str(), "cfg" | "config" | "recipe")
-        });
+        let takes_one = function
+            .parameters
+            .iter()
+            .any(|(name, default)| default.is_none() && matches!(name.as_str(), "cfg" | "config" | "recipe"));
         let sets = |statement: &Statement| {
             let target = assignment(&statement.text).is_some_and(|(key, _)| {
                 let section = key.split('.').next().unwrap_or_default();
@@ -117,10 +114,7 @@ impl File {
             let value = statement.text.strip_prefix("return ");
             let value = value.or_else(|| local(&statement.text).map(|(_, value)| value));
             value.and_then(call).is_some_and(|(name, _)| {
-                published::is_recipe(name)
-                    || self
-                        .find(name)
-                        .is_some_and(|other| other.body.iter().any(sets))
+                published::is_recipe(name) || self.find(name).is_some_and(|other| other.body.iter().any(sets))
             })
         });
         !takes_one && (function.body.iter().any(sets) || returns)
@@ -138,19 +132,15 @@ struct Run<'f> {
 
 impl Run<'_> {
     /// Follows the statements of a function.
-    fn function(
-        &mut self,
-        function: &Function,
-        arguments: &BTreeMap<String, String>,
-        depth: usize,
-    ) {
+    fn function(&mut self, function: &Function, arguments: &BTreeMap<String, String>, depth: usize) {
         let mut locals: BTreeMap<String, String> = BTreeMap::new();
         for (name, default) in &function.parameters {
             if let Some(value) = arguments.get(name).or(default.as_ref()) {
                 locals.insert(name.clone(), value.clone());
             }
         }
-        // The indentation of a block that is left out, and whether a branch of the choice at some indentation was taken.
+        // The indentation of a block that is left out, and whether a branch of the choice at some indentation was
+        // taken.
         let mut left_out: Option<usize> = None;
         let mut taken: BTreeMap<usize, bool> = BTreeMap::new();
         for statement in &function.body {
@@ -191,25 +181,16 @@ impl Run<'_> {
             let known = self.plain(inner.trim(), locals);
             return known.is_none_or(|value| !is_true(&value));
         }
-        for (operator, wanted) in [
-            (" is not ", false),
-            (" is ", true),
-            (" != ", false),
-            (" == ", true),
-        ] {
+        for (operator, wanted) in [(" is not ", false), (" is ", true), (" != ", false), (" == ", true)] {
             if let Some((left, right)) = condition.split_once(operator) {
-                let (left, right) = (
-                    self.plain(left.trim(), locals),
-                    self.plain(right.trim(), locals),
-                );
+                let (left, right) = (self.plain(left.trim(), locals), self.plain(right.trim(), locals));
                 return match (left, right) {
                     (Some(left), Some(right)) => (left == right) == wanted,
                     _ => true,
                 };
             }
         }
-        self.plain(condition, locals)
-            .is_none_or(|value| is_true(&value))
+        self.plain(condition, locals).is_none_or(|value| is_true(&value))
     }
 
     /// The plain value of an expression, as written: a literal, or a name that stands for one.
@@ -217,9 +198,7 @@ impl Run<'_> {
         let mut value = expression;
         let is_path = |value: &str| {
             value.starts_with(|c: char| c.is_ascii_alphabetic())
-                && value
-                    .bytes()
-                    .all(|b| b"_.".contains(&b) || b.is_ascii_alphanumeric())
+                && value.bytes().all(|b| b"_.".contains(&b) || b.is_ascii_alphanumeric())
         };
         if let Some((object, key)) = value.split_once('.').filter(|_| is_path(value)) {
             // Another part of the configuration, or a constant such as `torch.bfloat16`.
@@ -233,16 +212,12 @@ impl Run<'_> {
             if let Some(text) = joined(value) {
                 return Some(text);
             }
-            let inner = value
-                .strip_prefix('(')
-                .and_then(|value| value.strip_suffix(')'));
+            let inner = value.strip_prefix('(').and_then(|value| value.strip_suffix(')'));
             value = inner
                 .filter(|inner| !inner.contains([',', '(']))
                 .map_or(value, str::trim);
             let is_name = value.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
-                && value
-                    .bytes()
-                    .all(|b| b == b'_' || b.is_ascii_alphanumeric());
+                && value.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric());
             if !is_name || matches!(value, "None" | "True" | "False") {
                 return is_literal(value).then(|| value.to_owned());
             }
@@ -255,12 +230,7 @@ impl Run<'_> {
         None
     }
 
-    fn statement(
-        &mut self,
-        statement: &Statement,
-        locals: &mut BTreeMap<String, String>,
-        depth: usize,
-    ) {
+    fn statement(&mut self, statement: &Statement, locals: &mut BTreeMap<String, String>, depth: usize) {
         let Statement { text, line, .. } = statement;
         if let Some((key, value)) = assignment(text) {
             self.set(key, value, *line, locals);
@@ -270,26 +240,15 @@ impl Run<'_> {
                     self.called(function, arguments, *line, locals, depth, true);
                 }
                 _ => {
-                    let value = self
-                        .plain(value, locals)
-                        .unwrap_or_else(|| value.to_owned());
+                    let value = self.plain(value, locals).unwrap_or_else(|| value.to_owned());
                     locals.insert(name.to_owned(), value);
                 }
             }
         } else {
             let returned = text.strip_prefix("return ");
             let expression = returned.unwrap_or(text);
-            if let Some((function, arguments)) =
-                call(expression).filter(|(name, _)| !name.contains('.'))
-            {
-                self.called(
-                    function,
-                    arguments,
-                    *line,
-                    locals,
-                    depth,
-                    returned.is_some(),
-                );
+            if let Some((function, arguments)) = call(expression).filter(|(name, _)| !name.contains('.')) {
+                self.called(function, arguments, *line, locals, depth, returned.is_some());
             }
         }
     }
@@ -307,9 +266,8 @@ impl Run<'_> {
         let arguments = parts(arguments);
         // A configuration that a call changes is made by another call inside.
         for argument in &arguments {
-            let inner = call(argument).filter(|(inner, _)| {
-                published::is_recipe(inner) || self.file.find(inner).is_some()
-            });
+            let inner =
+                call(argument).filter(|(inner, _)| published::is_recipe(inner) || self.file.find(inner).is_some());
             if let Some((inner, of_inner)) = inner {
                 self.called(inner, of_inner, line, locals, depth + 1, true);
             }
@@ -364,9 +322,7 @@ impl Run<'_> {
             let name = name.trim_matches(['"', '\'']).to_owned();
             // Settings of an earlier model are gone with it.
             self.pairs.retain(|(key, ..)| !key.starts_with("model."));
-            return self
-                .pairs
-                .push(("model.hf_model_id".to_owned(), name, line));
+            return self.pairs.push(("model.hf_model_id".to_owned(), name, line));
         }
         let is_section = !key.contains('.');
         if let Some((class, arguments)) = call(value) {
@@ -387,8 +343,7 @@ impl Run<'_> {
             }
             if is_section {
                 if key == "peft" {
-                    self.pairs
-                        .push(("peft._target_".to_owned(), class.to_owned(), line));
+                    self.pairs.push(("peft._target_".to_owned(), class.to_owned(), line));
                 }
                 for argument in parts(arguments) {
                     if let Some((name, value)) = named(&argument) {

@@ -1,5 +1,5 @@
-//! The list of what is not modelled in a link: keys separated by commas. Where a key does not say its reason, the name of a
-//! feature or the reason itself follows after a colon.
+//! The list of what is not modelled in a link: keys separated by commas. Where a key does not say its reason, the name
+//! of a feature or the reason itself follows after a colon.
 
 use super::{notation, text};
 use crate::config::not_modelled::{Feature, NotModelled};
@@ -19,10 +19,7 @@ pub(super) fn write(marks: &[NotModelled]) -> String {
             value.push(':');
             let mut features = Feature::ALL.iter();
             let feature = features.find(|feature| feature.reason == mark.reason);
-            text::encode_item(
-                &mut value,
-                feature.map_or(&mark.reason, |feature| feature.id),
-            );
+            text::encode_item(&mut value, feature.map_or(&mark.reason, |feature| feature.id));
         }
     }
     value

@@ -37,12 +37,10 @@ pub(super) fn write(id: FieldId, parsed: &Parsed) -> String {
         Parsed::Set(bits) => set_names(kind, *bits).collect::<Vec<_>>().join(","),
         Parsed::Pattern(LayerPattern::Every(n)) => n.to_string(),
         Parsed::Pattern(LayerPattern::List(list)) => write_pattern(list),
-        Parsed::Text(text) if id == FieldId::pipeline_model_parallel_layout => {
-            match text.parse::<PipelineLayout>() {
-                Ok(layout) => write_layout(&layout),
-                Err(_) => text.clone(),
-            }
-        }
+        Parsed::Text(text) if id == FieldId::pipeline_model_parallel_layout => match text.parse::<PipelineLayout>() {
+            Ok(layout) => write_layout(&layout),
+            Err(_) => text.clone(),
+        },
         Parsed::Text(text) if id == FieldId::hybrid_layer_pattern => {
             with_letters(text, |(symbol, letter)| (*symbol, *letter))
         }
@@ -106,9 +104,7 @@ pub(super) fn read(id: FieldId, text: &str) -> Result<Value, BadValue> {
         return Err(BadValue { value, reason });
     }
     let full = match id {
-        FieldId::hybrid_layer_pattern => {
-            Some(with_letters(text, |(symbol, letter)| (*letter, *symbol)))
-        }
+        FieldId::hybrid_layer_pattern => Some(with_letters(text, |(symbol, letter)| (*letter, *symbol))),
         FieldId::moe_layer_freq | FieldId::linear_attention_freq => read_pattern(text),
         FieldId::pipeline_model_parallel_layout => read_layout(text),
         _ if text == EMPTY && matches!(id.field().kind, Kind::Set(_)) => Some(String::new()),
@@ -137,9 +133,7 @@ fn reason(id: FieldId, text: &str) -> Option<String> {
         return Some(error.to_string());
     }
     let found = match id {
-        FieldId::pipeline_model_parallel_layout => {
-            text.parse::<PipelineLayout>().err().map(|e| e.to_string())
-        }
+        FieldId::pipeline_model_parallel_layout => text.parse::<PipelineLayout>().err().map(|e| e.to_string()),
         FieldId::hybrid_layer_pattern => text.parse::<HybridPattern>().err().map(|e| e.to_string()),
         _ => None,
     };
@@ -217,11 +211,7 @@ fn read_layout(text: &str) -> Option<String> {
             rest = rest.get(letter.len_utf8()..)?;
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
             let count = rest.get(..digits)?;
-            extend(
-                &mut stage,
-                &layer.name(),
-                if digits == 0 { "1" } else { count },
-            )?;
+            extend(&mut stage, &layer.name(), if digits == 0 { "1" } else { count })?;
             rest = rest.get(digits..)?;
         }
         // Bounded as a whole, not stage by stage.

@@ -72,17 +72,13 @@ pub enum Notice {
         start: String,
     },
     /// The link has too many tokens.
-    #[error(
-        "This link was ignored: it has {ignored} settings more than the {MAX_TOKENS} that a link may have."
-    )]
+    #[error("This link was ignored: it has {ignored} settings more than the {MAX_TOKENS} that a link may have.")]
     TooManyTokens {
         /// How many too many.
         ignored: usize,
     },
     /// The link has too many pinned jobs.
-    #[error(
-        "{ignored} of the pinned jobs of this link were left out: a page compares with at most {MAX_PINNED}."
-    )]
+    #[error("{ignored} of the pinned jobs of this link were left out: a page compares with at most {MAX_PINNED}.")]
     TooManyPinned {
         /// How many were left out.
         ignored: usize,

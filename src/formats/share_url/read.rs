@@ -12,21 +12,16 @@ use crate::config::raw::{RawJob, RawModule};
 use crate::formats::state::{MAX_PINNED, Place, PresetRef, Setup, ShareState};
 use crate::value::Value;
 
-/// Reads the tokens after the version. A link with too many tokens, or with a preset that does not exist, gives an empty state.
+/// Reads the tokens after the version. A link with too many tokens, or with a preset that does not exist, gives an
+/// empty state.
 pub(super) fn state(tokens: &str) -> (ShareState, Vec<Notice>) {
     let mut reader = Reader::default();
     let tokens: Vec<&str> = tokens.split(';').filter(|t| !t.is_empty()).collect();
     if tokens.len() > MAX_TOKENS {
         let ignored = tokens.len() - MAX_TOKENS;
-        return (
-            ShareState::default(),
-            vec![Notice::TooManyTokens { ignored }],
-        );
+        return (ShareState::default(), vec![Notice::TooManyTokens { ignored }]);
     }
-    let kept: Vec<Cow<'_, str>> = tokens
-        .into_iter()
-        .filter_map(|token| reader.shortened(token))
-        .collect();
+    let kept: Vec<Cow<'_, str>> = tokens.into_iter().filter_map(|token| reader.shortened(token)).collect();
     let kept: Vec<&str> = kept.iter().map(AsRef::as_ref).collect();
     let mut sections = kept.split(|token| *token == keys::COMPARE);
     let Some(setup) = reader.section(sections.next().unwrap_or_default(), None) else {
@@ -55,8 +50,8 @@ struct Reader {
 type Pair<'t> = (&'t str, Option<&'t str>);
 
 impl Reader {
-    /// A token that is not too long. A value that is too long becomes one that its field cannot take; without it the job would
-    /// be another one.
+    /// A token that is not too long. A value that is too long becomes one that its field cannot take; without it the
+    /// job would be another one.
     fn shortened<'t>(&mut self, token: &'t str) -> Option<Cow<'t, str>> {
         if token.len() <= MAX_TOKEN {
             return Some(token.into());
@@ -69,8 +64,8 @@ impl Reader {
         is_field.then(|| format!("{key}=%3F{}", clip(value)).into())
     }
 
-    /// Reads one job; `None` where its preset does not exist. `over` is what a pinned job without a preset of its own starts
-    /// from.
+    /// Reads one job; `None` where its preset does not exist. `over` is what a pinned job without a preset of its own
+    /// starts from.
     fn section(&mut self, tokens: &[&str], over: Option<&Setup>) -> Option<Setup> {
         let pairs: Vec<Pair<'_>> = tokens
             .iter()
@@ -205,8 +200,7 @@ impl Reader {
             (Key::Unknown, value) => {
                 let value = value.map(text::decode).filter(|value| !value.is_empty());
                 let notice = Notice::UnknownKey { key: clip(&key) };
-                job.unknown
-                    .push((key, value.map_or(Value::Null, Value::Text)));
+                job.unknown.push((key, value.map_or(Value::Null, Value::Text)));
                 self.notices.push(notice);
             }
             _ => self.bad(&key, "", "needs a value"),

@@ -1,8 +1,6 @@
 //! Percent-encoding: which characters a link shows as they are, and how the others are written and read.
 
-use percent_encoding::{
-    AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode_byte, utf8_percent_encode,
-};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode_byte, utf8_percent_encode};
 
 /// What is escaped in a value: everything that Markdown, tables, shells, mail and chat programs give a meaning of
 /// their own.

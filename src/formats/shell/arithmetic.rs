@@ -110,11 +110,7 @@ impl Reader<'_> {
                 Err(Failure::Malformed)
             };
             self.live = live;
-            if condition != 0 {
-                no.and(yes)
-            } else {
-                yes.and(no)
-            }
+            if condition != 0 { no.and(yes) } else { yes.and(no) }
         } else {
             Ok(condition)
         };

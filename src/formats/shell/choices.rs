@@ -14,13 +14,7 @@ struct BranchEffects {
 }
 
 impl Machine<'_> {
-    pub(super) fn chain(
-        &mut self,
-        first: &Statement,
-        rest: &[(bool, Statement)],
-        label: &str,
-        line: u32,
-    ) -> Verdict {
+    pub(super) fn chain(&mut self, first: &Statement, rest: &[(bool, Statement)], label: &str, line: u32) -> Verdict {
         self.tested.clear();
         let mut verdict = self.execute(first);
         let tested = std::mem::take(&mut self.tested);
@@ -37,13 +31,7 @@ impl Machine<'_> {
                     None => runs,
                 };
                 let sides = [(label.to_owned(), line, std::slice::from_ref(statement))];
-                self.report_choice(
-                    line,
-                    &sides,
-                    runs.then_some(0),
-                    verdict.is_decided(),
-                    &tested,
-                );
+                self.report_choice(line, &sides, runs.then_some(0), verdict.is_decided(), &tested);
                 runs
             } else {
                 runs
@@ -58,22 +46,14 @@ impl Machine<'_> {
     /// The user's answer to the choice on `line`.
     fn chosen(&self, line: u32) -> Option<usize> {
         let mut answers = self.answers.branches.iter().rev();
-        answers
-            .find(|(at, _)| *at == line)
-            .map(|(_, branch)| *branch)
+        answers.find(|(at, _)| *at == line).map(|(_, branch)| *branch)
     }
 
-    pub(super) fn choice(
-        &mut self,
-        subject: Option<&syntax::Word>,
-        branches: &[syntax::Branch],
-        line: u32,
-    ) -> Verdict {
+    pub(super) fn choice(&mut self, subject: Option<&syntax::Word>, branches: &[syntax::Branch], line: u32) -> Verdict {
         self.tested.clear();
         let subject = subject.map(|word| {
             let text = self.text(word);
-            self.tested
-                .extend(text.iter().flat_map(|piece| &piece.origins));
+            self.tested.extend(text.iter().flat_map(|piece| &piece.origins));
             (!is_unresolved(&text)).then(|| joined(&text))
         });
         let subject = subject.flatten();
@@ -84,9 +64,7 @@ impl Machine<'_> {
                 // What the test sets counts: `if (( n++ ))`.
                 Test::Statements(statements) => self.all(statements),
                 Test::Always => Verdict::of_test(Some(true)),
-                Test::Patterns(patterns) => {
-                    Verdict::of_test(self.case_matches(subject.as_deref(), patterns))
-                }
+                Test::Patterns(patterns) => Verdict::of_test(self.case_matches(subject.as_deref(), patterns)),
             };
             decided = decided && verdict.is_decided();
             if verdict.value == Some(true) {
@@ -133,8 +111,7 @@ impl Machine<'_> {
         decided: bool,
         tested: &[u32],
     ) {
-        let known = self.choices.len() >= MAX_REPORTED
-            || self.choices.iter().any(|choice| choice.line == line);
+        let known = self.choices.len() >= MAX_REPORTED || self.choices.iter().any(|choice| choice.line == line);
         if known {
             return;
         }
@@ -151,8 +128,7 @@ impl Machine<'_> {
                 assignments: found.assignments,
             });
         }
-        let says_something =
-            |branch: &Branch| !branch.flags.is_empty() || !branch.assignments.is_empty();
+        let says_something = |branch: &Branch| !branch.flags.is_empty() || !branch.assignments.is_empty();
         if !branches.iter().any(says_something) {
             return;
         }
@@ -181,9 +157,7 @@ impl Machine<'_> {
             };
             self.statements_left = left;
             match statement {
-                Statement::Simple {
-                    assignments, words, ..
-                } => {
+                Statement::Simple { assignments, words, .. } => {
                     for assignment in assignments {
                         self.collect_assignment(assignment, found);
                     }
@@ -222,9 +196,9 @@ impl Machine<'_> {
             Assigned::Array(words) => {
                 // `A=( "${A[@]}" --more )` adds only what is written here.
                 let own = |word: &&syntax::Word| {
-                    !word.parts.iter().any(|part| {
-                        matches!(&part.kind, syntax::Kind::Parameter { name, .. } if *name == assignment.name)
-                    })
+                    !word.parts.iter().any(
+                        |part| matches!(&part.kind, syntax::Kind::Parameter { name, .. } if *name == assignment.name),
+                    )
                 };
                 for word in words.iter().filter(own) {
                     let mut fields = self.fields(word);

@@ -74,8 +74,8 @@ impl Machine<'_> {
                 }
                 self.script(&script, line);
             }
-            "echo" | "cd" | "mkdir" | "exit" | "return" | "wait" | "trap" | "ulimit" | "pip"
-            | "rm" | "cp" | "ls" | "read" | "module" | "sleep" | "tee" | "conda" => {}
+            "echo" | "cd" | "mkdir" | "exit" | "return" | "wait" | "trap" | "ulimit" | "pip" | "rm" | "cp" | "ls"
+            | "read" | "module" | "sleep" | "tee" | "conda" => {}
             _ => {
                 if let Some(body) = self.functions.get(&name).map(Rc::clone) {
                     self.call(&body, fields);
@@ -140,10 +140,7 @@ impl Machine<'_> {
         loop {
             let before = arguments.len();
             let mut parts = format.split('%');
-            text.append(&mut literal(
-                unescaped(parts.next().unwrap_or_default()),
-                line,
-            ));
+            text.append(&mut literal(unescaped(parts.next().unwrap_or_default()), line));
             while let Some(part) = parts.next() {
                 if let Some(rest) = part.strip_prefix(['s', 'd']) {
                     text.extend(arguments.next().into_iter().flatten().cloned());
@@ -200,10 +197,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn word(&mut self, text: &[super::text::Piece], line: u32) -> Word {
-        let origins: Vec<u32> = text
-            .iter()
-            .flat_map(|piece| piece.origins.iter().copied())
-            .collect();
+        let origins: Vec<u32> = text.iter().flat_map(|piece| piece.origins.iter().copied()).collect();
         Word {
             text: joined(text),
             line: text

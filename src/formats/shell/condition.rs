@@ -75,8 +75,7 @@ impl Machine<'_> {
             }
             // Nothing is split in a test: an empty variable is an empty operand.
             let text = self.text(word);
-            self.tested
-                .extend(text.iter().flat_map(|piece| &piece.origins));
+            self.tested.extend(text.iter().flat_map(|piece| &piece.origins));
             tokens.push(Token {
                 operator: word.bare().map(str::to_owned),
                 text,
@@ -111,12 +110,7 @@ struct Reader<'a, 'b, 'c> {
 impl Reader<'_, '_, '_> {
     fn eat(&mut self, operators: &[&str]) -> bool {
         self.tokens
-            .next_if(|token| {
-                token
-                    .operator
-                    .as_deref()
-                    .is_some_and(|text| operators.contains(&text))
-            })
+            .next_if(|token| token.operator.as_deref().is_some_and(|text| operators.contains(&text)))
             .is_some()
     }
 
@@ -166,10 +160,7 @@ impl Reader<'_, '_, '_> {
         {
             return unary(option, &operand.text);
         }
-        let operator = self
-            .tokens
-            .peek()
-            .and_then(|token| token.operator.as_deref());
+        let operator = self.tokens.peek().and_then(|token| token.operator.as_deref());
         let Some(operator) = operator.filter(|text| is_comparison(text)) else {
             return if is_unresolved(&left.text) {
                 Verdict::guess(false)

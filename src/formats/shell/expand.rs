@@ -5,9 +5,7 @@ mod substitution;
 use super::arithmetic::{self, Failure, Names};
 use super::interpreter::{Machine, Stored};
 use super::syntax::{Action, Index, Kind, Word};
-use super::text::{
-    Fields, MAX_ORIGINS, Piece, Text, add_origin, is_unresolved, join, joined, literal,
-};
+use super::text::{Fields, MAX_ORIGINS, Piece, Text, add_origin, is_unresolved, join, joined, literal};
 use super::{Note, NoteKind};
 
 /// A parameter's value: one text, or one per element.
@@ -76,11 +74,7 @@ impl Machine<'_> {
     fn paid(&mut self, text: Text) -> Text {
         let bytes: usize = text.iter().map(|piece| piece.text.len() + 16).sum();
         let line = text.first().map_or(self.line, |piece| piece.line);
-        if self.spend(bytes, line) {
-            text
-        } else {
-            Text::new()
-        }
+        if self.spend(bytes, line) { text } else { Text::new() }
     }
 
     fn value(&mut self, kind: &Kind, line: u32, quoted: bool) -> Value {
@@ -88,22 +82,11 @@ impl Machine<'_> {
             Kind::Text(text) => Value::One(literal(text.as_str(), line)),
             Kind::Arithmetic(word) => Value::One(self.arithmetic(word, line)),
             Kind::Command(text) => Value::One(self.substitution(text, line)),
-            Kind::Parameter {
-                name,
-                index,
-                action,
-            } => self.parameter(name, index, action, line, quoted),
+            Kind::Parameter { name, index, action } => self.parameter(name, index, action, line, quoted),
         }
     }
 
-    fn parameter(
-        &mut self,
-        name: &str,
-        index: &Index,
-        action: &Action,
-        line: u32,
-        quoted: bool,
-    ) -> Value {
+    fn parameter(&mut self, name: &str, index: &Index, action: &Action, line: u32, quoted: bool) -> Value {
         let found = self.look_up(name, index, line);
         let is_set = found.is_some();
         let is_empty = match &found {
@@ -128,11 +111,7 @@ impl Machine<'_> {
                 };
                 Value::One(literal(length.to_string(), line))
             }
-            Action::Default {
-                colon,
-                assign,
-                word,
-            } => {
+            Action::Default { colon, assign, word } => {
                 if is_set && !(*colon && is_empty) {
                     return found.unwrap_or(Value::One(Text::new()));
                 }
@@ -228,9 +207,7 @@ impl Machine<'_> {
         };
         let value = match self.stored(&lookup, line)? {
             Stored::Scalar(text) => {
-                let keyed_array = keyed
-                    .as_deref()
-                    .is_some_and(|key| lookup == name && key != "0");
+                let keyed_array = keyed.as_deref().is_some_and(|key| lookup == name && key != "0");
                 if keyed_array {
                     return None;
                 }
@@ -328,11 +305,8 @@ impl Names for Machine<'_> {
             Some(Stored::Array(items)) => items.into_iter().next().unwrap_or_default(),
             None => return Err(Failure::Unknown(name.to_owned())),
         };
-        self.read_origins.extend(
-            text.iter()
-                .flat_map(|piece| &piece.origins)
-                .take(MAX_ORIGINS),
-        );
+        self.read_origins
+            .extend(text.iter().flat_map(|piece| &piece.origins).take(MAX_ORIGINS));
         let value = joined(&text);
         let value = value.trim();
         if is_unresolved(&text) {

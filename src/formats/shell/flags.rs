@@ -18,9 +18,7 @@ pub(super) fn is_override(text: &str) -> bool {
     };
     key.contains(['.', '@', '/'])
         && key.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
-        && key
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"_-./@".contains(&b))
+        && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./@".contains(&b))
 }
 
 /// Groups words into flags, each with the words after it, and the words that belong to none.
@@ -32,10 +30,7 @@ pub(super) fn group(words: &[Word]) -> (Vec<Flag>, Vec<Word>) {
     let mut stray = Vec::new();
     let mut room = 0;
     for word in words {
-        if is_flag(&word.text)
-            && word.text.contains(char::is_whitespace)
-            && !word.text.contains('=')
-        {
+        if is_flag(&word.text) && word.text.contains(char::is_whitespace) && !word.text.contains('=') {
             let parts: Vec<Word> = word
                 .text
                 .split_whitespace()
@@ -87,7 +82,5 @@ fn room_of(name: &str) -> usize {
 
 /// Whether a word is a truth value, as ms-swift wants one after a switch.
 fn is_truth(text: &str) -> bool {
-    ["true", "false"]
-        .iter()
-        .any(|truth| text.eq_ignore_ascii_case(truth))
+    ["true", "false"].iter().any(|truth| text.eq_ignore_ascii_case(truth))
 }

@@ -9,12 +9,10 @@ use std::rc::Rc;
 use super::condition::Verdict;
 use super::syntax::{self, Statement};
 use super::text::{Text, is_unresolved, joined};
-use super::{
-    Answers, Choice, Command, Note, NoteKind, ShellImport, Variable, arithmetic, launch, parser,
-};
+use super::{Answers, Choice, Command, Note, NoteKind, ShellImport, Variable, arithmetic, launch, parser};
 
-/// The most text that expansion may produce, in bytes, so that no script fills the memory. An empty piece of text counts
-/// too, since storing it takes memory.
+/// The most text that expansion may produce, in bytes, so that no script fills the memory. An empty piece of text
+/// counts too, since storing it takes memory.
 const MAX_EXPANSION: usize = 8_000_000;
 /// Most statements that are followed, loops counted in.
 const MAX_STATEMENTS: u32 = 300_000;
@@ -175,20 +173,14 @@ impl Machine<'_> {
         }
     }
 
-    fn for_each(
-        &mut self,
-        name: &str,
-        words: &[syntax::Word],
-        body: &[Statement],
-        line: u32,
-    ) -> Verdict {
+    fn for_each(&mut self, name: &str, words: &[syntax::Word], body: &[Statement], line: u32) -> Verdict {
         let mut items = Vec::new();
         for word in words {
             items.append(&mut self.fields(word));
         }
-        let known = items.iter().all(|item| {
-            !is_unresolved(item) && !item.iter().any(|piece| piece.text.contains(['*', '{']))
-        });
+        let known = items
+            .iter()
+            .all(|item| !is_unresolved(item) && !item.iter().any(|piece| piece.text.contains(['*', '{'])));
         if !known || items.len() > usize::try_from(MAX_ROUNDS).unwrap_or(usize::MAX) {
             self.note(Note {
                 line,
@@ -206,12 +198,7 @@ impl Machine<'_> {
         Verdict::default()
     }
 
-    fn for_count(
-        &mut self,
-        [start, test, step]: &[syntax::Word; 3],
-        body: &[Statement],
-        line: u32,
-    ) -> Verdict {
+    fn for_count(&mut self, [start, test, step]: &[syntax::Word; 3], body: &[Statement], line: u32) -> Verdict {
         let mut followed = self.number(start).is_some();
         let mut rounds = 0;
         while followed {
@@ -243,9 +230,7 @@ impl Machine<'_> {
     pub(super) fn names(&self, origins: &[u32]) -> Vec<String> {
         let mut names = Vec::new();
         for origin in origins {
-            let variable = usize::try_from(*origin)
-                .ok()
-                .and_then(|at| self.externals.get(at));
+            let variable = usize::try_from(*origin).ok().and_then(|at| self.externals.get(at));
             if let Some(variable) = variable
                 && names.len() < 16
                 && !names.contains(&variable.name)

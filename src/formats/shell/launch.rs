@@ -21,9 +21,8 @@ impl Launch {
     /// The number of GPUs of the job, where the script gives it.
     #[must_use]
     pub fn world_size(&self) -> Option<u64> {
-        let number = |word: &Option<Word>| -> Option<u64> {
-            word.as_ref().and_then(|word| word.text.trim().parse().ok())
-        };
+        let number =
+            |word: &Option<Word>| -> Option<u64> { word.as_ref().and_then(|word| word.text.trim().parse().ok()) };
         let per_node = number(&self.processes_per_node).or_else(|| number(&self.gpus_per_node));
         match per_node {
             // `torchrun` on its own is one node.
@@ -154,8 +153,7 @@ fn launcher_flags(words: &[Word]) -> Vec<Flag> {
     let mut flags: Vec<Flag> = Vec::new();
     for word in words {
         let name = word.text.trim_start_matches('-');
-        let named =
-            name.len() < word.text.len() && name.starts_with(|c: char| c.is_ascii_alphabetic());
+        let named = name.len() < word.text.len() && name.starts_with(|c: char| c.is_ascii_alphabetic());
         if named {
             let (name, value) = match name.split_once('=') {
                 Some((name, value)) => (name, Some(value)),

@@ -169,9 +169,7 @@ impl Lexer {
         }
         let word = self.word();
         // `2>&1`: the number belongs to the redirection.
-        let number = word
-            .bare()
-            .is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit()));
+        let number = word.bare().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit()));
         if number
             && matches!(self.peek(), Some('<' | '>'))
             && let Some(operator) = self.operator()
@@ -183,8 +181,8 @@ impl Lexer {
 
     fn operator(&mut self) -> Option<&'static str> {
         const OPERATORS: [&str; 20] = [
-            "<<<", "<<-", "&>>", "&&", "||", ";;", ";&", "&>", "|&", "<<", ">>", ">&", "<&", ">|",
-            ";", "&", "|", "<", ">", "(",
+            "<<<", "<<-", "&>>", "&&", "||", ";;", ";&", "&>", "|&", "<<", ">>", ">&", "<&", ">|", ";", "&", "|", "<",
+            ">", "(",
         ];
         let start = [self.peek(), self.peek_at(1), self.peek_at(2)];
         let found = OPERATORS
@@ -280,12 +278,7 @@ impl Lexer {
             if Some(c) == close {
                 break;
             }
-            if close.is_none()
-                && matches!(
-                    c,
-                    ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>'
-                )
-            {
+            if close.is_none() && matches!(c, ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>') {
                 break;
             }
             if text.is_empty() {
@@ -333,11 +326,7 @@ impl Lexer {
                     match self.dollar() {
                         Some(kind) => {
                             flush(&mut text, parts, line, quoted);
-                            parts.push(Part {
-                                kind,
-                                line: at,
-                                quoted,
-                            });
+                            parts.push(Part { kind, line: at, quoted });
                         }
                         None => text.push('$'),
                     }

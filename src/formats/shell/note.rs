@@ -58,9 +58,7 @@ impl fmt::Display for NoteKind {
                 names.join(", ")
             ),
             Self::Unused(name) => write!(f, "{name} holds flags that the command does not use"),
-            Self::AnotherCommand => {
-                f.write_str("this command was not used; another has more flags")
-            }
+            Self::AnotherCommand => f.write_str("this command was not used; another has more flags"),
         }
     }
 }

@@ -18,11 +18,7 @@ pub(super) struct Parser {
 }
 
 /// The statements of `text`, whose first line is number `line`.
-pub(super) fn parse(
-    text: &str,
-    line: u32,
-    marks: Vec<(usize, u32)>,
-) -> (Vec<Statement>, Vec<Note>) {
+pub(super) fn parse(text: &str, line: u32, marks: Vec<(usize, u32)>) -> (Vec<Statement>, Vec<Note>) {
     let mut parser = Parser::new(text, line, marks);
     let statements = parser.all();
     (statements, parser.lexer.notes)
@@ -85,10 +81,7 @@ impl Parser {
     fn list(&mut self, ends: &[&str]) -> Vec<Statement> {
         let mut statements = Vec::new();
         loop {
-            while matches!(self.peek(), Token::Newline)
-                || self.at_operator(";")
-                || self.at_operator("&")
-            {
+            while matches!(self.peek(), Token::Newline) || self.at_operator(";") || self.at_operator("&") {
                 self.next();
                 for (body, line) in std::mem::take(&mut self.lexer.scripts) {
                     statements.push(self.here_script(&body, line));
@@ -96,9 +89,7 @@ impl Parser {
             }
             let at_end = match self.peek() {
                 Token::End => true,
-                Token::Operator(found) => {
-                    matches!(*found, ")" | ";;" | ";&") || ends.contains(found)
-                }
+                Token::Operator(found) => matches!(*found, ")" | ";;" | ";&") || ends.contains(found),
                 Token::Word(word) => word
                     .bare()
                     .is_some_and(|text| ends.contains(&text) || (ends.is_empty() && is_end(text))),
@@ -408,10 +399,7 @@ pub(super) fn is_name(text: &str) -> bool {
 }
 
 fn is_end(text: &str) -> bool {
-    matches!(
-        text,
-        "fi" | "then" | "else" | "elif" | "do" | "done" | "esac" | "}"
-    )
+    matches!(text, "fi" | "then" | "else" | "elif" | "do" | "done" | "esac" | "}")
 }
 
 /// The three expressions of `for ((a; b; c))`.

@@ -37,9 +37,5 @@ pub(super) fn matches(pattern: &str, text: &str) -> Option<bool> {
             },
         }
     }
-    Some(
-        pattern
-            .get(p..)
-            .is_some_and(|rest| rest.iter().all(|c| *c == '*')),
-    )
+    Some(pattern.get(p..).is_some_and(|rest| rest.iter().all(|c| *c == '*')))
 }

@@ -32,11 +32,7 @@ const fn is_of_name(byte: u8) -> bool {
 
 /// The name that a text ends with.
 fn word_before(text: &str) -> &str {
-    let length = text
-        .bytes()
-        .rev()
-        .take_while(|byte| is_of_name(*byte))
-        .count();
+    let length = text.bytes().rev().take_while(|byte| is_of_name(*byte)).count();
     text.get(text.len() - length..).unwrap_or_default()
 }
 

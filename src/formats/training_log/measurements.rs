@@ -58,7 +58,8 @@ pub struct IterationTimes {
     pub count: usize,
     /// The last of them.
     pub last_iteration: u64,
-    /// The median time of one iteration, without the first reported one where there are others: it compiles and allocates.
+    /// The median time of one iteration, without the first reported one where there are others: it compiles and
+    /// allocates.
     pub median_tenth_ms: u64,
 }
 
@@ -136,9 +137,7 @@ impl Reader {
             self.memory(line);
         } else if let Some(rest) = after(line, "elapsed time per iteration (ms): ") {
             self.iteration(line, rest);
-        } else if let Some(rest) =
-            after(line, "Theoretical memory footprints: weight and optimizer=")
-        {
+        } else if let Some(rest) = after(line, "Theoretical memory footprints: weight and optimizer=") {
             self.theoretical(rest);
         } else if let Some(rest) = after(line, "successfully loaded checkpoint from ") {
             let iteration = after(rest, "at iteration ").and_then(whole);
@@ -177,9 +176,7 @@ impl Reader {
             })
         };
         let Some(count) = read() else { return };
-        let of_rank = |other: &&mut ParameterCount| {
-            (other.tp_rank, other.pp_rank) == (count.tp_rank, count.pp_rank)
-        };
+        let of_rank = |other: &&mut ParameterCount| (other.tp_rank, other.pp_rank) == (count.tp_rank, count.pp_rank);
         let counts = &mut self.found.parameters;
         if let Some(known) = counts.iter_mut().find(of_rank) {
             *known = count;
@@ -188,7 +185,8 @@ impl Reader {
         }
     }
 
-    /// `[Rank 0] (after 2 iterations) memory (MB) | allocated: 2.00 | max allocated: 3.00 | reserved: … | max reserved: …`
+    /// `[Rank 0] (after 2 iterations) memory (MB) | allocated: 2.00 | max allocated: 3.00 | reserved: … | max reserved:
+    /// …`
     fn memory(&mut self, line: &str) {
         let read = || {
             let (before, numbers) = line.split_once(" memory (MB) | ")?;
@@ -258,17 +256,14 @@ impl Reader {
         let error = OutOfMemory {
             rank: after(line, "[rank").and_then(whole),
             gpu: after(line, " GPU ").and_then(whole),
-            iteration: self
-                .last_iteration
-                .map(|iteration| iteration.saturating_add(1)),
+            iteration: self.last_iteration.map(|iteration| iteration.saturating_add(1)),
             tried: binary("Tried to allocate "),
             capacity: binary("has a total capacity of ")
                 .or_else(|| binary("has a total capacty of "))
                 .or_else(|| preceding(" total capacity")),
             free: preceding(" is free").or_else(|| preceding(" free;")),
             in_use: preceding(" memory in use"),
-            allocated: preceding(" is allocated by PyTorch")
-                .or_else(|| preceding(" already allocated")),
+            allocated: preceding(" is allocated by PyTorch").or_else(|| preceding(" already allocated")),
             unallocated: preceding(" is reserved by PyTorch but unallocated"),
         };
         let known = &mut self.found.out_of_memory;
@@ -291,11 +286,7 @@ fn size(text: &str, unit: u64) -> Option<u64> {
     let whole_part = whole(text)?;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let fraction = text.get(digits..)?.strip_prefix('.').unwrap_or_default();
-    let length = fraction
-        .bytes()
-        .take_while(u8::is_ascii_digit)
-        .count()
-        .min(6);
+    let length = fraction.bytes().take_while(u8::is_ascii_digit).count().min(6);
     let fraction_part = whole(fraction.get(..length)?).unwrap_or_default();
     let scale = 10_u64.pow(u32::try_from(length).ok()?);
     let rest = u128::from(fraction_part) * u128::from(unit) / u128::from(scale);

@@ -40,12 +40,8 @@ impl Anchors {
     pub(super) fn size(&self, anchor: usize, depth: usize) -> Result<Size, YamlErrorKind> {
         match self.0.get(&anchor) {
             // `&a [*a]`: the value is not complete yet.
-            None => Err(YamlErrorKind::Syntax(
-                "a value that contains itself".to_owned(),
-            )),
-            Some(Anchored { size, .. }) if depth + size.depth > MAX_DEPTH => {
-                Err(YamlErrorKind::TooDeep)
-            }
+            None => Err(YamlErrorKind::Syntax("a value that contains itself".to_owned())),
+            Some(Anchored { size, .. }) if depth + size.depth > MAX_DEPTH => Err(YamlErrorKind::TooDeep),
             Some(Anchored { size, .. }) => Ok(*size),
         }
     }
@@ -59,10 +55,7 @@ impl Anchors {
 
 impl Size {
     fn of(data: &Data) -> Self {
-        let leaf = Self {
-            values: 1,
-            depth: 0,
-        };
+        let leaf = Self { values: 1, depth: 0 };
         match data {
             Data::Text(text) => leaf.with_text(text),
             Data::List(items) => items.iter().map(Self::of_node).fold(leaf, Self::with_item),

@@ -6,10 +6,7 @@ use std::collections::BTreeSet;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 
 use super::alias::Anchors;
-use super::{
-    MAX_DEPTH, MAX_NOTES, MAX_VALUES, Yaml, YamlError, YamlErrorKind, YamlNote, YamlNoteKind,
-    scalar, tag,
-};
+use super::{MAX_DEPTH, MAX_NOTES, MAX_VALUES, Yaml, YamlError, YamlErrorKind, YamlNote, YamlNoteKind, scalar, tag};
 use crate::formats::node::{Data, Entry, Node};
 
 type Result<T> = core::result::Result<T, YamlError>;
@@ -80,7 +77,8 @@ impl<'t> Reader<'t> {
             return;
         };
         let content = self.parser.next_event();
-        let empty = matches!(&content, Some(Ok((Event::Scalar(text, ScalarStyle::Plain, 0, None), _))) if text.is_empty());
+        let empty =
+            matches!(&content, Some(Ok((Event::Scalar(text, ScalarStyle::Plain, 0, None), _))) if text.is_empty());
         if !empty {
             let line = self.line(span);
             self.note(line, YamlNoteKind::MoreDocuments);
@@ -203,8 +201,7 @@ impl<'t> Reader<'t> {
             if event == Event::MappingEnd {
                 return Ok(Data::Map(with_merged(entries, merged)));
             }
-            let is_merge_key =
-                matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
+            let is_merge_key = matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
             let key = self.key(event, line)?;
             let (event, value_line) = self.next()?;
             let node = self.node(event, value_line)?;

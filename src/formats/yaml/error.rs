@@ -66,9 +66,7 @@ fn plain_words(info: &str) -> &str {
         "mapping values are not allowed in this context" => {
             "no key may stand here: mend the indentation, or put text with a colon in quotes"
         }
-        "while parsing a block mapping, did not find expected key" => {
-            "expected a key, indented as those above"
-        }
+        "while parsing a block mapping, did not find expected key" => "expected a key, indented as those above",
         "simple key expected" | "simple key expect ':'" => "expected a key and a colon",
         _ => info,
     }

@@ -29,10 +29,7 @@ impl fmt::Display for YamlNoteKind {
         match self {
             Self::Tag(tag) => write!(f, "the tag {tag} was passed over"),
             Self::TextForPython(text) => {
-                write!(
-                    f,
-                    "{text} is text for PyYAML; write it with a point, as in 1.0e-5"
-                )
+                write!(f, "{text} is text for PyYAML; write it with a point, as in 1.0e-5")
             }
             Self::MoreDocuments => f.write_str("only the first document was read"),
             Self::Unquoted(text) => write!(f, "{text} was read as text; put it in quotes"),

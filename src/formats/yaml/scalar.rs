@@ -75,8 +75,7 @@ fn fraction(text: &str) -> Option<(f64, bool)> {
     if exponent.is_none() && !mantissa.contains('.') {
         return None;
     }
-    let for_python =
-        mantissa.contains('.') && exponent.is_none_or(|exponent| exponent.starts_with(['-', '+']));
+    let for_python = mantissa.contains('.') && exponent.is_none_or(|exponent| exponent.starts_with(['-', '+']));
     let number = text.replace('_', "").parse().ok()?;
     Some((number, for_python))
 }

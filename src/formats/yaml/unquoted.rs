@@ -12,10 +12,7 @@ use super::{Yaml, YamlError, YamlNote, YamlNoteKind};
 const MAX_UNQUOTED: usize = 8;
 
 /// Reads a text with `read`, with quotes around the values that lack them.
-pub(super) fn read(
-    text: &str,
-    read: impl Fn(&str) -> Result<Yaml, YamlError>,
-) -> Result<Yaml, YamlError> {
+pub(super) fn read(text: &str, read: impl Fn(&str) -> Result<Yaml, YamlError>) -> Result<Yaml, YamlError> {
     let mut text = Cow::Borrowed(text);
     let mut quoted = Vec::new();
     loop {

@@ -59,10 +59,7 @@ impl FullestStage<'_> {
     }
 
     /// Every part of the model, and how many of it the stage holds.
-    fn parts<'b>(
-        &'b self,
-        architecture: &'b Architecture,
-    ) -> impl Iterator<Item = (&'b Part, u64)> {
+    fn parts<'b>(&'b self, architecture: &'b Architecture) -> impl Iterator<Item = (&'b Part, u64)> {
         let parts = architecture.parts().iter().enumerate();
         parts.map(|(place, part)| {
             let chunks = self.stage.chunks.iter();
@@ -77,11 +74,7 @@ impl FullestStage<'_> {
     }
 
     /// Weights, gradients and optimizer states of these parameters, each state by what `change` makes of its rule.
-    pub(super) fn bytes_by(
-        &self,
-        elements: Elements,
-        change: &dyn Fn(State, View, StateRule) -> StateRule,
-    ) -> Bytes {
+    pub(super) fn bytes_by(&self, elements: Elements, change: &dyn Fn(State, View, StateRule) -> StateRule) -> Bytes {
         let bytes = Bucket::ALL.into_iter().filter_map(|bucket| {
             let (state, view) = bucket.state()?;
             let count = match view {
@@ -129,8 +122,7 @@ impl FullestStage<'_> {
     /// Whether the number of layers is set for the first or the last pipeline stage.
     pub(super) fn first_or_last_given(&self) -> bool {
         let a = self.m.args();
-        a.decoder_first_pipeline_num_layers.is_some()
-            || a.decoder_last_pipeline_num_layers.is_some()
+        a.decoder_first_pipeline_num_layers.is_some() || a.decoder_last_pipeline_num_layers.is_some()
     }
 }
 

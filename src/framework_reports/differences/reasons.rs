@@ -14,7 +14,8 @@ use super::{Difference, FullestStage};
 
 const BOTH: &[Framework] = &[MegatronLm, MegatronBridge];
 
-/// The reasons that apply to a hybrid model. Megatron-LM refuses it, and what depends on whole layers says nothing of it.
+/// The reasons that apply to a hybrid model. Megatron-LM refuses it, and what depends on whole layers says nothing of
+/// it.
 pub(super) fn of_hybrid(fullest: &FullestStage<'_>) -> Vec<Difference> {
     let of_bridge = HYBRID.iter().filter_map(|reason| reason(fullest));
     let of_bridge = of_bridge.filter(|found| found.frameworks.contains(&MegatronBridge));
@@ -22,10 +23,7 @@ pub(super) fn of_hybrid(fullest: &FullestStage<'_>) -> Vec<Difference> {
         frameworks: &[MegatronBridge],
         ..found
     });
-    hybrid::refused(fullest)
-        .into_iter()
-        .chain(of_bridge)
-        .collect()
+    hybrid::refused(fullest).into_iter().chain(of_bridge).collect()
 }
 
 type Reason = fn(&FullestStage<'_>) -> Option<Difference>;

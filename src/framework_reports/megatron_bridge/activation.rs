@@ -20,9 +20,7 @@ pub(super) fn memory_bytes<'a>(
     let layers = LayerCounts::of(&counts.moe_layers);
     let ffn_ratio = ffn_activation_ratio(model, counts, layers)?;
 
-    let mut memory =
-        (model.seq_length * micro_batch_size * model.hidden_size * (18 + (4 * ffn_ratio)))
-            .value()?;
+    let mut memory = (model.seq_length * micro_batch_size * model.hidden_size * (18 + (4 * ffn_ratio))).value()?;
     memory.mul_assign(layers.total)?;
     memory.add_assign(8 * model.seq_length * micro_batch_size * sizes.pipeline)?;
     memory.add_assign(model.seq_length * micro_batch_size * model.hidden_size * sizes.pipeline)?;
@@ -57,16 +55,11 @@ fn ffn_activation_ratio<'a>(
     let dense_ffn = (layers.dense * model.ffn_hidden_size).value()?;
     let mut moe_ffn = PyValue::from(0.0);
     if has_moe(model)? && layers.moe > 0 {
-        let routed_to = non_negative_or(
-            model.num_experts_routed_to,
-            "num_experts_routed_to",
-            1.into(),
-        )?;
+        let routed_to = non_negative_or(model.num_experts_routed_to, "num_experts_routed_to", 1.into())?;
         let routed_to = non_negative_or(model.moe_router_topk, "moe_router_topk", routed_to)?;
         let ffn = model.ffn_hidden_size.value()?;
         let ffn = non_negative_or(model.moe_ffn_hidden_size, "moe_ffn_hidden_size", ffn)?;
-        moe_ffn =
-            (layers.moe * ((ffn * routed_to) + counts.shared_expert_ffn_hidden_size)).value()?;
+        moe_ffn = (layers.moe * ((ffn * routed_to) + counts.shared_expert_ffn_hidden_size)).value()?;
     }
     Ok(((dense_ffn + moe_ffn) / (layers.total * model.hidden_size)).value()?)
 }

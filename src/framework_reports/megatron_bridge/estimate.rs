@@ -79,10 +79,7 @@ impl MemoryComponent {
 }
 
 /// `estimate_training_memory`.
-pub(super) fn estimate(
-    input: &Input<'_>,
-    include_activation: bool,
-) -> Result<TrainingMemory, PythonError> {
+pub(super) fn estimate(input: &Input<'_>, include_activation: bool) -> Result<TrainingMemory, PythonError> {
     let Input { model, train, .. } = input;
     let counts = ParameterCounts::count(model)?;
     let sizes = shard::Sizes::read(model)?;
@@ -114,14 +111,12 @@ pub(super) fn estimate(
         activation = Some(MemoryComponent::bytes("activation", bytes));
     }
     let assumptions = assumptions(&sizes, include_activation, has_routed_experts)?;
-    let total_parameters =
-        (counts.dense_transformer + counts.routed_experts + counts.embeddings).value()?;
+    let total_parameters = (counts.dense_transformer + counts.routed_experts + counts.embeddings).value()?;
 
     let weight_and_optimizer_bytes = components
         .iter()
         .fold(0.0, |sum, component| sum + component.memory_bytes);
-    let total_memory_bytes =
-        weight_and_optimizer_bytes + activation.as_ref().map_or(0.0, |part| part.memory_bytes);
+    let total_memory_bytes = weight_and_optimizer_bytes + activation.as_ref().map_or(0.0, |part| part.memory_bytes);
     let mut estimate = TrainingMemory {
         components,
         activation,
@@ -161,9 +156,7 @@ fn assumptions(
         );
     }
     if sizes.context.exceeds(1)? {
-        assumptions.push(
-            "Dense optimizer state and activations are divided across context parallel ranks.",
-        );
+        assumptions.push("Dense optimizer state and activations are divided across context parallel ranks.");
     }
     if include_activation {
         assumptions.push(

@@ -4,11 +4,7 @@ use super::super::python::{PyResult, PyValue};
 use crate::python::{Exception, PythonError};
 
 /// The attribute as a positive whole number; `default` where it is missing or `None`.
-pub(super) fn positive_or<'a>(
-    attribute: PyResult<'a>,
-    name: &str,
-    default: i32,
-) -> Result<PyValue<'a>, PythonError> {
+pub(super) fn positive_or<'a>(attribute: PyResult<'a>, name: &str, default: i32) -> Result<PyValue<'a>, PythonError> {
     let Some(value) = attribute.if_given() else {
         return Ok(default.into());
     };

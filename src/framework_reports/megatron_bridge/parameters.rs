@@ -106,10 +106,7 @@ fn attention<'a>(model: &ModelConfig<'a>) -> Result<PyValue<'a>, PythonError> {
 
 /// `_ffn_projection_factor`: only a gated `silu` has a third projection.
 fn ffn_projection_factor(model: &ModelConfig<'_>) -> f64 {
-    let is_gated = model
-        .gated_linear_unit
-        .if_given()
-        .is_some_and(PyValue::truth);
+    let is_gated = model.gated_linear_unit.if_given().is_some_and(PyValue::truth);
     if is_gated && let Some(PyValue::Str("silu")) = model.activation_func.if_given() {
         3.0
     } else {
@@ -125,10 +122,7 @@ pub(super) fn sum(numbers: &[f64]) -> f64 {
 /// `_get_vocab_size`: the vocabulary as given, or padded up to the next multiple of the divisor times
 /// the tensor-parallel size.
 fn vocabulary_size<'a>(model: &ModelConfig<'a>) -> Result<PyValue<'a>, PythonError> {
-    let pads = model
-        .should_pad_vocab
-        .if_present()
-        .is_none_or(PyValue::truth);
+    let pads = model.should_pad_vocab.if_present().is_none_or(PyValue::truth);
     if !pads {
         return Ok(model.vocab_size.value()?);
     }
@@ -146,9 +140,7 @@ fn vocabulary_size<'a>(model: &ModelConfig<'a>) -> Result<PyValue<'a>, PythonErr
     ] {
         if argument.is_at_most(0)? {
             let argument = str(argument);
-            return Err(
-                Exception::ValueError.with(format!("{name} must be positive, got {argument}"))
-            );
+            return Err(Exception::ValueError.with(format!("{name} must be positive, got {argument}")));
         }
     }
     let multiple = (divisor * tensor_size).value()?;

@@ -29,28 +29,20 @@ pub(super) fn moe_layers(model: &ModelConfig<'_>) -> Result<Vec<bool>, PythonErr
         && mtp_num_layers.exceeds(0)?
     {
         let more = repetitions(mtp_num_layers)?;
-        let last = pattern
-            .last()
-            .copied()
-            .ok_or(OperationError::IndexOutOfRange)?;
+        let last = pattern.last().copied().ok_or(OperationError::IndexOutOfRange)?;
         pattern.resize(pattern.len() + more, last);
     }
     Ok(pattern)
 }
 
 /// The pattern of the decoder layers of a model with experts.
-fn layers_with_experts(
-    model: &ModelConfig<'_>,
-    num_layers: i128,
-) -> Result<Vec<bool>, PythonError> {
+fn layers_with_experts(model: &ModelConfig<'_>, num_layers: i128) -> Result<Vec<bool>, PythonError> {
     let moe_layer_freq = model.moe_layer_freq.if_present();
     match moe_layer_freq.unwrap_or(PyValue::Int(1)) {
         every @ (PyValue::Bool(_) | PyValue::Int(_)) => {
             let every = every.index()?;
             if every <= 0 {
-                return Err(
-                    Exception::ValueError.with("moe_layer_freq must be positive".to_owned())
-                );
+                return Err(Exception::ValueError.with("moe_layer_freq must be positive".to_owned()));
             }
             let every = usize::try_from(every).unwrap_or(usize::MAX);
             let layers = 0..layer_count(num_layers)?;
@@ -66,10 +58,7 @@ fn layers_with_experts(
             let truth = |layer| PyValue::from(layer).truth();
             Ok(layers.iter().map(truth).collect())
         }
-        other => {
-            Err(Exception::ValueError
-                .with(format!("Unsupported moe_layer_freq value: {}", str(other))))
-        }
+        other => Err(Exception::ValueError.with(format!("Unsupported moe_layer_freq value: {}", str(other)))),
     }
 }
 

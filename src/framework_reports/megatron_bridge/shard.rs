@@ -19,27 +19,11 @@ pub(super) struct Sizes<'a> {
 impl<'a> Sizes<'a> {
     pub(super) fn read(model: &ModelConfig<'a>) -> Result<Self, PythonError> {
         Ok(Self {
-            tensor: positive_or(
-                model.tensor_model_parallel_size,
-                "tensor_model_parallel_size",
-                1,
-            )?,
-            pipeline: positive_or(
-                model.pipeline_model_parallel_size,
-                "pipeline_model_parallel_size",
-                1,
-            )?,
+            tensor: positive_or(model.tensor_model_parallel_size, "tensor_model_parallel_size", 1)?,
+            pipeline: positive_or(model.pipeline_model_parallel_size, "pipeline_model_parallel_size", 1)?,
             context: positive_or(model.context_parallel_size, "context_parallel_size", 1)?,
-            expert: positive_or(
-                model.expert_model_parallel_size,
-                "expert_model_parallel_size",
-                1,
-            )?,
-            expert_tensor: positive_or(
-                model.expert_tensor_parallel_size,
-                "expert_tensor_parallel_size",
-                1,
-            )?,
+            expert: positive_or(model.expert_model_parallel_size, "expert_model_parallel_size", 1)?,
+            expert_tensor: positive_or(model.expert_tensor_parallel_size, "expert_tensor_parallel_size", 1)?,
         })
     }
 }
@@ -126,19 +110,13 @@ fn largest(by_stage: Vec<PyValue<'_>>) -> Result<PyValue<'_>, OperationError> {
 }
 
 /// Bytes per dense parameter: the optimizer is sharded over data and context ranks.
-pub(super) fn dense_bytes_per_parameter(
-    train: &TrainConfig<'_>,
-    sizes: &Sizes<'_>,
-) -> Result<f64, PythonError> {
+pub(super) fn dense_bytes_per_parameter(train: &TrainConfig<'_>, sizes: &Sizes<'_>) -> Result<f64, PythonError> {
     let data = positive_or(train.data_parallel_size, "data_parallel_size", 1)?;
     bytes_per_parameter(train, (data * sizes.context).value()?)
 }
 
 /// Bytes per routed-expert parameter: the optimizer is sharded over expert-data ranks.
-pub(super) fn expert_bytes_per_parameter<'a>(
-    train: &TrainConfig<'a>,
-    sizes: &Sizes<'a>,
-) -> Result<f64, PythonError> {
+pub(super) fn expert_bytes_per_parameter<'a>(train: &TrainConfig<'a>, sizes: &Sizes<'a>) -> Result<f64, PythonError> {
     let data = positive_or(train.data_parallel_size, "data_parallel_size", 1)?;
     let expert_ranks = (sizes.expert * sizes.expert_tensor).value()?;
     let mut shards = (data * sizes.tensor * sizes.context).value()?;

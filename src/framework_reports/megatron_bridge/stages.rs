@@ -11,10 +11,7 @@ use crate::python::{Exception, PythonError};
 pub(super) type Stages = Vec<Vec<Range<usize>>>;
 
 /// The stages of an uneven pipeline; `None` for an even one.
-pub(super) fn uneven_stages(
-    model: &ModelConfig<'_>,
-    pipeline_size: i128,
-) -> Result<Option<Stages>, PythonError> {
+pub(super) fn uneven_stages(model: &ModelConfig<'_>, pipeline_size: i128) -> Result<Option<Stages>, PythonError> {
     let Some(counts) = layer_counts(model, pipeline_size)? else {
         return Ok(None);
     };
@@ -46,10 +43,7 @@ fn invalid(message: &str) -> PythonError {
 }
 
 /// `_uneven_pipeline_stage_layer_counts`; `None` for an even pipeline.
-fn layer_counts(
-    model: &ModelConfig<'_>,
-    pipeline_size: i128,
-) -> Result<Option<Vec<usize>>, PythonError> {
+fn layer_counts(model: &ModelConfig<'_>, pipeline_size: i128) -> Result<Option<Vec<usize>>, PythonError> {
     let first = model.num_layers_in_first_pipeline_stage;
     let last = model.num_layers_in_last_pipeline_stage;
     let (has_first, has_last) = (first.if_given().is_some(), last.if_given().is_some());

@@ -63,9 +63,7 @@ fn formatted(estimate: &TrainingMemory, unit: &str, scale: i32) -> String {
         format!("{name}={amount} {unit}")
     };
     let parts = estimate.components.iter().chain(&estimate.activation);
-    let mut amounts: Vec<String> = parts
-        .map(|part| amount(part.name, part.memory_bytes))
-        .collect();
+    let mut amounts: Vec<String> = parts.map(|part| amount(part.name, part.memory_bytes)).collect();
     amounts.push(amount("total", estimate.total_memory_bytes));
     format!("Theoretical memory footprints: {}", amounts.join(", "))
 }

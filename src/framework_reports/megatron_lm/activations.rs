@@ -41,11 +41,9 @@ pub(super) fn without_sequence_parallelism<'a>(
     num_microbatches: PyValue<'a>,
     stdout: &mut Stdout,
 ) -> Result<PyValue<'a>, PythonError> {
-    let per_layer = (args.seq_length
-        * args.micro_batch_size
-        * args.hidden_size
-        * (10 + (24 / args.tensor_model_parallel_size)))
-        .value()?;
+    let per_layer =
+        (args.seq_length * args.micro_batch_size * args.hidden_size * (10 + (24 / args.tensor_model_parallel_size)))
+            .value()?;
     if stdout.is_verbose {
         let per_layer = (per_layer / MEGABYTE).value()?;
         stdout.line(&format!(
@@ -56,8 +54,7 @@ pub(super) fn without_sequence_parallelism<'a>(
     let layers = (per_layer * args.num_layers).value()?;
     let mut memory = through_the_pipeline(args, num_microbatches, layers, stdout)?;
     if args.pipeline_model_parallel_size.equals(1)? {
-        let mut logits =
-            (args.seq_length * args.micro_batch_size * args.padded_vocab_size).value()?;
+        let mut logits = (args.seq_length * args.micro_batch_size * args.padded_vocab_size).value()?;
         logits.div_assign(args.tensor_model_parallel_size)?;
         let final_norm = (args.seq_length * args.micro_batch_size * args.hidden_size).value()?;
         memory.add_assign((logits + final_norm) * 2)?;
@@ -78,8 +75,7 @@ fn through_the_pipeline<'a>(
     let virtual_size = args.virtual_pipeline_model_parallel_size;
     let mut memory = layers;
     memory.add_assign(8 * args.seq_length * args.micro_batch_size * pipeline_size)?;
-    memory
-        .add_assign(args.seq_length * args.micro_batch_size * args.hidden_size * pipeline_size)?;
+    memory.add_assign(args.seq_length * args.micro_batch_size * args.hidden_size * pipeline_size)?;
 
     let pipeline_size = pipeline_size.value()?;
     if !virtual_size.is_none()? {
@@ -89,10 +85,7 @@ fn through_the_pipeline<'a>(
                 "Memory penalty from interleaved schedule: {}",
                 fixed(interleaving.penalty, 2)
             ));
-            stdout.line(&format!(
-                "Number of in-flight microbatches: {}",
-                interleaving.in_flight
-            ));
+            stdout.line(&format!("Number of in-flight microbatches: {}", interleaving.in_flight));
         }
         memory.mul_assign(interleaving.penalty)?;
     } else if pipeline_size.exceeds(1)? {
@@ -104,10 +97,7 @@ fn through_the_pipeline<'a>(
             num_microbatches.min(pipeline_size)?
         };
         if stdout.is_verbose {
-            stdout.line(&format!(
-                "Number of in-flight microbatches: {}",
-                str(in_flight)
-            ));
+            stdout.line(&format!("Number of in-flight microbatches: {}", str(in_flight)));
         }
     }
     Ok(memory)

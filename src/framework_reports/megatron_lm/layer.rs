@@ -41,8 +41,7 @@ impl<'a> Layer<'a> {
             embedding_size
         };
         let dense_mlp = (2 * hidden_size * args.ffn_hidden_size * gated).value()?;
-        let shared_expert =
-            (2 * hidden_size * model.shared_expert_ffn_hidden_size * gated).value()?;
+        let shared_expert = (2 * hidden_size * model.shared_expert_ffn_hidden_size * gated).value()?;
         let has_latent = !args.moe_latent_size.is_none()?;
         let routed_expert_hidden_size = if has_latent {
             args.moe_latent_size.value()?
@@ -65,10 +64,7 @@ impl<'a> Layer<'a> {
             router = count_router(args, model)?;
         }
         let has_gate = model.shared_expert_ffn_hidden_size.exceeds(0)?
-            && args
-                .moe_shared_expert_gate
-                .if_given()
-                .is_some_and(PyValue::truth);
+            && args.moe_shared_expert_gate.if_given().is_some_and(PyValue::truth);
         let shared_expert_gate = if has_gate { hidden_size } else { 0.into() };
         Ok(Self {
             embedding_size,
@@ -103,31 +99,18 @@ impl<'a> Layer<'a> {
     }
 
     /// What tensor parallelism splits in these numbers of layers of both kinds.
-    pub(super) fn sharded(
-        &self,
-        dense_layers: PyValue<'a>,
-        moe_layers: PyValue<'a>,
-    ) -> PyResult<'a> {
-        (self.attention + self.dense_mlp) * dense_layers
-            + (self.attention + self.shared_expert) * moe_layers
+    pub(super) fn sharded(&self, dense_layers: PyValue<'a>, moe_layers: PyValue<'a>) -> PyResult<'a> {
+        (self.attention + self.dense_mlp) * dense_layers + (self.attention + self.shared_expert) * moe_layers
     }
 
     /// What every rank of a tensor-parallel group holds in full in these numbers of layers of both kinds.
-    pub(super) fn replicated(
-        &self,
-        dense_layers: PyValue<'a>,
-        moe_layers: PyValue<'a>,
-    ) -> PyResult<'a> {
-        let in_moe =
-            self.layernorm + self.latent_projection + self.router + self.shared_expert_gate;
+    pub(super) fn replicated(&self, dense_layers: PyValue<'a>, moe_layers: PyValue<'a>) -> PyResult<'a> {
+        let in_moe = self.layernorm + self.latent_projection + self.router + self.shared_expert_gate;
         self.layernorm * dense_layers + in_moe * moe_layers
     }
 }
 
-fn count_router<'a>(
-    args: &Arguments<'a>,
-    model: &Model<'a>,
-) -> Result<PyValue<'a>, OperationError> {
+fn count_router<'a>(args: &Arguments<'a>, model: &Model<'a>) -> Result<PyValue<'a>, OperationError> {
     let weight = (args.hidden_size * model.num_experts).value()?;
     let bias = if args.add_bias_linear.truth()? {
         model.num_experts
@@ -137,10 +120,7 @@ fn count_router<'a>(
     (weight + bias).value()
 }
 
-fn latent_attention<'a>(
-    args: &Arguments<'a>,
-    model: &Model<'a>,
-) -> Result<PyValue<'a>, PythonError> {
+fn latent_attention<'a>(args: &Arguments<'a>, model: &Model<'a>) -> Result<PyValue<'a>, PythonError> {
     if model.has_query_groups {
         return Err(Exception::AssertionError.with(String::new()));
     }
@@ -149,24 +129,17 @@ fn latent_attention<'a>(
         args.hidden_size * args.num_attention_heads * (args.qk_head_dim + args.qk_pos_emb_head_dim)
     } else {
         args.q_lora_rank
-            * (args.hidden_size
-                + args.num_attention_heads * (args.qk_head_dim + args.qk_pos_emb_head_dim)
-                + norm_size)
+            * (args.hidden_size + args.num_attention_heads * (args.qk_head_dim + args.qk_pos_emb_head_dim) + norm_size)
     };
     let attention = query
         + args.kv_lora_rank
-            * (args.hidden_size
-                + args.num_attention_heads * (args.qk_head_dim + args.v_head_dim)
-                + norm_size)
+            * (args.hidden_size + args.num_attention_heads * (args.qk_head_dim + args.v_head_dim) + norm_size)
         + args.hidden_size * args.qk_pos_emb_head_dim
         + (args.num_attention_heads * args.v_head_dim) * args.hidden_size;
     Ok(attention.value()?)
 }
 
-fn grouped_attention<'a>(
-    args: &Arguments<'a>,
-    model: &Model<'a>,
-) -> Result<PyValue<'a>, OperationError> {
+fn grouped_attention<'a>(args: &Arguments<'a>, model: &Model<'a>) -> Result<PyValue<'a>, OperationError> {
     let num_query_groups = if model.has_query_groups {
         args.num_query_groups
     } else {

@@ -32,16 +32,8 @@ impl<'a> Model<'a> {
         let query_to_hidden_ratio = (query_projection_size / args.hidden_size).value()?;
         let has_query_groups = args.group_query_attention.truth()?;
         let is_moe = !args.num_experts.is_none()?;
-        let num_experts = if is_moe {
-            args.num_experts.value()?
-        } else {
-            1.into()
-        };
-        let gated_linear_multiplier = if args.swiglu.truth()? {
-            1.5.into()
-        } else {
-            1.into()
-        };
+        let num_experts = if is_moe { args.num_experts.value()? } else { 1.into() };
+        let gated_linear_multiplier = if args.swiglu.truth()? { 1.5.into() } else { 1.into() };
         let shared_expert_ffn_hidden_size = if args.moe_shared_expert_intermediate_size.is_none()? {
             0.into()
         } else {
@@ -69,11 +61,7 @@ impl<'a> Model<'a> {
             mtp_num_moe_layers = (mtp_layer_is_moe * args.mtp_num_layers).value()?;
             mtp_num_dense_layers = ((1 - mtp_layer_is_moe) * args.mtp_num_layers).value()?;
         }
-        let norm_size = if args.normalization.is_text("RMSNorm")? {
-            1
-        } else {
-            2
-        };
+        let norm_size = if args.normalization.is_text("RMSNorm")? { 1 } else { 2 };
         Ok(Self {
             query_to_hidden_ratio,
             has_query_groups,

@@ -64,9 +64,9 @@ impl<'a> LayerPattern<'a> {
                 let sum = layers.div_ceil(every.unsigned_abs().max(1));
                 Ok(PyValue::Int(i128::try_from(sum).unwrap_or(i128::MAX)))
             }
-            Self::Listed(listed) => listed.iter().try_fold(PyValue::from(0), |sum, layer| {
-                (sum + PyValue::from(layer)).value()
-            }),
+            Self::Listed(listed) => listed
+                .iter()
+                .try_fold(PyValue::from(0), |sum, layer| (sum + PyValue::from(layer)).value()),
             Self::Unbound => Err(UNBOUND),
         }
     }
@@ -76,15 +76,11 @@ impl<'a> LayerPattern<'a> {
         match self {
             Self::Dense { layers } if *layers > 0 => Ok(0.into()),
             Self::Periodic { every, layers } if *layers > 0 => {
-                let is_multiple = (layers - 1)
-                    .unsigned_abs()
-                    .is_multiple_of(every.unsigned_abs());
+                let is_multiple = (layers - 1).unsigned_abs().is_multiple_of(every.unsigned_abs());
                 Ok(i32::from(is_multiple).into())
             }
             Self::Listed([.., last]) => Ok(last.into()),
-            Self::Dense { .. } | Self::Periodic { .. } | Self::Listed([]) => {
-                Err(OperationError::IndexOutOfRange)
-            }
+            Self::Dense { .. } | Self::Periodic { .. } | Self::Listed([]) => Err(OperationError::IndexOutOfRange),
             Self::Unbound => Err(UNBOUND),
         }
     }

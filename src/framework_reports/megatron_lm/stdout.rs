@@ -42,12 +42,7 @@ impl Stdout {
     }
 
     /// In a verbose run, prints a number of parameters in billions.
-    pub(super) fn billions(
-        &mut self,
-        what: &str,
-        number: PyValue<'_>,
-        format: Billions,
-    ) -> Result<(), OperationError> {
+    pub(super) fn billions(&mut self, what: &str, number: PyValue<'_>, format: Billions) -> Result<(), OperationError> {
         if !self.is_verbose {
             return Ok(());
         }

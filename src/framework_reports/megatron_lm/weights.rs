@@ -11,10 +11,7 @@ use super::stdout::{Billions, Stdout};
 use crate::python::PythonError;
 
 /// `compute_weight_and_optimizer_memory`: bytes on the fullest rank.
-pub(super) fn compute<'a>(
-    args: &Arguments<'a>,
-    stdout: &mut Stdout,
-) -> Result<PyValue<'a>, PythonError> {
+pub(super) fn compute<'a>(args: &Arguments<'a>, stdout: &mut Stdout) -> Result<PyValue<'a>, PythonError> {
     let model = Model::read(args)?;
     let layer = Layer::count(args, &model)?;
     print_totals(&model, &layer, stdout)?;
@@ -22,42 +19,25 @@ pub(super) fn compute<'a>(
 }
 
 /// The totals of the whole model, which only the verbose lines show.
-fn print_totals(
-    model: &Model<'_>,
-    layer: &Layer<'_>,
-    stdout: &mut Stdout,
-) -> Result<(), OperationError> {
+fn print_totals(model: &Model<'_>, layer: &Layer<'_>, stdout: &mut Stdout) -> Result<(), OperationError> {
     let dense = layer.dense().value()?;
     let moe = layer.moe(layer.routed_expert).value()?;
     let active_moe = layer.moe(layer.active_routed_expert).value()?;
-    let block =
-        (dense * model.num_dense_layers + moe * model.num_moe_layers + layer.final_layernorm)
-            .value()?;
-    let active_block = (dense * model.num_dense_layers
-        + active_moe * model.num_moe_layers
-        + layer.final_layernorm)
-        .value()?;
-    let mtp_block =
-        (dense * model.mtp_num_dense_layers + moe * model.mtp_num_moe_layers).value()?;
+    let block = (dense * model.num_dense_layers + moe * model.num_moe_layers + layer.final_layernorm).value()?;
+    let active_block =
+        (dense * model.num_dense_layers + active_moe * model.num_moe_layers + layer.final_layernorm).value()?;
+    let mtp_block = (dense * model.mtp_num_dense_layers + moe * model.mtp_num_moe_layers).value()?;
     let total = (block + mtp_block + layer.embeddings).value()?;
     let active = (active_block + mtp_block + layer.embeddings).value()?;
 
-    stdout.billions(
-        "Number of parameters in transformer block",
-        block,
-        Billions::Spaced,
-    )?;
+    stdout.billions("Number of parameters in transformer block", block, Billions::Spaced)?;
     stdout.billions(
         "Number of active parameters in transformer block",
         active_block,
         Billions::Spaced,
     )?;
     if model.has_mtp {
-        stdout.billions(
-            "Number of parameters in mtp block",
-            mtp_block,
-            Billions::Spaced,
-        )?;
+        stdout.billions("Number of parameters in mtp block", mtp_block, Billions::Spaced)?;
     }
     stdout.billions(
         "Number of parameters in embedding layers",
@@ -65,11 +45,7 @@ fn print_totals(
         Billions::TwoDecimals,
     )?;
     stdout.billions("Total number of parameters", total, Billions::TwoDecimals)?;
-    stdout.billions(
-        "Total number of active parameters",
-        active,
-        Billions::TwoDecimals,
-    )
+    stdout.billions("Total number of active parameters", active, Billions::TwoDecimals)
 }
 
 /// Bytes on the fullest rank: an average pipeline stage, one embedding and every MTP layer.
@@ -95,13 +71,10 @@ fn shard<'a>(
     let replicated_in_mtp = layer.replicated(dense, moe).value()?;
     let experts_in_mtp = (layer.routed_expert * moe).value()?;
 
-    let mut tp = ((((tp_in_block / pipeline_size) + tp_in_mtp) + layer.embedding_size)
-        / tensor_size)
-        .value()?;
+    let mut tp = ((((tp_in_block / pipeline_size) + tp_in_mtp) + layer.embedding_size) / tensor_size).value()?;
     let replicated = ((replicated_in_block / pipeline_size) + replicated_in_mtp).value()?;
-    let experts = (((experts_in_block / pipeline_size) + experts_in_mtp)
-        / (expert_tensor_size * expert_size))
-        .value()?;
+    let experts =
+        (((experts_in_block / pipeline_size) + experts_in_mtp) / (expert_tensor_size * expert_size)).value()?;
     let mut parameters = (tp + replicated + experts).value()?;
     if args.untie_embeddings_and_output_weights.truth()? && pipeline_size.equals(1)? {
         tp.add_assign(layer.embedding_size / tensor_size)?;

@@ -64,59 +64,34 @@ impl PyResult<'_> {
 /// Assignments with an operator. Their messages have the symbol with `=`.
 impl<'a> PyValue<'a> {
     /// `self += other`.
-    pub(in super::super) fn add_assign(
-        &mut self,
-        other: impl Into<PyResult<'a>>,
-    ) -> Result<(), OperationError> {
+    pub(in super::super) fn add_assign(&mut self, other: impl Into<PyResult<'a>>) -> Result<(), OperationError> {
         self.assign(other.into(), Operator::Add, "+=")
     }
 
     /// `self *= other`.
-    pub(in super::super) fn mul_assign(
-        &mut self,
-        other: impl Into<PyResult<'a>>,
-    ) -> Result<(), OperationError> {
+    pub(in super::super) fn mul_assign(&mut self, other: impl Into<PyResult<'a>>) -> Result<(), OperationError> {
         self.assign(other.into(), Operator::Multiply, "*=")
     }
 
     /// `self /= other`.
-    pub(in super::super) fn div_assign(
-        &mut self,
-        other: impl Into<PyResult<'a>>,
-    ) -> Result<(), OperationError> {
+    pub(in super::super) fn div_assign(&mut self, other: impl Into<PyResult<'a>>) -> Result<(), OperationError> {
         self.assign(other.into(), Operator::Divide, "/=")
     }
 
     /// `self //= other`.
-    pub(in super::super) fn floor_div_assign(
-        &mut self,
-        other: impl Into<PyResult<'a>>,
-    ) -> Result<(), OperationError> {
+    pub(in super::super) fn floor_div_assign(&mut self, other: impl Into<PyResult<'a>>) -> Result<(), OperationError> {
         self.assign(other.into(), Operator::FloorDivide, "//=")
     }
 
-    fn assign(
-        &mut self,
-        other: PyResult<'a>,
-        operator: Operator,
-        symbol: &'static str,
-    ) -> Result<(), OperationError> {
+    fn assign(&mut self, other: PyResult<'a>, operator: Operator, symbol: &'static str) -> Result<(), OperationError> {
         *self = evaluate((*self).into(), other, operator, symbol).0?;
         Ok(())
     }
 }
 
 /// Evaluates the operands, left before right, and applies the operator.
-fn evaluate<'a>(
-    left: PyResult<'a>,
-    right: PyResult<'a>,
-    operator: Operator,
-    symbol: &'static str,
-) -> PyResult<'a> {
-    PyResult(
-        left.0
-            .and_then(|left| apply(left, right.0?, operator, symbol)),
-    )
+fn evaluate<'a>(left: PyResult<'a>, right: PyResult<'a>, operator: Operator, symbol: &'static str) -> PyResult<'a> {
+    PyResult(left.0.and_then(|left| apply(left, right.0?, operator, symbol)))
 }
 
 fn apply<'a>(
@@ -158,11 +133,7 @@ fn repeat<'a>(sequence: PyValue<'a>, times: PyValue<'a>) -> Result<PyValue<'a>, 
 }
 
 /// Whole numbers stay whole, but for `/`, while they fit 128 bits; everything else is float64.
-fn on_numbers(
-    left: Number,
-    right: Number,
-    operator: Operator,
-) -> Result<PyValue<'static>, OperationError> {
+fn on_numbers(left: Number, right: Number, operator: Operator) -> Result<PyValue<'static>, OperationError> {
     if let (Number::Int(a), Number::Int(b)) = (left, right) {
         let whole = match operator {
             Operator::Add => a.checked_add(b),
@@ -191,9 +162,7 @@ fn on_numbers(
 /// `a // b` of whole numbers. The one quotient that does not fit 128 bits saturates.
 fn int_floor_quotient(a: i128, b: i128) -> Result<i128, OperationError> {
     if b == 0 {
-        return Err(OperationError::ZeroDivision(
-            "integer division or modulo by zero",
-        ));
+        return Err(OperationError::ZeroDivision("integer division or modulo by zero"));
     }
     let rest = a.wrapping_rem(b);
     let rounded_up = rest != 0 && (rest < 0) != (b < 0);
@@ -229,11 +198,7 @@ fn int_quotient(a: i128, b: i128) -> Result<f64, OperationError> {
         scale *= 0.5;
     }
     let magnitude = (quotient | u128::from(rest != 0)) as f64 * scale;
-    Ok(if (a < 0) == (b < 0) {
-        magnitude
-    } else {
-        -magnitude
-    })
+    Ok(if (a < 0) == (b < 0) { magnitude } else { -magnitude })
 }
 
 /// `a // b` of floats, in the steps of `CPython`'s `float_floor_div`.
@@ -250,9 +215,5 @@ fn float_floor_quotient(a: f64, b: f64) -> Result<f64, OperationError> {
         return Ok(0.0_f64.copysign(a / b));
     }
     let floor = quotient.floor();
-    Ok(if quotient - floor > 0.5 {
-        floor + 1.0
-    } else {
-        floor
-    })
+    Ok(if quotient - floor > 0.5 { floor + 1.0 } else { floor })
 }

@@ -17,10 +17,7 @@ impl PyValue<'_> {
     }
 
     /// `self <= other`.
-    pub(in super::super) fn is_at_most(
-        self,
-        other: impl Into<Self>,
-    ) -> Result<bool, OperationError> {
+    pub(in super::super) fn is_at_most(self, other: impl Into<Self>) -> Result<bool, OperationError> {
         Ok(compare(self, other.into(), "<=")?.is_some_and(Ordering::is_le))
     }
 
@@ -63,11 +60,7 @@ impl Number {
     }
 }
 
-fn compare(
-    left: PyValue<'_>,
-    right: PyValue<'_>,
-    operator: &'static str,
-) -> Result<Option<Ordering>, OperationError> {
+fn compare(left: PyValue<'_>, right: PyValue<'_>, operator: &'static str) -> Result<Option<Ordering>, OperationError> {
     match (left.number(), right.number()) {
         (Some(a), Some(b)) => Ok(a.compare(b)),
         _ => Err(OperationError::NotComparable {

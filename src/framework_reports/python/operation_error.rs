@@ -2,12 +2,10 @@
 
 use crate::python::{Exception, PythonError};
 
-/// An exception that Python itself raises for an operation, with the values that its message names. Type names are Python's.
+/// An exception that Python itself raises for an operation, with the values that its message names. Type names are
+/// Python's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(
-    missing_docs,
-    reason = "the messages are CPython 3.11's and say what happened"
-)]
+#[expect(missing_docs, reason = "the messages are CPython 3.11's and say what happened")]
 pub enum OperationError {
     #[error("'{type_name}' object has no attribute '{name}'")]
     NoAttribute {

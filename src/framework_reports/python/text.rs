@@ -35,9 +35,7 @@ pub(in super::super) fn repr(value: PyValue<'_>) -> String {
             format!("[{}]", items.join(", "))
         }
         PyValue::Dict(entries) => {
-            let entry = |(key, item): &(String, _)| {
-                format!("{}: {}", python::repr(key), repr(PyValue::from(item)))
-            };
+            let entry = |(key, item): &(String, _)| format!("{}: {}", python::repr(key), repr(PyValue::from(item)));
             let entries: Vec<String> = entries.iter().map(entry).collect();
             format!("{{{}}}", entries.join(", "))
         }

@@ -100,12 +100,9 @@ impl PyValue<'_> {
             Self::Float(x) => Ok(float_to_int(x)?),
             Self::Str(text) => parse_int(text).map(Self::Int).ok_or_else(|| {
                 let quoted: String = repr(self).chars().take(QUOTED).collect();
-                Exception::ValueError
-                    .with(format!("invalid literal for int() with base 10: {quoted}"))
+                Exception::ValueError.with(format!("invalid literal for int() with base 10: {quoted}"))
             }),
-            Self::None | Self::List(_) | Self::Dict(_) => {
-                Err(OperationError::NoIntOf(self.type_name()).into())
-            }
+            Self::None | Self::List(_) | Self::Dict(_) => Err(OperationError::NoIntOf(self.type_name()).into()),
         }
     }
 

@@ -50,9 +50,7 @@ impl Part {
                     block(numbers) + block(multiply(numbers, m.args.fp8_amax_history_len))
                 }
                 // A scale and a maximum for each.
-                Some(QuantizationRecipe::Fp8(Fp8Recipe::Tensorwise)) => {
-                    2 * block(4) * tensors * products
-                }
+                Some(QuantizationRecipe::Fp8(Fp8Recipe::Tensorwise)) => 2 * block(4) * tensors * products,
                 _ => 0,
             });
             let one = Self {

@@ -1,5 +1,5 @@
-//! What Transformer Engine's CUDA graphs hold besides their pool, from their capture on: tensors that every replay copies
-//! its inputs and the gradients of its outputs into.
+//! What Transformer Engine's CUDA graphs hold besides their pool, from their capture on: tensors that every replay
+//! copies its inputs and the gradients of its outputs into.
 
 use super::{Buffer, List};
 use crate::config::choices::CudaGraphModule;
@@ -13,11 +13,7 @@ use crate::source::{GRAPH_GRADIENTS, GRAPH_INPUTS, GRAPH_MASKS};
 use crate::units::multiply;
 
 /// The static tensors of a stage's graphs, whose chunks are these as they are captured.
-pub(crate) fn buffers(
-    tapes: &CompiledTapes<'_>,
-    schedule: &Schedule,
-    chunks: &[ChunkProfile<'_>],
-) -> Vec<Buffer> {
+pub(crate) fn buffers(tapes: &CompiledTapes<'_>, schedule: &Schedule, chunks: &[ChunkProfile<'_>]) -> Vec<Buffer> {
     let mut out = List(Vec::with_capacity(4));
     let layers = in_flight(schedule, chunks);
     if layers == 0 {
@@ -61,16 +57,11 @@ pub(crate) fn buffers(
         (streams, others) = (streams + kind.0, others + kind.1);
     }
     // The input's gradient of the graph that is captured last stays too.
-    let shape = stream.times(factor(
-        "outputs of each kind of graph, and one input",
-        streams,
-    ));
+    let shape = stream.times(factor("outputs of each kind of graph, and one input", streams));
     let what = "gradients of the residual stream around CUDA graphs";
     out.tensor(what, shape, sizes.width(), GRAPH_GRADIENTS);
     if let Some(other) = other {
-        let shape = other
-            .shape
-            .times(factor("outputs of each kind of graph", others));
+        let shape = other.shape.times(factor("outputs of each kind of graph", others));
         let what = "gradients of tokens between CUDA graphs and experts";
         out.tensor(what, shape, other.width, GRAPH_GRADIENTS);
     }
@@ -81,10 +72,7 @@ pub(crate) fn buffers(
 /// pass. With EP overlap every layer goes forwards before another goes backwards.
 fn in_flight(schedule: &Schedule, chunks: &[ChunkProfile<'_>]) -> u64 {
     let of = |chunk: &ChunkProfile<'_>| -> u64 {
-        let graphs = chunk
-            .blocks
-            .iter()
-            .map(|block| block.compiled.tape.graphs.len());
+        let graphs = chunk.blocks.iter().map(|block| block.compiled.tape.graphs.len());
         graphs.map(|graphs| graphs as u64).sum()
     };
     let weights: Vec<ChunkBytes> = chunks

@@ -7,11 +7,13 @@ use crate::model::sizes::Sizes;
 use crate::model::tensor::{Shape, factor};
 use crate::source::MEMORY_BUFFER;
 
-/// The buffer that `GlobalMemoryBuffer` keeps under one name and dtype, as large as the largest tensor that asked for it.
+/// The buffer that `GlobalMemoryBuffer` keeps under one name and dtype, as large as the largest tensor that asked for
+/// it.
 pub(super) fn buffer(sizes: &Sizes<'_>, output: bool, out: &mut List) {
     let (m, a) = (sizes.m, &sizes.m.args);
     let mut asked = Vec::new();
-    // A frozen output layer gathers its input into a tensor of its own (`linear_with_frozen_weight`), and so does one of labels.
+    // A frozen output layer gathers its input into a tensor of its own (`linear_with_frozen_weight`), and so does one
+    // of labels.
     let own_input = m.adapters().is_some() || a.num_labels.is_some() || quantizes_output(m);
     if m.sequence_parallel && output && !own_input {
         let what = "buffer for the gathered input of the output layer";
@@ -21,10 +23,7 @@ pub(super) fn buffer(sizes: &Sizes<'_>, output: bool, out: &mut List) {
         sizes.kernels.attention,
         AttentionKernel::Local | AttentionKernel::SoftCapped
     ) {
-        let (batch, heads) = (
-            factor("b", a.micro_batch_size),
-            factor("n_q", a.num_attention_heads),
-        );
+        let (batch, heads) = (factor("b", a.micro_batch_size), factor("n_q", a.num_attention_heads));
         let sequence = factor("s", a.seq_length);
         let shape = Shape::of(&[batch, heads, sequence, sequence]);
         let shape = shape.over(factor("TP", m.tp));

@@ -19,10 +19,7 @@ pub(super) fn buffers(sizes: &Sizes<'_>, out: &mut List) {
     let starts = Shape::of(&[
         factor("(cu_seqlens and cu_seqlens_padded)", 2),
         factor("(samples + 1)", packing.batch.samples.saturating_add(1)),
-        factor(
-            "micro batches",
-            m.num_microbatches.min(u64::from(m.stages.pp())),
-        ),
+        factor("micro batches", m.num_microbatches.min(u64::from(m.stages.pp()))),
     ]);
     let what = "starts of packed samples";
     out.tensor(what, starts, 4, CU_SEQLENS);

@@ -121,8 +121,7 @@ impl BufferRules {
                     } else {
                         1
                     };
-                    rule.on_gpu
-                        .scale_up(multiply(all, states) / rule.shard.max(1))
+                    rule.on_gpu.scale_up(multiply(all, states) / rule.shard.max(1))
                 };
                 add(Padding {
                     bucket,
@@ -146,13 +145,7 @@ impl PartPadding {
         for tensor in tensors {
             let (each, count) = one_tensor(m, tensor);
             let is_trained = trained(m, tensor.component);
-            if is_trained
-                && tied
-                && matches!(
-                    tensor.component,
-                    Component::Embedding | Component::OutputLayer
-                )
-            {
+            if is_trained && tied && matches!(tensor.component, Component::Embedding | Component::OutputLayer) {
                 out.shared = out.shared.saturating_add(multiply(each, count));
                 if m.args.use_distributed_optimizer {
                     continue;
@@ -251,9 +244,7 @@ fn added(site: &Site<'_>, held: Aligned, shared: &[u64], view: View, add: &mut d
     };
     for (bucket, _) in buckets {
         let rule = rules.rule(bucket);
-        let Bytes(bytes) = rule
-            .bytes_of(count(padded))
-            .saturating_sub(rule.bytes_of(count(plain)));
+        let Bytes(bytes) = rule.bytes_of(count(padded)).saturating_sub(rule.bytes_of(count(plain)));
         add(Padding {
             bucket,
             elements: Some((plain, padded)),
@@ -269,11 +260,7 @@ const WIDTHS: [u64; 3] = [1, 2, 4];
 /// leave 1 MiB or less is not split. Smaller tensors share segments.
 pub(crate) fn unsplit(bytes: u64) -> u64 {
     let rest = bytes.next_multiple_of(2 * MIB) - bytes;
-    if bytes >= 10 * MIB && rest <= MIB {
-        rest
-    } else {
-        0
-    }
+    if bytes >= 10 * MIB && rest <= MIB { rest } else { 0 }
 }
 
 fn least_common_multiple(a: u64, b: u64) -> u64 {

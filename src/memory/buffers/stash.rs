@@ -1,6 +1,6 @@
-//! The paged stash: a buffer of pages for what fused experts keep for their backward pass, shared by all layers and micro
-//! batches of a stage. Megatron allocates it at the start of the second iteration, for as many tokens as were in flight in
-//! the first.
+//! The paged stash: a buffer of pages for what fused experts keep for their backward pass, shared by all layers and
+//! micro batches of a stage. Megatron allocates it at the start of the second iteration, for as many tokens as were in
+//! flight in the first.
 
 use super::{Buffer, BufferKind, List};
 use crate::config::field::Decimal;
@@ -50,13 +50,7 @@ pub(crate) fn buffers(m: &Module, replay: &StageReplay<'_>) -> Vec<Buffer> {
     }
     let shape = Shape::of(&[factor("blocks of the allocator", numbers / BLOCK)]);
     let what = "page numbers of the paged stash";
-    out.add(
-        BufferKind::Tensor,
-        what,
-        (shape, BLOCK),
-        numbers,
-        PAGED_TENSOR,
-    );
+    out.add(BufferKind::Tensor, what, (shape, BLOCK), numbers, PAGED_TENSOR);
     out.0
 }
 
@@ -91,13 +85,9 @@ fn tensors(block: &Block<'_>) -> Vec<(&'static str, ActivationTensor, u64)> {
 /// What the pages of a tensor are called, and how many rows they take together: scales go along 32 rows.
 fn pages_of(operation: &str, tensor: &ActivationTensor) -> (&'static str, u64) {
     match (operation, tensor.what) {
-        ("experts.linear_fc1", "scales") => {
-            ("stash: scales of the input of linear_fc1", SCALE_BLOCK)
-        }
+        ("experts.linear_fc1", "scales") => ("stash: scales of the input of linear_fc1", SCALE_BLOCK),
         ("experts.linear_fc1", _) => ("stash: input of linear_fc1", 1),
-        ("experts.linear_fc2", "scales") => {
-            ("stash: scales of the input of linear_fc2", SCALE_BLOCK)
-        }
+        ("experts.linear_fc2", "scales") => ("stash: scales of the input of linear_fc2", SCALE_BLOCK),
         ("experts.linear_fc2", _) => ("stash: input of linear_fc2", 1),
         _ if tensor.shape.factors().count() > 1 => ("stash: output of linear_fc1", 1),
         _ => ("stash: probabilities", 1),
@@ -110,8 +100,8 @@ fn divided(rows: u64, capacity: Decimal) -> u64 {
     u64::try_from(rows).unwrap_or(u64::MAX)
 }
 
-/// The most layers whose tensors are stashed at once, over all micro batches. With EP overlap a layer goes forwards before
-/// another goes backwards.
+/// The most layers whose tensors are stashed at once, over all micro batches. With EP overlap a layer goes forwards
+/// before another goes backwards.
 fn in_flight(replay: &StageReplay<'_>) -> u64 {
     let weights: Vec<ChunkBytes> = replay
         .chunks

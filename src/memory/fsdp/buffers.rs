@@ -91,14 +91,8 @@ pub(crate) fn buffers(stage: &StageFsdp) -> Vec<FsdpBuffer> {
         bytes,
     });
     let pools = [
-        (
-            stage.pools.weights,
-            "double buffers for gathered parameters",
-        ),
-        (
-            stage.pools.gradients,
-            "double buffers for unreduced gradients",
-        ),
+        (stage.pools.weights, "double buffers for gathered parameters"),
+        (stage.pools.gradients, "double buffers for unreduced gradients"),
     ];
     for (size, what) in pools {
         out.push(FsdpBuffer {
@@ -163,10 +157,7 @@ impl StageFsdp {
                 // Without sharding, parameters stay what they were.
                 State::Weights if fsdp.strategy == ShardingStrategy::NoShard => return None,
                 State::Weights => (fsdp.weight_ranks(view), fsdp.weight_bytes(group.fp8)),
-                State::MainGrads => (
-                    fsdp.grad_ranks(view),
-                    fsdp.main_grads_dtype(group.fp8).bytes(),
-                ),
+                State::MainGrads => (fsdp.grad_ranks(view), fsdp.main_grads_dtype(group.fp8).bytes()),
                 State::MainParams => (fsdp.optimizer_ranks(view), fsdp.main_params.bytes()),
                 State::ExpAvg | State::ExpAvgSq => return None,
             };

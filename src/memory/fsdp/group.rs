@@ -10,7 +10,8 @@ use crate::parallel::groups::View;
 /// The parameters of one buffer of Megatron FSDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FsdpGroup {
-    /// The layer whose parameters are gathered and dropped together; `None` for parameters outside of layers, which stay gathered.
+    /// The layer whose parameters are gathered and dropped together; `None` for parameters outside of layers, which
+    /// stay gathered.
     pub unit: Option<Unit>,
     /// The index of that layer among those of its chunk, in the order in which they run.
     pub unit_index: Option<u32>,
@@ -54,12 +55,7 @@ impl fmt::Display for Unit {
 }
 
 impl FsdpGroup {
-    pub(super) fn new(
-        fsdp: &Fsdp,
-        unit: Option<(u32, Unit)>,
-        attributes: Attributes,
-        layout: Layout,
-    ) -> Self {
+    pub(super) fn new(fsdp: &Fsdp, unit: Option<(u32, Unit)>, attributes: Attributes, layout: Layout) -> Self {
         let Attributes { view, fp8, trained } = attributes;
         Self {
             unit: unit.map(|(_, unit)| unit),

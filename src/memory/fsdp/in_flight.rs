@@ -1,5 +1,5 @@
-//! What is on the GPU while layers run: parameters that are gathered for them and ahead of them, and gradients that wait to
-//! be reduced (`AllGatherPipeline`, `GradReducePipeline`).
+//! What is on the GPU while layers run: parameters that are gathered for them and ahead of them, and gradients that
+//! wait to be reduced (`AllGatherPipeline`, `GradReducePipeline`).
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -42,7 +42,8 @@ struct BucketGroup {
     gradients: u64,
 }
 
-/// Elements that may be in flight at least, unless the job says how many (`MegatronFSDP._init_fsdp_param_and_grad_buffer`).
+/// Elements that may be in flight at least, unless the job says how many
+/// (`MegatronFSDP._init_fsdp_param_and_grad_buffer`).
 const LEAST_UNIT_SIZE: u64 = 1_000_000_000;
 
 impl FsdpModel<'_> {
@@ -68,9 +69,9 @@ impl FsdpModel<'_> {
                 gradients: gradients(unit),
             });
         }
-        // Modules outside of layers gather nothing ahead: since the first backward pass they are taken for recomputed ones.
-        // What the loss needs is at its most before any layer of an MTP depth runs backwards, and its own gradients are on
-        // the tape.
+        // Modules outside of layers gather nothing ahead: since the first backward pass they are taken for recomputed
+        // ones. What the loss needs is at its most before any layer of an MTP depth runs backwards, and its own
+        // gradients are on the tape.
         out.push(BlockInFlight::default());
         out
     }
@@ -135,8 +136,8 @@ impl Transient {
         self.gathered(own.start.saturating_sub(ahead)..own.end)
     }
 
-    /// Bytes gathered with the first bucket outside of layers, as at the start of an iteration: those of the layers after it.
-    /// With double buffers nothing is gathered ahead then.
+    /// Bytes gathered with the first bucket outside of layers, as at the start of an iteration: those of the layers
+    /// after it. With double buffers nothing is gathered ahead then.
     fn after_outside(&self) -> u64 {
         let outside = |bucket: &BucketGroup| bucket.unit.is_none();
         let Some(first) = self.buckets.iter().position(outside) else {
@@ -150,8 +151,8 @@ impl Transient {
         self.gathered(own.end..own.end + ahead)
     }
 
-    /// For every layer, bytes of gradients while it runs backwards: its own and those that wait. Where more elements wait
-    /// than may, the oldest are waited for.
+    /// For every layer, bytes of gradients while it runs backwards: its own and those that wait. Where more elements
+    /// wait than may, the oldest are waited for.
     fn waiting(&self) -> Vec<u64> {
         let mut out = vec![0; self.units.len()];
         let mut queue: VecDeque<&BucketGroup> = VecDeque::new();
@@ -198,10 +199,7 @@ impl Transient {
     fn early_gradients(&self, m: &Module) -> u64 {
         let tied = !m.args.untie_embeddings_and_output_weights;
         let first = usize::from(!self.alone() && !tied);
-        self.outside()
-            .skip(first)
-            .map(|bucket| self.unreduced(bucket))
-            .sum()
+        self.outside().skip(first).map(|bucket| self.unreduced(bucket)).sum()
     }
 
     /// Bytes of those that only the embedding makes.
@@ -270,11 +268,7 @@ fn bucket_groups(m: &Module, fsdp: &Fsdp, groups: &[FsdpGroup]) -> Vec<BucketGro
     let mut buckets: Vec<BucketGroup> = Vec::new();
     for group in groups {
         let width = fsdp.weight_bytes(group.fp8) * if group.fp8 { copies } else { 1 };
-        let trained = if group.trained {
-            group.padded_elements
-        } else {
-            0
-        };
+        let trained = if group.trained { group.padded_elements } else { 0 };
         let one = BucketGroup {
             unit: group.unit_index,
             view: group.view,

@@ -1,5 +1,5 @@
-//! How the parameters of a group lie in its buffer (`build_data_parallel_buffer_index`): in a grid of chunks, so that no
-//! rank gets a part of a row.
+//! How the parameters of a group lie in its buffer (`build_data_parallel_buffer_index`): in a grid of chunks, so that
+//! no rank gets a part of a row.
 
 use super::parameter::Size;
 use crate::units::multiply;
@@ -53,8 +53,8 @@ fn chunk(sizes: &[Size]) -> u64 {
     })
 }
 
-/// Elements up to the end of the last parameter. The rest of a parameter that ends within a chunk shares that chunk with the
-/// rest of one other parameter, if both fit, and with parameters smaller than a chunk.
+/// Elements up to the end of the last parameter. The rest of a parameter that ends within a chunk shares that chunk
+/// with the rest of one other parameter, if both fit, and with parameters smaller than a chunk.
 fn used(sizes: &[Size], chunk: u64) -> u64 {
     let sizes = || sizes.iter().map(|size| size.elements);
     let fitted = sizes().len() <= MOST_FITTED;

@@ -20,8 +20,8 @@ pub(crate) struct FsdpModel<'a> {
     layers: Vec<LayerGroups>,
     /// The layers of one MTP depth.
     mtp_layers: Vec<LayerGroups>,
-    /// The parameters of each part that is no layer, in the order of [`Architecture::parts`]. Of an MTP depth, those before
-    /// its layers.
+    /// The parameters of each part that is no layer, in the order of [`Architecture::parts`]. Of an MTP depth, those
+    /// before its layers.
     outside: Vec<Vec<Parameter>>,
     /// The norm behind the layers of an MTP depth.
     mtp_norm: Vec<Parameter>,
@@ -53,17 +53,14 @@ impl<'a> FsdpModel<'a> {
             LayerGroups { parameters, groups }
         };
         let after = |tensor: &&ParamTensor| tensor.component == Component::FinalLayernorm;
-        let before = |tensor: &&ParamTensor| {
-            matches!(tensor.component, Component::EnormHnorm | Component::EhProj)
-        };
+        let before = |tensor: &&ParamTensor| matches!(tensor.component, Component::EnormHnorm | Component::EhProj);
         let mut outside = Vec::new();
         let mut layers = Vec::new();
         let mut mtp_layers = Vec::new();
         let mut mtp_norm = Vec::new();
         for part in architecture.parts() {
             let list = |of: &dyn Fn(&&ParamTensor) -> bool| {
-                let tensors: Vec<ParamTensor> =
-                    part.parameters.iter().filter(of).copied().collect();
+                let tensors: Vec<ParamTensor> = part.parameters.iter().filter(of).copied().collect();
                 Parameter::list(m, part.kind, &tensors)
             };
             outside.push(match part.kind {
@@ -180,16 +177,12 @@ impl<'a> FsdpModel<'a> {
         (count, parameters.map(|list| Segment::Outside(list)))
     }
 
-    /// Parameters outside of layers, cut into buckets: a shared embedding has one of its own, and with overlapped gradient
-    /// reduction a bucket ends where it has reached its size.
+    /// Parameters outside of layers, cut into buckets: a shared embedding has one of its own, and with overlapped
+    /// gradient reduction a bucket ends where it has reached its size.
     fn split(&self, parameters: &[Parameter]) -> Vec<Vec<Parameter>> {
         let a = &self.m.args;
         let bucket_size = a.overlap_grad_reduce.then(|| {
-            let least = self
-                .m
-                .dp
-                .saturating_mul(self.m.cp)
-                .saturating_mul(1_000_000);
+            let least = self.m.dp.saturating_mul(self.m.cp).saturating_mul(1_000_000);
             a.ddp_bucket_size.unwrap_or(least.max(40_000_000))
         });
         let mut out = Vec::new();

@@ -36,11 +36,7 @@ pub(in crate::memory) struct Size {
 
 impl Parameter {
     /// The parameters of a part's tensors, in the order of `named_parameters`.
-    pub(in crate::memory) fn list(
-        m: &Module,
-        kind: PartKind,
-        tensors: &[ParamTensor],
-    ) -> Vec<Self> {
+    pub(in crate::memory) fn list(m: &Module, kind: PartKind, tensors: &[ParamTensor]) -> Vec<Self> {
         let in_fp8 = quantizes_parameters(m) && kind.in_fp8();
         let mut tensors: Vec<&ParamTensor> = tensors.iter().collect();
         tensors.sort_by_key(|tensor| place(tensor.name));
@@ -125,8 +121,8 @@ fn place(name: &str) -> usize {
     before.unwrap_or(PLACES.len())
 }
 
-/// Parts of names in the order of `named_parameters`; the parameters of a module itself come before those of the modules in
-/// it.
+/// Parts of names in the order of `named_parameters`; the parameters of a module itself come before those of the
+/// modules in it.
 const PLACES: &[&str] = &[
     "word_embeddings",
     "position_embeddings",

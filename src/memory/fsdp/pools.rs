@@ -50,10 +50,7 @@ impl Pools {
         }
         let layers = layers(groups);
         let (units, set) = if a.megatron_fsdp_max_pool_double_buffer {
-            (
-                layers.iter().map(|(unit, _)| *unit).collect(),
-                largest(&layers),
-            )
+            (layers.iter().map(|(unit, _)| *unit).collect(), largest(&layers))
         } else {
             most_alike(&layers)
         };

@@ -10,11 +10,7 @@ use crate::model::quantization::quantizes_parameters;
 use crate::parallel::groups::View;
 
 /// The rules of one view, where `rules` are those of the optimizer without FSDP.
-pub(crate) fn state_rules(
-    m: &Module,
-    view: View,
-    rules: impl FnOnce(u64) -> [StateRule; 5],
-) -> Option<[StateRule; 5]> {
+pub(crate) fn state_rules(m: &Module, view: View, rules: impl FnOnce(u64) -> [StateRule; 5]) -> Option<[StateRule; 5]> {
     let fsdp = Fsdp::of(m)?;
     let optimizer = fsdp.optimizer_ranks(view);
     let [.., exp_avg, exp_avg_sq] = rules(optimizer);
@@ -22,11 +18,7 @@ pub(crate) fn state_rules(
     let rule = |bytes: u64, fp8_bytes: u64, shard| StateRule {
         applies_to: AppliesTo::All,
         bytes,
-        fp8_saving: if in_fp8 {
-            bytes.saturating_sub(fp8_bytes)
-        } else {
-            0
-        },
+        fp8_saving: if in_fp8 { bytes.saturating_sub(fp8_bytes) } else { 0 },
         shard,
         on_gpu: Decimal::ONE,
     };
@@ -56,8 +48,8 @@ pub(crate) struct GradientCopy {
     pub(crate) elements: fn(&Count) -> u64,
 }
 
-/// The copies that the optimizer step makes of gradients in another dtype than that of the main parameters; `None` without
-/// Megatron FSDP (`ParamAndGradBuffer.update_main_grads`).
+/// The copies that the optimizer step makes of gradients in another dtype than that of the main parameters; `None`
+/// without Megatron FSDP (`ParamAndGradBuffer.update_main_grads`).
 pub(crate) fn gradient_copy(m: &Module) -> Option<GradientCopy> {
     let fsdp = Fsdp::of(m)?;
     if fsdp.decoupled_grad || fsdp.main_params == FsdpDtype::Auto {

@@ -16,9 +16,7 @@ use crate::model::tape::liveness::TRANSIENT;
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::groups::View;
 use crate::parallel::schedule::Moment;
-use crate::source::{
-    CUDA_GRAPHS, DEFERRED_WGRAD, DELAYED_WGRAD, INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source,
-};
+use crate::source::{CUDA_GRAPHS, DEFERRED_WGRAD, DELAYED_WGRAD, INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source};
 use crate::units::{Bytes, multiply};
 use chunk::ItemisedChunk;
 use terms::{Term, Terms};
@@ -67,12 +65,7 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
 }
 
 /// What is alive in the optimizer step besides what stays.
-fn optimizer_step(
-    stages: &Stages<'_>,
-    replay: &StageReplay<'_>,
-    held: &StageEstimate,
-    terms: &mut Terms,
-) {
+fn optimizer_step(stages: &Stages<'_>, replay: &StageReplay<'_>, held: &StageEstimate, terms: &mut Terms) {
     let what = "last input of each chunk and its gradient";
     terms.plain(what, TRANSIENT, replay.totals.idle().0, 1, INPUT_TENSOR);
     for block in replay.chunks.iter().flat_map(|chunk| &chunk.blocks) {
@@ -157,11 +150,7 @@ fn at_moment(
         })
     };
     let both = replay.both(moment);
-    let at_work = if both.is_some() {
-        None
-    } else {
-        replay.pass(moment)
-    };
+    let at_work = if both.is_some() { None } else { replay.pass(moment) };
     for (index, live) in moment.live.iter().enumerate() {
         let Some(view) = view(index) else { continue };
         let working = at_work.as_ref().is_some_and(|(chunk, ..)| *chunk == index);

@@ -18,10 +18,7 @@ pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> O
     let graph_phase = held.moment.graph_phase;
     buffers.extend(stages.graph_buffers(pp_rank, graph_phase));
     if stages.m.args.moe_paged_stash {
-        buffers.extend(stash::buffers(
-            stages.m,
-            &stages.replay(pp_rank, graph_phase),
-        ));
+        buffers.extend(stash::buffers(stages.m, &stages.replay(pp_rank, graph_phase)));
     }
     let buffer = |buffer: &Buffer| {
         let (what, source) = (buffer.what, buffer.source);

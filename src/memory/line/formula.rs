@@ -146,10 +146,7 @@ impl Formula {
         match &self.0 {
             Kind::Product(product) => {
                 let Product {
-                    times,
-                    shape,
-                    shard,
-                    ..
+                    times, shape, shard, ..
                 } = &**product;
                 let factors = shape.factors().chain(shape.divisors());
                 let factors = factors.filter(Factor::is_written);

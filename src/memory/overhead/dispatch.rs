@@ -1,5 +1,5 @@
-//! The communication buffers of the fused token dispatchers, which allocate them beside PyTorch's allocator: the first time
-//! that tokens are sent, and for the whole run.
+//! The communication buffers of the fused token dispatchers, which allocate them beside PyTorch's allocator: the first
+//! time that tokens are sent, and for the whole run.
 
 use crate::config::choices::{FlexBackend, TokenDispatcher};
 use crate::config::job::Module;
@@ -11,8 +11,8 @@ use crate::units::{Bytes, multiply};
 const DEEPEP_NODE: u64 = 8;
 /// Multiprocessors that `DeepEP`'s kernels run on (`Buffer.num_sms`, `moe_deepep_num_sms`); two make a channel.
 const DEEPEP_CHANNELS: u64 = 20 / 2;
-/// Tokens that wait in each channel from each rank of the node, by the number of ranks (`Buffer.get_dispatch_config` and
-/// `Buffer.get_combine_config`).
+/// Tokens that wait in each channel from each rank of the node, by the number of ranks (`Buffer.get_dispatch_config`
+/// and `Buffer.get_combine_config`).
 const DEEPEP_TOKENS: [(u64, u64); 10] = [
     (2, 256),
     (4, 256),
@@ -42,8 +42,8 @@ const DEEPEP_BESIDE: u64 = 8 + 128 * 8 + 128 * 4 + 128 * 4;
 /// `NUM_WORKSPACE_BYTES`.
 const DEEPEP_WORKSPACE: u64 = 32 << 20;
 
-/// The buffers of a module's dispatcher with their source; nothing where it has none, or where their sizes are not known.
-/// `domain` is the number of GPUs of a node or of a larger `NVLink` domain.
+/// The buffers of a module's dispatcher with their source; nothing where it has none, or where their sizes are not
+/// known. `domain` is the number of GPUs of a node or of a larger `NVLink` domain.
 pub(super) fn buffers(m: &Module, domain: u64) -> (Bytes, Source) {
     let ranks = multiply(m.ep, m.etp);
     let flex = m.args.moe_token_dispatcher_type == TokenDispatcher::Flex;
@@ -68,8 +68,8 @@ pub(super) fn buffers(m: &Module, domain: u64) -> (Bytes, Source) {
     }
 }
 
-/// `Config.get_nvl_buffer_size_hint` and `get_rdma_buffer_size_hint` of `DeepEP` 1.2.1, the larger of dispatch and combine, and
-/// the workspace; `None` for numbers of ranks that it has no configuration for.
+/// `Config.get_nvl_buffer_size_hint` and `get_rdma_buffer_size_hint` of `DeepEP` 1.2.1, the larger of dispatch and
+/// combine, and the workspace; `None` for numbers of ranks that it has no configuration for.
 fn deepep(token_bytes: u64, ranks: u64) -> Option<u64> {
     let (_, waiting) = DEEPEP_TOKENS.iter().find(|(of, _)| *of == ranks)?;
     let nodes = (ranks / DEEPEP_NODE).max(1);
@@ -86,8 +86,8 @@ fn deepep(token_bytes: u64, ranks: u64) -> Option<u64> {
     Some(nvlink.next_multiple_of(128) + rdma.next_multiple_of(128) + DEEPEP_WORKSPACE)
 }
 
-/// The buffers of `HybridEP`, with room for all tokens of all ranks in case they choose the same expert. Dispatch and combine
-/// share those within the domain (`NVLCoordinator`); those between domains are their own (`RDMACoordinator`).
+/// The buffers of `HybridEP`, with room for all tokens of all ranks in case they choose the same expert. Dispatch and
+/// combine share those within the domain (`NVLCoordinator`); those between domains are their own (`RDMACoordinator`).
 fn hybrid_ep(tokens: u64, hidden: u64, experts: u64, ranks: u64, domain: u64) -> u64 {
     let values = |tokens: u64| multiply(tokens, multiply(hidden, 2));
     let probabilities = |tokens: u64, experts: u64| multiply(tokens, multiply(experts, 4));

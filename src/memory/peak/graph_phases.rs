@@ -41,8 +41,8 @@ struct AtMoment {
 }
 
 impl<'s> PhaseMemory<'s> {
-    /// The memory of a stage whose passes have their peak at `moment`, with this usage. The peak has no name yet, and buffers
-    /// are those of all phases.
+    /// The memory of a stage whose passes have their peak at `moment`, with this usage. The peak has no name yet, and
+    /// buffers are those of all phases.
     fn new(
         m: &'s Module,
         graph_phase: GraphPhase,
@@ -69,9 +69,7 @@ impl<'s> PhaseMemory<'s> {
         match (self.graph_phase, self.m.args.cuda_graph_impl) {
             (GraphPhase::Capture, _) => self.passes,
             // One graph of all passes leaves all that they need in its pool.
-            (_, CudaGraphImpl::FullIteration) => {
-                (at.steady + self.during_step + self.passes).saturating_sub(at.total)
-            }
+            (_, CudaGraphImpl::FullIteration) => (at.steady + self.during_step + self.passes).saturating_sub(at.total),
             _ => Bytes::ZERO,
         }
     }
@@ -97,8 +95,7 @@ impl<'s> PhaseMemory<'s> {
         // Graphs are captured between iterations, when all states are on the GPU.
         let offloaded = |state| !captures && offloaded_in_passes(self.m, state);
         let beside_all = stepped && moment.passes_beside_all_states();
-        let in_passes =
-            self.without(|state| offloaded(state) || !beside_all && made_by_step(state));
+        let in_passes = self.without(|state| offloaded(state) || !beside_all && made_by_step(state));
         let missing = sum(&after_step).saturating_sub(sum(&in_passes));
         let during = match moment {
             JobMoment::SkippedSteps | JobMoment::SavingCheckpoint => Bytes::ZERO,
@@ -163,9 +160,7 @@ impl Stages<'_> {
         }
         let replays = matches!(
             moment,
-            JobMoment::LaterIteration
-                | JobMoment::FirstIterationAfterResume
-                | JobMoment::SavingCheckpoint
+            JobMoment::LaterIteration | JobMoment::FirstIterationAfterResume | JobMoment::SavingCheckpoint
         );
         let later = self.with_graphs(pp_rank, JobMoment::LaterIteration);
         let before = self.need(pp_rank, GraphPhase::BeforeCapture, moment);
@@ -248,12 +243,7 @@ impl Stages<'_> {
     }
 
     /// What a stage needs in one part of the job's life. Of the capture, `graphs` is the whole pool.
-    pub(crate) fn need(
-        &self,
-        pp_rank: u32,
-        graph_phase: GraphPhase,
-        job_moment: JobMoment,
-    ) -> StageEstimate {
+    pub(crate) fn need(&self, pp_rank: u32, graph_phase: GraphPhase, job_moment: JobMoment) -> StageEstimate {
         let mut chunks = self.chunks(pp_rank);
         let standing = self.standing(pp_rank);
         let replay = self.replay(pp_rank, graph_phase);
@@ -262,20 +252,10 @@ impl Stages<'_> {
         }
         let moment = replay.peak();
         let mut usage = replay.usage(&moment);
-        usage.add_to(
-            TRANSIENT,
-            self.beside(pp_rank, graph_phase, &standing.copies).0,
-        );
+        usage.add_to(TRANSIENT, self.beside(pp_rank, graph_phase, &standing.copies).0);
         let mut buffers = self.graph_buffers(pp_rank, graph_phase);
         buffers.extend(stash::buffers(self.m, &replay));
-        let mut phase = PhaseMemory::new(
-            self.m,
-            graph_phase,
-            &standing,
-            &replay.totals,
-            &moment,
-            usage,
-        );
+        let mut phase = PhaseMemory::new(self.m, graph_phase, &standing, &replay.totals, &moment, usage);
         phase.at = replay.moment(&moment);
         if let Some(slot) = phase.standing.get_mut(Bucket::Buffers as usize) {
             *slot += buffers.iter().map(|b| Bytes(b.bytes)).sum();
@@ -311,11 +291,7 @@ impl Stages<'_> {
             _ if self.captures_within_an_iteration() => Vec::new(),
             (Some(_), GraphPhase::Capture | GraphPhase::Replay) => {
                 let replay = self.replay(pp_rank, GraphPhase::Capture);
-                graphs::buffers(
-                    self.tapes(GraphPhase::Capture),
-                    &replay.totals.schedule,
-                    &replay.chunks,
-                )
+                graphs::buffers(self.tapes(GraphPhase::Capture), &replay.totals.schedule, &replay.chunks)
             }
             _ => Vec::new(),
         }
@@ -324,9 +300,7 @@ impl Stages<'_> {
     /// What earlier iterations, or the passes before, leave beside the capture.
     pub(crate) fn beside(&self, pp_rank: u32, graph_phase: GraphPhase, copies: &Copies) -> Bytes {
         if graph_phase == GraphPhase::Capture && self.captures_within_an_iteration() {
-            self.replay(pp_rank, GraphPhase::BeforeCapture)
-                .totals
-                .idle()
+            self.replay(pp_rank, GraphPhase::BeforeCapture).totals.idle()
         } else if graph_phase == GraphPhase::Capture && self.warms_up() {
             self.replay(pp_rank, GraphPhase::Replay).totals.idle() + copies.kept
         } else {

@@ -9,13 +9,9 @@ use crate::memory::{JobMoment, MomentPeak, StageEstimate};
 use crate::units::Bytes;
 
 impl Stages<'_> {
-    /// One stage's estimate at a moment of the job. Local graphs are captured in its first iteration, and again in the first
-    /// after it was resumed, behind the backward passes and before the optimizer step (`create_cudagraphs`).
-    pub(super) fn estimate_with_local_graphs(
-        &self,
-        pp_rank: u32,
-        moment: JobMoment,
-    ) -> StageEstimate {
+    /// One stage's estimate at a moment of the job. Local graphs are captured in its first iteration, and again in the
+    /// first after it was resumed, behind the backward passes and before the optimizer step (`create_cudagraphs`).
+    pub(super) fn estimate_with_local_graphs(&self, pp_rank: u32, moment: JobMoment) -> StageEstimate {
         let replay = |moment| self.need(pp_rank, GraphPhase::Replay, moment);
         let pool = self.local_pool(pp_rank);
         // Nothing empties the allocator's cache, so the pool is reserved beside the most that was ever outside of it.
@@ -40,9 +36,7 @@ impl Stages<'_> {
                 M::FirstIteration => life(M::FirstIteration, None),
                 M::SkippedSteps => life(M::SkippedSteps, Some(M::SkippedSteps)),
                 M::LaterIteration => life(M::FirstIteration, Some(M::LaterIteration)),
-                M::FirstIterationAfterResume => {
-                    life(M::FirstIterationAfterResume, Some(M::LaterIteration))
-                }
+                M::FirstIterationAfterResume => life(M::FirstIterationAfterResume, Some(M::LaterIteration)),
                 M::SavingCheckpoint => None,
             };
             estimate.unwrap_or_else(|| replay(moment))
@@ -64,10 +58,7 @@ impl Stages<'_> {
     fn local_pool(&self, pp_rank: u32) -> Bytes {
         let graph_phase = GraphPhase::Capture;
         let replay = self.replay(pp_rank, graph_phase);
-        let totals = replay
-            .chunks
-            .iter()
-            .map(|chunk| Rc::new(chunk.pool_totals()));
+        let totals = replay.chunks.iter().map(|chunk| Rc::new(chunk.pool_totals()));
         let totals = StageTotals::new(&self.place(pp_rank, graph_phase), totals.collect());
         let most = totals.peak(&|_, _| 0).bytes;
         Bytes(u64::try_from(most).unwrap_or(u64::MAX))

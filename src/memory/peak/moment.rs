@@ -62,18 +62,11 @@ impl PassName {
 impl fmt::Display for PeakMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pass = self.pass.label();
-        if matches!(
-            self.pass,
-            PassName::OptimizerStep | PassName::BetweenIterations
-        ) {
+        if matches!(self.pass, PassName::OptimizerStep | PassName::BetweenIterations) {
             f.write_str(pass)?;
             return f.write_str(self.graph_phase.suffix());
         }
-        write!(
-            f,
-            "{pass} of micro batch {}, chunk {}, ",
-            self.microbatch, self.chunk
-        )?;
+        write!(f, "{pass} of micro batch {}, chunk {}, ", self.microbatch, self.chunk)?;
         if let Some(block) = self.block {
             write!(f, "{block}")?;
         }

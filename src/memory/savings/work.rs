@@ -62,8 +62,7 @@ fn attention(m: &Module, out: &mut Layer) {
     let heads = wide(a.num_attention_heads);
     let width = wide(m.kv_channels);
     let gate = if a.attention_output_gate { heads } else { 0 };
-    out.projections =
-        wide(a.hidden_size) * width * (2 * heads + gate + 2 * wide(m.num_query_groups));
+    out.projections = wide(a.hidden_size) * width * (2 * heads + gate + 2 * wide(m.num_query_groups));
     out.scores = 2 * wide(m.attention_length()) * heads * width;
 }
 
@@ -72,10 +71,8 @@ fn latent_attention(m: &Module, out: &mut Layer) {
     let (hidden, heads) = (wide(a.hidden_size), wide(a.num_attention_heads));
     let query = wide(a.qk_head_dim + a.qk_pos_emb_head_dim);
     let (rank, value) = (wide(a.kv_lora_rank), wide(a.v_head_dim));
-    let down = hidden * (rank + wide(a.qk_pos_emb_head_dim))
-        + a.q_lora_rank.map_or(0, |rank| hidden * wide(rank));
-    out.up = heads * query * a.q_lora_rank.map_or(hidden, wide)
-        + heads * (wide(a.qk_head_dim) + value) * rank;
+    let down = hidden * (rank + wide(a.qk_pos_emb_head_dim)) + a.q_lora_rank.map_or(0, |rank| hidden * wide(rank));
+    out.up = heads * query * a.q_lora_rank.map_or(hidden, wide) + heads * (wide(a.qk_head_dim) + value) * rank;
     out.projections = down + out.up + heads * value * hidden;
     out.scores = wide(m.attention_length()) * heads * (query + value);
 }
@@ -93,8 +90,7 @@ fn sparse_attention(m: &Module, indexer: bool, out: &mut Layer) {
         let index_heads = wide(a.dsa_indexer_n_heads.unwrap_or(0));
         let width = wide(a.dsa_indexer_head_dim.unwrap_or(0));
         let query = a.q_lora_rank.unwrap_or(a.hidden_size);
-        out.scores += index_heads * width * (wide(query) + length)
-            + wide(a.hidden_size) * (width + index_heads);
+        out.scores += index_heads * width * (wide(query) + length) + wide(a.hidden_size) * (width + index_heads);
     }
 }
 
@@ -170,8 +166,7 @@ pub struct Work {
 pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> (u128, u128) {
     let mut whole = 0u128;
     let mut again = 0u128;
-    let output = u128::from(m.args.hidden_size)
-        * u128::from(m.args.num_labels.unwrap_or(m.padded_vocab_size));
+    let output = u128::from(m.args.hidden_size) * u128::from(m.args.num_labels.unwrap_or(m.padded_vocab_size));
     let range = chunk.layers.start as usize..chunk.layers.end as usize;
     let layers = m.layers().decoder().get(range).unwrap_or_default();
     // Most layers are like the one before.
@@ -196,10 +191,7 @@ pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> (u128, u128) {
                     + part(has(RecomputeModule::GdpInProj), layer.in_proj)
                     + part(has(RecomputeModule::Mlp) && !is_moe, layer.mlp)
                     + part(moe, layer.mlp)
-                    + part(
-                        has(RecomputeModule::SharedExperts) && is_moe && !moe,
-                        layer.shared,
-                    );
+                    + part(has(RecomputeModule::SharedExperts) && is_moe && !moe, layer.shared);
                 wide(count) * of_layer
             }
         };

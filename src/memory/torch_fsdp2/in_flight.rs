@@ -1,9 +1,9 @@
 //! What FSDP2 has on the GPU while layers run, besides every rank's own part.
 //!
-//! A gathered layer takes its parameters twice: in the buffer that ranks gather into, and in the parameters that are copied
-//! out of it. In the forward pass the buffer stays until the next layer has its own. In the backward pass it is dropped once
-//! it is copied, and the next layer's is filled ahead. Gradients are copied into a buffer that stays until the layer before
-//! has its own (`FSDPParamGroup`).
+//! A gathered layer takes its parameters twice: in the buffer that ranks gather into, and in the parameters that are
+//! copied out of it. In the forward pass the buffer stays until the next layer has its own. In the backward pass it is
+//! dropped once it is copied, and the next layer's is filled ahead. Gradients are copied into a buffer that stays until
+//! the layer before has its own (`FSDPParamGroup`).
 
 use super::{ParamGroup, PartGroups, TorchFsdp2, bytes, one_micro_batch, ranks};
 use crate::memory::fsdp::in_flight::BlockInFlight;
@@ -50,10 +50,7 @@ impl TorchFsdp2<'_> {
             let unreduced = after.first().map_or(0, |block| block.unit.unreduced);
             let reduced: u64 = after.iter().map(|block| block.unit.reduced).sum();
             // The root's gradients wait for the end of the backward pass.
-            let waiting = after
-                .iter()
-                .chain([block])
-                .map(|block| block.root.gradients);
+            let waiting = after.iter().chain([block]).map(|block| block.root.gradients);
             out.push(BlockInFlight {
                 forward: root + kept + unit.gathered + unit.buffer,
                 backward: root + kept + unit.gathered + next,
@@ -68,20 +65,13 @@ impl TorchFsdp2<'_> {
         if chunk.embedding {
             let kind = PartKind::Embedding;
             // The tape of the embedding has its gradient.
-            out.push(self.block(&[kind], |unit| UnitBytes {
-                gradients: 0,
-                ..unit
-            }));
+            out.push(self.block(&[kind], |unit| UnitBytes { gradients: 0, ..unit }));
         }
         for layer in chunk.layers.clone() {
             let kind = self.architecture.layer(layer).map(PartKind::Layer);
             out.push(self.block(kind.as_slice(), |unit| unit));
         }
-        let mut behind = vec![
-            PartKind::FinalNorm,
-            PartKind::Projector,
-            PartKind::OutputAdapter,
-        ];
+        let mut behind = vec![PartKind::FinalNorm, PartKind::Projector, PartKind::OutputAdapter];
         if chunk.output {
             behind.push(PartKind::OutputLayer);
         }
@@ -102,9 +92,7 @@ impl TorchFsdp2<'_> {
         let parts = kinds.iter().filter_map(|kind| self.part(*kind));
         let parts: Vec<&PartGroups> = parts.collect();
         let units = parts.iter().flat_map(|part| &part.wrapped);
-        let largest = units
-            .clone()
-            .max_by_key(|group| group.gathered(ranks(self.m)));
+        let largest = units.clone().max_by_key(|group| group.gathered(ranks(self.m)));
         let reduced = units.map(|group| self.unit(group).reduced).sum();
         let mut root = ParamGroup::default();
         for part in parts {
@@ -126,11 +114,7 @@ impl TorchFsdp2<'_> {
             buffer: if ranks > 1 { gathered } else { 0 },
             gradients: bytes(m, group.gradients()),
             unreduced,
-            reduced: if one_micro_batch(m) {
-                unreduced / ranks
-            } else {
-                0
-            },
+            reduced: if one_micro_batch(m) { unreduced / ranks } else { 0 },
         }
     }
 }

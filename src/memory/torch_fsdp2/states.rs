@@ -13,10 +13,7 @@ use crate::parallel::groups::View;
 use crate::units::multiply;
 
 /// The rules of states, where `rules` are those of the optimizer whose states so many ranks share.
-pub(crate) fn state_rules(
-    m: &Module,
-    rules: impl FnOnce(u64) -> [StateRule; 5],
-) -> Option<[StateRule; 5]> {
+pub(crate) fn state_rules(m: &Module, rules: impl FnOnce(u64) -> [StateRule; 5]) -> Option<[StateRule; 5]> {
     if !m.args.use_torch_fsdp2 {
         return None;
     }
@@ -32,24 +29,14 @@ pub(crate) fn state_rules(
         shard,
         ..grads
     };
-    Some([
-        StateRule { shard, ..weights },
-        grads,
-        main_params,
-        exp_avg,
-        exp_avg_sq,
-    ])
+    Some([StateRule { shard, ..weights }, grads, main_params, exp_avg, exp_avg_sq])
 }
 
-/// What the optimizer step adds: gradients in fp32 take the place of those in bf16, parameter by parameter, and stay until
-/// gradients are zeroed (`Float16OptimizerWithFloat16Params._copy_model_grads_to_main_grads`); in fp32 training the gradients
-/// themselves do. `None` without FSDP2.
+/// What the optimizer step adds: gradients in fp32 take the place of those in bf16, parameter by parameter, and stay
+/// until gradients are zeroed (`Float16OptimizerWithFloat16Params._copy_model_grads_to_main_grads`); in fp32 training
+/// the gradients themselves do. `None` without FSDP2.
 pub(crate) fn gradient_copy(m: &Module) -> Option<GradientCopy> {
-    let counted = if one_micro_batch(m) {
-        0
-    } else {
-        m.precision.bytes()
-    };
+    let counted = if one_micro_batch(m) { 0 } else { m.precision.bytes() };
     m.args.use_torch_fsdp2.then(|| GradientCopy {
         bytes: 4 - counted,
         elements: |count| count.elements,
@@ -83,10 +70,7 @@ pub(crate) fn padding(held: &StageShards, rules: &StateRules, add: &mut dyn FnMu
         add(Padding {
             bucket,
             elements: Some((elements, padded)),
-            bytes: rule
-                .on_gpu
-                .scale_up(bytes)
-                .saturating_sub(rule.bytes_of(count).0),
+            bytes: rule.on_gpu.scale_up(bytes).saturating_sub(rule.bytes_of(count).0),
         });
     }
 }

@@ -179,9 +179,7 @@ impl Adapter<'_> {
         let m = self.sizes.m;
         let head = factor("d", m.kv_channels);
         match (self.module, part) {
-            (LinearModule::LinearQkv, 0) => {
-                Width::of(&[factor("n_q", m.args.num_attention_heads), head])
-            }
+            (LinearModule::LinearQkv, 0) => Width::of(&[factor("n_q", m.args.num_attention_heads), head]),
             (LinearModule::LinearQkv, _) => Width::of(&[factor("n_kv", m.num_query_groups), head]),
             _ => Width::of(&[factor("f", self.output_width().value() / 2)]),
         }

@@ -2,9 +2,7 @@
 
 use super::{Adapter, AdapterInput, Parallel};
 use crate::config::adapters::LinearModule;
-use crate::config::choices::{
-    AdapterDropout, AdapterType, CudaGraphImpl, RecomputeGranularity, RecomputeModule,
-};
+use crate::config::choices::{AdapterDropout, AdapterType, CudaGraphImpl, RecomputeGranularity, RecomputeModule};
 use crate::model::linear::{shape_of, weight_gradient_of_adapter};
 use crate::model::tape::Gradient::Shared;
 use crate::model::tape::{AutogradTape, TensorId};
@@ -47,13 +45,7 @@ impl Adapter<'_> {
     }
 
     /// The input times both matrices, those of a part or of the whole layer, times alpha over the rank.
-    fn product(
-        &self,
-        tape: &mut AutogradTape,
-        input: AdapterInput,
-        part: Option<usize>,
-        output: Shape,
-    ) -> TensorId {
+    fn product(&self, tape: &mut AutogradTape, input: AdapterInput, part: Option<usize>, output: Shape) -> TensorId {
         let width = self.sizes.width();
         let [first, second] = self.matrices(part);
         let mut x = input.tensor;
@@ -83,11 +75,7 @@ impl Adapter<'_> {
         if regathers {
             let once = tape.tensor("adapter: gathered input", whole, width);
             let again = tape.tensor("adapter: input gathered again", whole, width);
-            let gradient = tape.tensor(
-                "adapter: input gradient before reduce-scatter",
-                whole,
-                width,
-            );
+            let gradient = tape.tensor("adapter: input gradient before reduce-scatter", whole, width);
             tape.forward(&[once]).backward(&[again, gradient]);
         }
         weight_gradient_of_adapter(self.sizes, tape, first.shape);
@@ -139,8 +127,8 @@ impl Adapter<'_> {
         shape.factors().next().unwrap_or(Factor::NONE)
     }
 
-    /// The shape of the product with the second matrix. Row-parallel layers gather it over columns before they scatter it
-    /// over tokens.
+    /// The shape of the product with the second matrix. Row-parallel layers gather it over columns before they scatter
+    /// it over tokens.
     fn second_output(&self, output: Shape) -> Shape {
         if self.parallel != Parallel::Row || self.is_expert() {
             return output;
@@ -197,18 +185,12 @@ impl Adapter<'_> {
 
     /// `DoRALinear.forward`: the sum is multiplied by the learned length of each row over its actual one. For that the
     /// product of both matrices is added to the weight.
-    fn scale_by_magnitude(
-        &self,
-        tape: &mut AutogradTape,
-        input: AdapterInput,
-        summands: [TensorId; 2],
-    ) {
+    fn scale_by_magnitude(&self, tape: &mut AutogradTape, input: AdapterInput, summands: [TensorId; 2]) {
         let width = self.sizes.width();
         tape.at(self.family(), DORA);
         let shape = shape_of(tape, self.linear.output);
         let sum = tape.tensor("output of a layer and its adapter", shape, width);
-        tape.op("adapter.add", &summands, &[sum])
-            .gradients(&[Shared, Shared]);
+        tape.op("adapter.add", &summands, &[sum]).gradients(&[Shared, Shared]);
         let matrix = self.linear.weight.shape;
         let product = tape.tensor("adapter: product of both matrices", matrix, width);
         let merged = tape.tensor("weight with its adapter", matrix, width);

@@ -11,8 +11,7 @@ use crate::model::tensor::{Component, Factor, Shape, factor};
 use crate::model::tp;
 use crate::model::weights::Weights;
 use crate::source::{
-    ATTENTION_SINKS, CUDNN_ATTENTION, FLASH_ATTENTION, GEMMA_2_ATTENTION, LOCAL_ATTENTION,
-    UNFUSED_ATTENTION,
+    ATTENTION_SINKS, CUDNN_ATTENTION, FLASH_ATTENTION, GEMMA_2_ATTENTION, LOCAL_ATTENTION, UNFUSED_ATTENTION,
 };
 
 /// What reaches core attention.
@@ -41,9 +40,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs)
     let start = tape.here();
     let output = match sizes.kernels.attention {
         AttentionKernel::Fused | AttentionKernel::Flash => fused(sizes, tape, inputs),
-        AttentionKernel::Unfused | AttentionKernel::Local | AttentionKernel::SoftCapped => {
-            unfused(sizes, tape, inputs)
-        }
+        AttentionKernel::Unfused | AttentionKernel::Local | AttentionKernel::SoftCapped => unfused(sizes, tape, inputs),
     };
     tape.offload(OffloadModule::CoreAttn, start);
     let mut keeps = inputs.reads.clone();
@@ -57,24 +54,13 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs)
 fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let flash = sizes.kernels.attention == AttentionKernel::Flash;
-    tape.at(
-        Family::Attention,
-        if flash {
-            FLASH_ATTENTION
-        } else {
-            CUDNN_ATTENTION
-        },
-    );
+    tape.at(Family::Attention, if flash { FLASH_ATTENTION } else { CUDNN_ATTENTION });
     let context = inputs.queries.tokens(sizes, inputs.v_width);
     let output = tape.tensor("attention output", context, bytes);
     let fp8 = AttentionFp8::of(m);
     let rows = inputs.queries.tokens(sizes, Factor::NONE);
     let sum = match &fp8 {
-        Some(fp8) => tape.tensor(
-            "sums of each row in fp32",
-            rows.times(factor("sums", fp8.sums)),
-            4,
-        ),
+        Some(fp8) => tape.tensor("sums of each row in fp32", rows.times(factor("sums", fp8.sums)), 4),
         None => tape.tensor("log-sum-exp of each row in fp32", rows, 4),
     };
     let work = inputs.queries.tokens(sizes, inputs.qk_width);
@@ -132,10 +118,7 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
     );
     // Packed samples are padded to the longest one (`convert_thd_to_bshd`).
     let (batch, length) = match &m.packing {
-        Some(packing) => (
-            factor("samples", packing.batch.samples),
-            m.attention_length(),
-        ),
+        Some(packing) => (factor("samples", packing.batch.samples), m.attention_length()),
         None => (factor("b", m.args.micro_batch_size), m.args.seq_length),
     };
     let scores = Shape::of(&[
@@ -147,11 +130,7 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
     .over(factor("CP", m.sequence_parts()))
     .over(tp(m));
     let mut reads = inputs.reads.clone();
-    let mut saved = if local {
-        inputs.saves.clone()
-    } else {
-        reads.clone()
-    };
+    let mut saved = if local { inputs.saves.clone() } else { reads.clone() };
     if m.num_query_groups < m.args.num_attention_heads && !m.args.multi_latent_attention {
         let keys = inputs.queries.tokens(sizes, inputs.qk_width);
         let keys = tape.tensor("keys repeated for every query head", keys, bytes);
@@ -175,8 +154,7 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
         if kernel == AttentionKernel::SoftCapped {
             held = Some(softcap::softmax(sizes, tape, raw, probabilities, scores));
         } else {
-            tape.op("softmax", &[raw], &[probabilities])
-                .saves(&[probabilities]);
+            tape.op("softmax", &[raw], &[probabilities]).saves(&[probabilities]);
         }
     } else {
         let fp32 = tape.tensor_if(
@@ -200,9 +178,7 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
     let product = tape.tensor("context before its transpose", context, bytes);
     let output = tape.tensor("attention output", context, bytes);
     let second = [used, values];
-    tape.op("probability times value", &second, &[product])
-        .saves(&second);
-    tape.op("transpose", &[product], &[output])
-        .holds(held.as_slice());
+    tape.op("probability times value", &second, &[product]).saves(&second);
+    tape.op("transpose", &[product], &[output]).holds(held.as_slice());
     output
 }

@@ -16,16 +16,16 @@ pub(super) struct AttentionFp8 {
     copies: u64,
     /// Elements that share a scale of one byte; 0 where a tensor has one scale.
     block: u64,
-    /// Whether the output is kept in fp8 as well. It is not with scales of the current maxima (`NVTE_DPA_FP8CS_O_in_F16`) and
-    /// with mxfp8.
+    /// Whether the output is kept in fp8 as well. It is not with scales of the current maxima
+    /// (`NVTE_DPA_FP8CS_O_in_F16`) and with mxfp8.
     output: bool,
     /// Numbers that each row of the scores leaves behind: its maximum and the reciprocal of its sum, or one of both.
     pub(super) sums: u64,
 }
 
 impl AttentionFp8 {
-    /// The recipe of a module whose attention is in fp8; `None` where it is not. `get_fp8_recipe` of Megatron-LM asks the
-    /// blockwise recipe for no such attention, and only the delayed one for `fp8_multi_head_attention`.
+    /// The recipe of a module whose attention is in fp8; `None` where it is not. `get_fp8_recipe` of Megatron-LM asks
+    /// the blockwise recipe for no such attention, and only the delayed one for `fp8_multi_head_attention`.
     pub(super) fn of(m: &Module) -> Option<Self> {
         let a = &m.args;
         Fp8::of(m)?;
@@ -51,18 +51,9 @@ impl AttentionFp8 {
     }
 
     /// Saves queries, keys and values in fp8, and the output.
-    pub(super) fn saves(
-        self,
-        sizes: &Sizes<'_>,
-        tape: &mut AutogradTape,
-        inputs: &Inputs,
-        output: TensorId,
-    ) {
+    pub(super) fn saves(self, sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs, output: TensorId) {
         let shapes = [
-            (
-                "queries in fp8",
-                inputs.queries.tokens(sizes, inputs.qk_width),
-            ),
+            ("queries in fp8", inputs.queries.tokens(sizes, inputs.qk_width)),
             ("keys in fp8", inputs.groups.tokens(sizes, inputs.qk_width)),
             ("values in fp8", inputs.groups.tokens(sizes, inputs.v_width)),
         ];

@@ -9,7 +9,8 @@ use crate::model::tensor::{Shape, factor};
 /// The longest row that the fused kernel takes (`FusedScaleMaskSoftmax.is_kernel_available`).
 const LONGEST_ROW: u64 = 4096;
 
-/// Caps the scores and makes probabilities of them. Returns the capped scores, which Python holds until attention is done.
+/// Caps the scores and makes probabilities of them. Returns the capped scores, which Python holds until attention is
+/// done.
 pub(super) fn softmax(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
@@ -37,18 +38,11 @@ pub(super) fn softmax(
         result = tape.tensor("attention probabilities in fp32", scores, 4);
     }
     // Every layer makes the causal mask anew, and fills it in in place.
-    let (rows, columns) = (
-        factor("s", m.args.seq_length),
-        factor("s", m.args.seq_length),
-    );
+    let (rows, columns) = (factor("s", m.args.seq_length), factor("s", m.args.seq_length));
     let pairs = Shape::of(&[rows, columns]);
     let mask = tape.tensor("causal mask", pairs, 1);
     let triangles = tape.tensor("ones and their triangle in fp32", pairs, 8);
-    let unmasked = tape.tensor(
-        "gradient of the scores before they are masked",
-        scores,
-        width,
-    );
+    let unmasked = tape.tensor("gradient of the scores before they are masked", scores, width);
     tape.op("masked_fill, softmax", &[input], &[result])
         .saves(&[mask, result])
         .forward(&[triangles])
@@ -59,8 +53,8 @@ pub(super) fn softmax(
     capped
 }
 
-/// Whether Megatron's fused softmax takes the scores (`is_kernel_available`). Blocks of its kernel have four rows of so many
-/// columns, and eight of at most 128.
+/// Whether Megatron's fused softmax takes the scores (`is_kernel_available`). Blocks of its kernel have four rows of so
+/// many columns, and eight of at most 128.
 fn is_fused(m: &Module) -> bool {
     let a = &m.args;
     let length = a.seq_length;

@@ -1,5 +1,5 @@
-//! What an encoder of sounds starts with: convolutions over a spectrum, two along time as in Whisper, or three along time and
-//! frequency as in Qwen3-Omni.
+//! What an encoder of sounds starts with: convolutions over a spectrum, two along time as in Whisper, or three along
+//! time and frequency as in Qwen3-Omni.
 
 use super::super::sizes::Sizes;
 use super::super::tape::{AutogradTape, Family, TensorId};
@@ -54,11 +54,7 @@ fn along_time(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     let bands = factor("n_mel", m.args.num_mel_bins);
     let width = sizes.width();
     let wide = of_items(m, frames, [hidden(m), Factor::NONE]);
-    let spectrum = tape.tensor(
-        "spectrum",
-        of_items(m, frames, [bands, Factor::NONE]),
-        width,
-    );
+    let spectrum = tape.tensor("spectrum", of_items(m, frames, [bands, Factor::NONE]), width);
     let first = tape.tensor("output of conv1", wide, width);
     let first_active = tape.tensor("output of conv1 after GELU", wide, width);
     let second = tape.tensor("output of conv2", sizes.gathered(), width);
@@ -72,38 +68,27 @@ fn along_time(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
         ]
     };
     tape.declare(convolution("conv1.weight", "conv1.bias", bands));
-    tape.op("conv1", &[], &[first])
-        .saves(&[spectrum])
-        .forward(&[spectrum]);
+    tape.op("conv1", &[], &[first]).saves(&[spectrum]).forward(&[spectrum]);
     tape.op("gelu", &[first], &[first_active]).saves(&[first]);
     tape.declare(convolution("conv2.weight", "conv2.bias", hidden(m)));
-    tape.op("conv2", &[first_active], &[second])
-        .saves(&[first_active]);
-    tape.op("gelu", &[second], &[second_active])
-        .saves(&[second]);
+    tape.op("conv2", &[first_active], &[second]).saves(&[first_active]);
+    tape.op("gelu", &[second], &[second_active]).saves(&[second]);
     second_active
 }
 
-/// Three convolutions of width 3 with step 2 over chunks of a spectrum, and a linear layer over the bands that are left.
+/// Three convolutions of width 3 with step 2 over chunks of a spectrum, and a linear layer over the bands that are
+/// left.
 ///
-/// They take [`CHUNKS_AT_ONCE`] chunks at a time. What they keep for their backward pass is the same for all chunks together;
-/// without one, only the tensors of one call are there at once.
-fn along_time_and_frequency(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    channels: Factor,
-) -> TensorId {
+/// They take [`CHUNKS_AT_ONCE`] chunks at a time. What they keep for their backward pass is the same for all chunks
+/// together; without one, only the tensors of one call are there at once.
+fn along_time_and_frequency(sizes: &Sizes<'_>, tape: &mut AutogradTape, channels: Factor) -> TensorId {
     let (m, width) = (sizes.m, sizes.width());
     tape.at(Family::Output, QWEN3_OMNI_AUDIO);
     let weights = Weights::of(m, Component::FrontEnd, QWEN3_OMNI_AUDIO);
     let window = multiply(m.args.n_window, 2);
     let each = CONVOLUTIONS.iter().fold(window, |frames, _| halved(frames));
     let count = m.io.tokens.div_ceil(each.max(1));
-    let at_once = if detached(m) {
-        count.min(CHUNKS_AT_ONCE)
-    } else {
-        count
-    };
+    let at_once = if detached(m) { count.min(CHUNKS_AT_ONCE) } else { count };
     let at_once = factor("chunks", at_once);
     let grid = |bands, frames| factor("(bands·frames)", multiply(bands, frames));
     let (mut bands, mut frames) = (m.args.num_mel_bins, window);
@@ -114,10 +99,7 @@ fn along_time_and_frequency(
     for [name, weight, bias, output, active] in CONVOLUTIONS {
         (bands, frames) = (halved(bands), halved(frames));
         let shape = of_items(m, at_once, [channels, grid(bands, frames)]);
-        let (output, active) = (
-            tape.tensor(output, shape, width),
-            tape.tensor(active, shape, width),
-        );
+        let (output, active) = (tape.tensor(output, shape, width), tape.tensor(active, shape, width));
         tape.declare([
             weights.whole(weight, &[area, from, channels], 4),
             weights.whole(bias, &[channels], 1),
@@ -138,11 +120,7 @@ fn along_time_and_frequency(
     let of_chunks = |depth| of_items(m, chunks, [tokens, depth]);
     let joined = tape.tensor("output of the convolutions", of_chunks(depth), width);
     tape.op("cat", &[x], &[joined]);
-    let turned = tape.tensor(
-        "output of the convolutions by token",
-        of_chunks(depth),
-        width,
-    );
+    let turned = tape.tensor("output of the convolutions by token", of_chunks(depth), width);
     tape.op("contiguous", &[joined], &[turned]);
     let embedded = tape.tensor("embedded tokens", of_chunks(hidden(m)), width);
     tape.declare([weights.whole("conv_out.weight", &[depth, hidden(m)], 2)]);

@@ -1,16 +1,15 @@
-//! Log-probabilities of tokens in programs of reinforcement learning, in place of Megatron's cross-entropy. A micro batch counts as
-//! one sample: packed samples take no more.
+//! Log-probabilities of tokens in programs of reinforcement learning, in place of Megatron's cross-entropy. A micro
+//! batch counts as one sample: packed samples take no more.
 
 use super::{MAIN_LOSS, gather_input};
 use crate::model::embedding;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Shape, factor};
-use crate::source::{
-    CHATLEARN_LOSSES, NEMO_RL_CHUNKED_LOGPROBS, NEMO_RL_LOGPROBS, VERL_FUSED_LOGPROBS,
-};
+use crate::source::{CHATLEARN_LOSSES, NEMO_RL_CHUNKED_LOGPROBS, NEMO_RL_LOGPROBS, VERL_FUSED_LOGPROBS};
 
-/// What `LinearCrossEntropy` splits the vocabulary into: columns of a part in the forward pass, and in the backward pass.
+/// What `LinearCrossEntropy` splits the vocabulary into: columns of a part in the forward pass, and in the backward
+/// pass.
 const VERL_SPLIT: [u64; 2] = [1024, 9504];
 
 /// The logits of this rank.
@@ -18,8 +17,8 @@ fn vocabulary(sizes: &Sizes<'_>) -> Shape {
     sizes.columns(&[factor("V", sizes.m.padded_vocab_size)])
 }
 
-/// NeMo-RL with logits that `Float16Module` returns in fp32. The softmax is saved; beside it stand the logits and their logarithmic
-/// softmax while it is made.
+/// NeMo-RL with logits that `Float16Module` returns in fp32. The softmax is saved; beside it stand the logits and their
+/// logarithmic softmax while it is made.
 pub(super) fn in_fp32(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
     tape.at(Family::Output, NEMO_RL_LOGPROBS);
     let all = vocabulary(sizes);
@@ -39,8 +38,8 @@ pub(super) fn in_fp32(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: Tensor
     tape.is_root();
 }
 
-/// NeMo-RL with `defer_fp32_logits`: the loss converts the logits, all at once or some tokens at a time. In chunks no softmax is
-/// saved but the logits, of which the backward pass makes it again.
+/// NeMo-RL with `defer_fp32_logits`: the loss converts the logits, all at once or some tokens at a time. In chunks no
+/// softmax is saved but the logits, of which the backward pass makes it again.
 pub(super) fn deferred(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
     let m = sizes.m;
     let Some(chunk) = m.args.logprob_chunk_size else {
@@ -74,11 +73,7 @@ pub(super) fn deferred(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: Tenso
     let converted = tape.tensor("logits of a chunk in fp32", part, 4);
     let shifted = tape.tensor("logits of a chunk less their maximum in fp32", part, 4);
     let softmax = tape.tensor("softmax of a chunk in fp32", part, 4);
-    let chosen = tape.tensor(
-        "one-hot targets of a chunk, before and after their mask",
-        part,
-        16,
-    );
+    let chosen = tape.tensor("one-hot targets of a chunk, before and after their mask", part, 16);
     let again = tape.tensor("logits and softmax of a chunk in fp32", part, 8);
     tape.op(MAIN_LOSS, &[logits], &[per_token])
         .saves(&[logits, masks])
@@ -87,8 +82,9 @@ pub(super) fn deferred(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: Tenso
     tape.is_root();
 }
 
-/// `ChatLearn`: Megatron's cross-entropy of a copy of the logits, and then the entropy of the logits, which is no part of the loss and
-/// saves nothing. The copy is gone by then, so that logits, the saved softmax and an fp32 copy stand beside each other.
+/// `ChatLearn`: Megatron's cross-entropy of a copy of the logits, and then the entropy of the logits, which is no part
+/// of the loss and saves nothing. The copy is gone by then, so that logits, the saved softmax and an fp32 copy stand
+/// beside each other.
 pub(super) fn with_entropy(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
     tape.at(Family::Output, CHATLEARN_LOSSES);
     let all = vocabulary(sizes);
@@ -101,14 +97,9 @@ pub(super) fn with_entropy(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: T
     tape.is_root();
 }
 
-/// verl's fused kernels: the gathered input of the output layer is saved and no logits are made, but for the gradient of those of a
-/// part of the vocabulary.
-pub(super) fn fused(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    input: TensorId,
-    bucket: Option<TensorId>,
-) {
+/// verl's fused kernels: the gathered input of the output layer is saved and no logits are made, but for the gradient
+/// of those of a part of the vocabulary.
+pub(super) fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, bucket: Option<TensorId>) {
     let m = sizes.m;
     tape.at(Family::Output, VERL_FUSED_LOGPROBS);
     let width = sizes.width();
@@ -116,23 +107,11 @@ pub(super) fn fused(
     let columns = m.padded_vocab_size.div_ceil(m.tp.max(1));
     let [forward, backward] = VERL_SPLIT;
     let per_token = tape.tensor("log-probability and entropy by token", sizes.tokens(&[]), 8);
-    let sums = tape.tensor(
-        "maximum, sum, entropy and label by token",
-        sizes.tokens(&[]),
-        20,
-    );
+    let sums = tape.tensor("maximum, sum, entropy and label by token", sizes.tokens(&[]), 20);
     let parts = factor("parts of the vocabulary", columns.div_ceil(forward));
-    let partial = tape.tensor(
-        "maximum, sum and entropy by part",
-        sizes.tokens(&[parts]),
-        12,
-    );
+    let partial = tape.tensor("maximum, sum and entropy by part", sizes.tokens(&[parts]), 12);
     let part = factor("columns of a part", backward);
-    let gradient = tape.tensor(
-        "gradient of the logits of a part",
-        sizes.tokens(&[part]),
-        width,
-    );
+    let gradient = tape.tensor("gradient of the logits of a part", sizes.tokens(&[part]), width);
     let addend = tape.tensor("gradient of the input from a part", sizes.gathered(), width);
     let weight = embedding::output_weight(m);
     // Autograd adds it to the gradient afterwards, and kernels compute it for frozen weights too.

@@ -42,18 +42,10 @@ impl<'a> Way<'a> {
             let width = factor("(2·E + 1)", 2 * moe.num_experts + 1);
             tape.tensor("row map of the permutation", sizes.own_tokens(&[width]), 4)
         } else {
-            tape.tensor(
-                "sorted indices of the permutation",
-                Shape::of(&[rows_of.sent]),
-                8,
-            )
+            tape.tensor("sorted indices of the permutation", Shape::of(&[rows_of.sent]), 8)
         };
         // The other dispatchers hand the experts their tokens in one step.
-        let first = if alltoall {
-            rows_of.sent
-        } else {
-            rows_of.routed
-        };
+        let first = if alltoall { rows_of.sent } else { rows_of.routed };
         if rows_of.fixed {
             tape.at(Family::Experts, RANK_CAPACITY);
         }
@@ -78,12 +70,7 @@ impl<'a> Way<'a> {
         };
         tape.at(Family::Experts, DISPATCH);
         if way.exchanged {
-            way.step(
-                tape,
-                "all_to_all",
-                "tokens received from other ranks",
-                rows_of.received,
-            );
+            way.step(tape, "all_to_all", "tokens received from other ranks", rows_of.received);
             way.held.push(way.current);
             way.postprocess = tape.here();
         }
@@ -92,12 +79,7 @@ impl<'a> Way<'a> {
             way.step(tape, "all_gather", what, rows_of.routed);
         }
         if way.sorted {
-            way.step(
-                tape,
-                "sort_chunks_by_idxs",
-                "tokens sorted by expert",
-                rows_of.routed,
-            );
+            way.step(tape, "sort_chunks_by_idxs", "tokens sorted by expert", rows_of.routed);
         }
         way
     }
@@ -131,12 +113,7 @@ impl<'a> Way<'a> {
             self.step(tape, "reduce_scatter", what, self.rows.received);
         }
         if self.exchanged {
-            self.step(
-                tape,
-                "all_to_all back",
-                "expert outputs sent back",
-                self.rows.sent,
-            );
+            self.step(tape, "all_to_all back", "expert outputs sent back", self.rows.sent);
             tape.holds(&self.held);
             self.held.clear();
         }
@@ -144,12 +121,7 @@ impl<'a> Way<'a> {
         if allgather && (m.ep > 1 || m.etp > 1) {
             let all = rows(self.rows.all, self.inner);
             let twice = tape.tensor("expert outputs while they are added up", all, width);
-            self.step(
-                tape,
-                "unpermute_all",
-                "expert outputs for all tokens",
-                self.rows.all,
-            );
+            self.step(tape, "unpermute_all", "expert outputs for all tokens", self.rows.all);
             tape.forward(&[twice]);
             if m.args.moe_router_dtype == Some(RouterDtype::Fp32) {
                 let fp32 = tape.tensor("expert outputs for all tokens in fp32", all, 4);
@@ -160,18 +132,11 @@ impl<'a> Way<'a> {
         let shape = self.sizes.own_tokens(&[self.inner]);
         let output = tape.tensor("routed experts: combined output", shape, width);
         self.held.retain(|id| *id != self.current);
-        tape.op("unpermute", &[self.current], &[output])
-            .holds(&self.held);
+        tape.op("unpermute", &[self.current], &[output]).holds(&self.held);
         output
     }
 
-    fn step(
-        &mut self,
-        tape: &mut AutogradTape,
-        name: &'static str,
-        what: &'static str,
-        count: Factor,
-    ) {
+    fn step(&mut self, tape: &mut AutogradTape, name: &'static str, what: &'static str, count: Factor) {
         let next = tape.tensor(what, rows(count, self.inner), self.sizes.width());
         tape.op(name, &[self.current], &[next]);
         self.current = next;

@@ -34,11 +34,7 @@ pub(crate) fn build(
     let rows_at = |width: Factor| rows(r.aligned, width);
     tape.at(Family::Experts, EXPERTS);
     let padded = padding(sizes, tape, r, input, rows_at(inner));
-    let raw = tape.tensor(
-        "experts: output of linear_fc1",
-        rows_at(fc1).over(etp),
-        bytes,
-    );
+    let raw = tape.tensor("experts: output of linear_fc1", rows_at(fc1).over(etp), bytes);
     let weights = Weights::of(m, Component::RoutedExperts, EXPERTS);
     let ep = factor("EP", m.ep);
     let expert = |name, shape: Shape, etp, dimensions| {
@@ -77,11 +73,7 @@ pub(crate) fn build(
     tape.at(Family::Experts, EXPERT_ACTIVATION);
     let start = tape.here();
     let inner_shape = rows_at(f_e).over(etp);
-    let activated = tape.tensor(
-        "experts: output of the activation function",
-        inner_shape,
-        bytes,
-    );
+    let activated = tape.tensor("experts: output of the activation function", inner_shape, bytes);
     let probabilities = tape.tensor(
         "probabilities of the dispatched tokens",
         Shape::of(&[r.aligned]),
@@ -89,9 +81,7 @@ pub(crate) fn build(
     );
     let fused = match m.activation {
         Activation::SquaredRelu => m.args.use_fused_weighted_squared_relu,
-        Activation::SwiGlu | Activation::GeGlu | Activation::QuickGeGlu => {
-            m.args.bias_swiglu_fusion
-        }
+        Activation::SwiGlu | Activation::GeGlu | Activation::QuickGeGlu => m.args.bias_swiglu_fusion,
         Activation::Gelu => false,
     };
     if fused || one_operation {
@@ -111,14 +101,9 @@ pub(crate) fn build(
             .saves(&[kept, probabilities]);
     } else {
         // Without a fused kernel the activation's result is kept for its product with the probability.
-        let before = tape.tensor(
-            "experts: activation before the probability",
-            inner_shape,
-            bytes,
-        );
+        let before = tape.tensor("experts: activation before the probability", inner_shape, bytes);
         let kept = activation_saves(sizes, tape, raw, inner_shape);
-        tape.op("experts.activation_func", &[raw], &[before])
-            .saves(&kept);
+        tape.op("experts.activation_func", &[raw], &[before]).saves(&kept);
         tape.op("experts.probability", &[before], &[activated])
             .saves(&[before, probabilities]);
     }
@@ -161,25 +146,16 @@ pub(crate) fn build(
     if padded == input {
         return output;
     }
-    let unpadded = tape.tensor(
-        "experts: output without padding",
-        rows(r.routed, inner),
-        bytes,
-    );
+    let unpadded = tape.tensor("experts: output without padding", rows(r.routed, inner), bytes);
     // Variables of the experts hold what they read until they are done.
     tape.op("quantization_unpadding", &[output], &[unpadded])
         .holds(&[input, padded, activated]);
     unpadded
 }
 
-/// For products in fp8 and fused operations every expert's rows are filled up in a copy, unless the router has done that.
-fn padding(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    r: Rows,
-    input: TensorId,
-    shape: Shape,
-) -> TensorId {
+/// For products in fp8 and fused operations every expert's rows are filled up in a copy, unless the router has done
+/// that.
+fn padding(sizes: &Sizes<'_>, tape: &mut AutogradTape, r: Rows, input: TensorId, shape: Shape) -> TensorId {
     let fills = sizes.m.is_quantized() || fuses_experts(sizes.m);
     // A dispatcher that makes tensors of a fixed size has filled them up (`skip_routed_expert_padding`).
     if !fills || sizes.m.args.moe_router_padding_for_quantization || r.fixed {

@@ -7,7 +7,8 @@ use crate::model::quantization::expert_alignment;
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::units::multiply;
 
-/// Tokens that NCCL-EP sends at once: a rank's tokens are rounded up to a multiple (`_NCCLEPManager._ensure_bootstrap`).
+/// Tokens that NCCL-EP sends at once: a rank's tokens are rounded up to a multiple
+/// (`_NCCLEPManager._ensure_bootstrap`).
 const NCCL_EP_CHUNK: u64 = 64;
 
 /// How many rows of tokens exist at each point on the way to the experts and back.
@@ -72,9 +73,7 @@ impl Rows {
         let received = scaled(sent);
         let routed = multiply(received, m.etp);
         let experts = (moe.num_experts / m.ep.max(1)).max(1);
-        let each = routed
-            .div_ceil(experts)
-            .next_multiple_of(expert_alignment(m));
+        let each = routed.div_ceil(experts).next_multiple_of(expert_alignment(m));
         let aligned = if expert_alignment(m) > 1 {
             multiply(each, experts)
         } else {
@@ -97,8 +96,8 @@ pub(crate) fn rows(count: Factor, width: Factor) -> Shape {
     Shape::of(&[count, width])
 }
 
-/// The rows of every tensor that `HybridEP` or NCCL-EP hands the experts of this rank, where `moe_expert_rank_capacity_factor`
-/// fixes them.
+/// The rows of every tensor that `HybridEP` or NCCL-EP hands the experts of this rank, where
+/// `moe_expert_rank_capacity_factor` fixes them.
 fn fixed(m: &Module, tokens: u64, topk: u64) -> Option<u64> {
     let a = &m.args;
     if a.moe_token_dispatcher_type != TokenDispatcher::Flex {

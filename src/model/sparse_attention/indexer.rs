@@ -81,12 +81,7 @@ impl Widths {
 }
 
 /// The indexer of one layer. What it reads is cut off from autograd: only its loss trains it, and trains nothing else.
-pub(super) fn build(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    inputs: &Inputs,
-    key: TensorId,
-) -> Picked {
+pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs, key: TensorId) -> Picked {
     let m = sizes.m;
     let a = &m.args;
     let widths = Widths {
@@ -111,7 +106,8 @@ pub(super) fn build(
     }
 }
 
-/// `linear_wq_b`, `linear_wk`, `linear_weights_proj` and `k_norm`, which is a `LayerNorm` whatever the model's norms are.
+/// `linear_wq_b`, `linear_wk`, `linear_weights_proj` and `k_norm`, which is a `LayerNorm` whatever the model's norms
+/// are.
 fn parameters(sizes: &Sizes<'_>, widths: &Widths) -> [ParamTensor; 4] {
     let of = Weights::of(sizes.m, Component::DsaIndexer, DSA_INDEXER);
     let width = hidden(sizes.m);
@@ -145,12 +141,7 @@ fn indices(sizes: &Sizes<'_>, tape: &mut AutogradTape, bytes: u64) -> TensorId {
 }
 
 /// Without a loss nothing is kept. All it makes is gone once the tokens are picked.
-fn without_loss(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    widths: &Widths,
-    inputs: &Inputs,
-) -> Picked {
+fn without_loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, inputs: &Inputs) -> Picked {
     let (m, bytes) = (sizes.m, sizes.width());
     let [of_queries, ..] = widths.shapes(sizes);
     let mut transients = vec![
@@ -187,7 +178,8 @@ fn keep_for_other_layers(sizes: &Sizes<'_>, tape: &mut AutogradTape, picked: Ten
     }
 }
 
-/// PyTorch's scores of all pairs of tokens in fp32: before and after the product with the heads' weights, and their sum.
+/// PyTorch's scores of all pairs of tokens in fp32: before and after the product with the heads' weights, and their
+/// sum.
 fn index_scores(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths) -> [TensorId; 2] {
     let of_heads = pairs(sizes.m, widths.heads);
     let sum = pairs(sizes.m, Factor::NONE);
@@ -255,11 +247,7 @@ fn project(
             bias: None,
         };
         // Adapters of the indexer count with their parameters alone: what they keep is small beside attention.
-        plain(
-            &sizes.with_adapters(LinearModules::default()),
-            tape,
-            &linear,
-        );
+        plain(&sizes.with_adapters(LinearModules::default()), tape, &linear);
         tape.detach_inputs(tape.here() - 1);
         adapter::declare(sizes, tape, &linear);
         output
@@ -272,14 +260,7 @@ fn project(
         "queries of the indexer",
         of_queries,
     );
-    let k = linear(
-        "linear_wk",
-        normed,
-        hidden(m),
-        wk,
-        "keys of the indexer",
-        of_keys,
-    );
+    let k = linear("linear_wk", normed, hidden(m), wk, "keys of the indexer", of_keys);
     let weights = linear(
         "linear_weights_proj",
         normed,
@@ -297,19 +278,11 @@ fn project(
     );
     let query = tape.tensor("rotated queries of the indexer", of_queries, bytes);
     let key = tape.tensor("rotated keys of the indexer", of_keys, bytes);
-    let before = tape.tensor(
-        "queries of the indexer after rotary embedding",
-        of_queries,
-        bytes,
-    );
+    let before = tape.tensor("queries of the indexer after rotary embedding", of_queries, bytes);
     let tables = rope_tables(sizes, tape, factor("d_r", m.args.qk_pos_emb_head_dim));
-    tape.op(
-        "apply_rotary_pos_emb, rotate_activation",
-        &[q, k_normed],
-        &[query, key],
-    )
-    .saves(&[tables])
-    .forward(&[before]);
+    tape.op("apply_rotary_pos_emb, rotate_activation", &[q, k_normed], &[query, key])
+        .saves(&[tables])
+        .forward(&[before]);
     Projected {
         query,
         key: gather_keys(sizes, tape, widths, key),
@@ -318,12 +291,7 @@ fn project(
 }
 
 /// Context-parallel ranks gather all keys of the indexer and put them into the order of the sequence.
-fn gather_keys(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    widths: &Widths,
-    key: TensorId,
-) -> TensorId {
+fn gather_keys(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, key: TensorId) -> TensorId {
     if sizes.m.sequence_parts() == 1 {
         return key;
     }
@@ -363,28 +331,20 @@ fn reference(
     let again = "scores of the indexer's heads and their gradients";
     let again = tape.tensor(again, pairs(m, widths.heads), 13);
     let bytes = |id| tape.get(id).map_or(0, ActivationTensor::bytes);
-    let larger = if bytes(target) > bytes(again) {
-        target
-    } else {
-        again
-    };
+    let larger = if bytes(target) > bytes(again) { target } else { again };
     let [of_query, weights, of_key] = projected.all();
-    tape.op(
-        "FusedDSAIndexerLoss",
-        &[of_query, weights, of_key, query, key],
-        &[loss],
-    )
-    .saves(&projected.all())
-    .saves(&[query, key, picked])
-    .forward(&[target, own])
-    .backward(&[larger])
-    .gradients(&[
-        Gradient::New,
-        Gradient::New,
-        Gradient::New,
-        Gradient::None,
-        Gradient::None,
-    ]);
+    tape.op("FusedDSAIndexerLoss", &[of_query, weights, of_key, query, key], &[loss])
+        .saves(&projected.all())
+        .saves(&[query, key, picked])
+        .forward(&[target, own])
+        .backward(&[larger])
+        .gradients(&[
+            Gradient::New,
+            Gradient::New,
+            Gradient::New,
+            Gradient::None,
+            Gradient::None,
+        ]);
     Picked {
         indices: Some(picked),
         loss: Some(loss),
@@ -427,11 +387,7 @@ fn cudnn(
     let [queries, _, weights] = widths.shapes(sizes);
     let gradients = [
         tape.tensor("gradient of the indexer's queries", queries, bytes),
-        tape.tensor(
-            "gradient of the indexer's keys",
-            all_tokens(m, widths.head),
-            bytes,
-        ),
+        tape.tensor("gradient of the indexer's keys", all_tokens(m, widths.head), bytes),
         tape.tensor("gradient of the heads' weights", weights, bytes),
     ];
     let scores = if m.args.dsa_indexer_use_sparse_loss {

@@ -82,8 +82,8 @@ pub(super) fn build(
     kernel(sizes, tape, widths, (query, key), picked)
 }
 
-/// Adds the first operation of a kernel. The indexer's loss hangs on the output, so that its backward pass starts with it
-/// (`DSAIndexerLossAutoScaler`); the picked tokens have no gradient.
+/// Adds the first operation of a kernel. The indexer's loss hangs on the output, so that its backward pass starts with
+/// it (`DSAIndexerLossAutoScaler`); the picked tokens have no gradient.
 fn first<'t>(
     tape: &'t mut AutogradTape,
     name: &'static str,
@@ -224,11 +224,7 @@ fn cudnn(
     let compacted = [
         twice("queries without empty rows, twice", widths.absorbed, tape),
         twice("output without empty rows, twice", widths.latent, tape),
-        twice(
-            "output gradient without empty rows, twice",
-            widths.latent,
-            tape,
-        ),
+        twice("output gradient without empty rows, twice", widths.latent, tape),
     ];
     first(tape, "flash_mla_sparse_fwd", (query, key), picked, output)
         .saves(&[query, key, output, sum, rows])

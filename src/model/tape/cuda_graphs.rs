@@ -44,8 +44,8 @@ impl Capture {
     }
 
     /// `cuda_graph_impl` local captures whole layers: in a GPT, where a module of theirs is chosen
-    /// (`TransformerLayer.create_mcore_cudagraph_manager`), its routed experts aside; in a hybrid model each layer is one
-    /// module. EP overlap calls parts of layers, and never the layers with their graphs.
+    /// (`TransformerLayer.create_mcore_cudagraph_manager`), its routed experts aside; in a hybrid model each layer is
+    /// one module. EP overlap calls parts of layers, and never the layers with their graphs.
     fn local(m: &Module, spec: LayerSpec) -> Option<Self> {
         let modules = m.args.cuda_graph_modules;
         let of_mixer = |mixer: Mixer| modules.contains(mixer.cuda_graph_module());
@@ -116,9 +116,9 @@ impl AutogradTape {
         matches!(self.graphs.as_slice(), [graph] if *graph == (0..self.ops.len()))
     }
 
-    /// The same where checkpointed modules keep what they save: within a capture `tensor_parallel.checkpoint` runs a module as
-    /// it is. Modules whose output is discarded (`CheckpointWithoutOutput`) run again all the same, and so do those that
-    /// Transformer Engine checkpoints: in fp8 all but core attention.
+    /// The same where checkpointed modules keep what they save: within a capture `tensor_parallel.checkpoint` runs a
+    /// module as it is. Modules whose output is discarded (`CheckpointWithoutOutput`) run again all the same, and so do
+    /// those that Transformer Engine checkpoints: in fp8 all but core attention.
     pub(crate) fn without_checkpoints(mut self, of_transformer_engine: bool) -> Self {
         self.sections.retain(|section| {
             let core_attention = section.module == Some(RecomputeModule::CoreAttn);
@@ -138,15 +138,10 @@ impl AutogradTape {
     /// What a graph reads that others made, and what it makes that others read.
     fn ends(&self, graph: &Range<usize>) -> (Vec<TensorId>, Vec<TensorId>) {
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-        let made = |id: TensorId| {
-            graph
-                .clone()
-                .any(|op| self.of(op, UseKind::Output).any(|o| o == id))
-        };
+        let made = |id: TensorId| graph.clone().any(|op| self.of(op, UseKind::Output).any(|o| o == id));
         let outside = |id: TensorId| {
             let mut others = (0..self.ops.len()).filter(|op| !graph.contains(op));
-            self.output == Some(id)
-                || others.any(|op| self.links(op).iter().any(|l| l.tensor == id))
+            self.output == Some(id) || others.any(|op| self.links(op).iter().any(|l| l.tensor == id))
         };
         for link in graph.clone().flat_map(|op| self.links(op)) {
             let (list, belongs) = match link.role {
@@ -162,13 +157,9 @@ impl AutogradTape {
     }
 
     /// Of a captured graph: what it makes that others read.
-    pub(crate) fn static_outputs(
-        &self,
-        graph: &Range<usize>,
-    ) -> impl Iterator<Item = &ActivationTensor> {
+    pub(crate) fn static_outputs(&self, graph: &Range<usize>) -> impl Iterator<Item = &ActivationTensor> {
         let closing = graph.end.saturating_sub(1);
-        self.of(closing, UseKind::Saved)
-            .filter_map(|id| self.get(id))
+        self.of(closing, UseKind::Saved).filter_map(|id| self.get(id))
     }
 
     /// Whether an operation is in a part.
@@ -241,8 +232,7 @@ impl AutogradTape {
         }
         for group in &self.delayed {
             let last = group.end.saturating_sub(1);
-            to.delayed
-                .push(self.place(group.start)..self.place(last) + 1);
+            to.delayed.push(self.place(group.start)..self.place(last) + 1);
         }
         for (module, op) in &self.offloads {
             if self.belongs(*op, part) {

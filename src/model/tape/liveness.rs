@@ -100,8 +100,8 @@ impl CompiledTape {
             .map_or_else(run, |peak| *peak.get_or_init(run))
     }
 
-    /// The same with the peaks of all passes and without operations, which take most of the memory and which only explanations
-    /// of a peak need. `passes` are all that ever run.
+    /// The same with the peaks of all passes and without operations, which take most of the memory and which only
+    /// explanations of a peak need. `passes` are all that ever run.
     pub(crate) fn without_operations(mut self, passes: &[PassKind]) -> Self {
         // Passes of the same plan differ in nothing that a simulator prepares.
         for autograd in [true, false] {

@@ -2,9 +2,7 @@
 
 use super::{ActivationTensor, AutogradTape, Section, TensorId, TensorUse, UseKind};
 use crate::config::NameSet;
-use crate::config::choices::{
-    OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule,
-};
+use crate::config::choices::{OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule};
 use crate::config::job::Module;
 use crate::model::quantization::fuses_experts;
 
@@ -45,9 +43,7 @@ impl RecomputeOptions {
         let selective = granularity == Some(RecomputeGranularity::Selective);
         Self {
             recompute: selective.then_some(a.recompute_modules),
-            offload: a
-                .fine_grained_activation_offloading
-                .then_some(a.offload_modules),
+            offload: a.fine_grained_activation_offloading.then_some(a.offload_modules),
             least: a.min_offloaded_tensor_size,
             stash: a.moe_paged_stash && fuses_experts(m),
             layers: a.cpu_offloading_num_layers,
@@ -74,7 +70,8 @@ pub(crate) struct Kept {
     pub(crate) op: usize,
 }
 
-/// A tensor that an operation keeps on the host, or in the pages of a stash. What several operations keep is moved, and comes back, once for each.
+/// A tensor that an operation keeps on the host, or in the pages of a stash. What several operations keep is moved, and
+/// comes back, once for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offloaded {
     pub(crate) tensor: TensorId,
@@ -101,10 +98,7 @@ impl Plan {
             }
             for section in plan.again.iter().filter(|s| s.ops.start == op) {
                 let kept = section.keeps.iter();
-                plan.keeps.extend(kept.map(|tensor| Kept {
-                    tensor: *tensor,
-                    op,
-                }));
+                plan.keeps.extend(kept.map(|tensor| Kept { tensor: *tensor, op }));
             }
         }
         plan.moved = offloaded(tape, recompute_options, &plan.keeps);
@@ -112,9 +106,7 @@ impl Plan {
         plan.keeps.retain(|kept| {
             let same = |id: TensorId| id == kept.tensor;
             let discarded = again.iter().flat_map(|s| &s.discards).any(|id| same(*id));
-            !discarded
-                && !tape.elsewhere.contains(&kept.tensor)
-                && !moved.iter().any(|moved| same(moved.tensor))
+            !discarded && !tape.elsewhere.contains(&kept.tensor) && !moved.iter().any(|moved| same(moved.tensor))
         });
         plan
     }
@@ -143,18 +135,12 @@ impl Plan {
 pub fn kept(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Vec<ActivationTensor> {
     let plan = Plan::new(tape, recompute_options);
     let ids = super::liveness::kept_tensors(&plan);
-    ids.into_iter()
-        .filter_map(|id| tape.get(id).copied())
-        .collect()
+    ids.into_iter().filter_map(|id| tape.get(id).copied()).collect()
 }
 
 /// What each offload module moves: tensors that are large enough, unless other operations keep them too and the module
 /// does not take them as an input, whose memory it frees by force (`forced_released_tensors`).
-fn offloaded(
-    tape: &AutogradTape,
-    recompute_options: RecomputeOptions,
-    keeps: &[Kept],
-) -> Vec<Offloaded> {
+fn offloaded(tape: &AutogradTape, recompute_options: RecomputeOptions, keeps: &[Kept]) -> Vec<Offloaded> {
     let mut moved = Vec::new();
     let (modules, stash) = (recompute_options.offload, recompute_options.stash);
     if modules.is_none() && !stash {
@@ -163,9 +149,7 @@ fn offloaded(
     let stashed = |module: OffloadModule| stash && module == OffloadModule::FusedGroupMlp;
     let chosen = || {
         let offloads = tape.offloads.iter();
-        offloads.filter(|(module, _)| {
-            stashed(*module) || modules.is_some_and(|modules| modules.contains(*module))
-        })
+        offloads.filter(|(module, _)| stashed(*module) || modules.is_some_and(|modules| modules.contains(*module)))
     };
     let stays = |id: TensorId| {
         let mut keepers = keeps.iter().filter(|kept| kept.tensor == id);
@@ -203,15 +187,11 @@ fn offloaded(
 fn active(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Vec<Section> {
     let chosen = |section: &Section| match section.module {
         None => recompute_options.mtp,
-        Some(module) => recompute_options
-            .recompute
-            .is_some_and(|set| set.contains(module)),
+        Some(module) => recompute_options.recompute.is_some_and(|set| set.contains(module)),
     };
     let sections = || tape.sections.iter().filter(|s| chosen(s));
     let is_within = |s: &Section, outer: &Section| {
-        outer.ops.start <= s.ops.start
-            && s.ops.end <= outer.ops.end
-            && outer.ops.len() > s.ops.len()
+        outer.ops.start <= s.ops.start && s.ops.end <= outer.ops.end && outer.ops.len() > s.ops.len()
     };
     let outermost = sections().filter(|s| !sections().any(|outer| is_within(s, outer)));
     let mut outermost: Vec<Section> = outermost.cloned().collect();

@@ -13,9 +13,7 @@ impl Usage {
     /// All uses together.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.0
-            .iter()
-            .fold(0, |sum, bytes| sum.saturating_add(*bytes))
+        self.0.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 
     /// Adds another usage.

@@ -1,4 +1,5 @@
-//! A shape as a list of factors over a list of parallel sizes; both the number and the printed formula come from that list.
+//! A shape as a list of factors over a list of parallel sizes; both the number and the printed formula come from that
+//! list.
 
 use core::fmt::{self, Write};
 
@@ -144,11 +145,7 @@ fn put(factors: &mut [Factor], free: Option<usize>, factor: Factor) {
     }
 }
 
-fn product(
-    out: &mut String,
-    factors: impl Iterator<Item = Factor>,
-    part: impl Fn(&mut String, &Factor),
-) {
+fn product(out: &mut String, factors: impl Iterator<Item = Factor>, part: impl Fn(&mut String, &Factor)) {
     for (index, factor) in factors.filter(Factor::is_written).enumerate() {
         if index > 0 {
             out.push_str(" · ");

@@ -52,13 +52,7 @@ impl<D: Copy + PartialEq> Grid<D> {
             if size == 0 || steps.iter().any(|(known, _)| *known == dim) {
                 return None;
             }
-            steps.push((
-                dim,
-                Step {
-                    size,
-                    stride: total,
-                },
-            ));
+            steps.push((dim, Step { size, stride: total }));
             total = total.checked_mul(size)?;
         }
         first.checked_add(total)?;
@@ -175,15 +169,11 @@ impl<D: Copy + PartialEq> Grid<D> {
     }
 
     fn step(&self, dim: D) -> Option<Step> {
-        self.axes
-            .iter()
-            .find(|(known, _)| *known == dim)
-            .map(|(_, step)| *step)
+        self.axes.iter().find(|(known, _)| *known == dim).map(|(_, step)| *step)
     }
 
     fn relative(&self, rank: u64) -> Option<u64> {
-        rank.checked_sub(self.first)
-            .filter(|relative| *relative < self.total)
+        rank.checked_sub(self.first).filter(|relative| *relative < self.total)
     }
 }
 
@@ -274,9 +264,7 @@ impl Partition {
         (index < self.count()).then(|| {
             let (cell, within) = (index / self.per_cell(), index % self.per_cell());
             let (start, stride) = match self.selection {
-                Selection::Level { stride, size } => {
-                    (within / stride * stride * size + within % stride, stride)
-                }
+                Selection::Level { stride, size } => (within / stride * stride * size + within % stride, stride),
                 Selection::First => (0, 1),
                 Selection::Ends => (0, self.cell_size.saturating_sub(1)),
             };
@@ -301,9 +289,7 @@ impl Partition {
     pub fn index_of(&self, rank: u64) -> Option<u64> {
         let (cell, position) = self.locate(rank)?;
         let within = match self.selection {
-            Selection::Level { stride, size } => {
-                position / (stride * size) * stride + position % stride
-            }
+            Selection::Level { stride, size } => position / (stride * size) * stride + position % stride,
             Selection::First => (position == 0).then_some(0)?,
             Selection::Ends => (position == 0 || position + 1 == self.cell_size).then_some(0)?,
         };
@@ -361,8 +347,7 @@ impl Group<'_> {
     /// The rank at `position` of the group.
     #[must_use]
     pub fn rank(&self, position: u64) -> Option<u64> {
-        (position < self.size)
-            .then(|| self.base + offset(self.steps, self.start + position * self.stride))
+        (position < self.size).then(|| self.base + offset(self.steps, self.start + position * self.stride))
     }
 
     /// The ranks in the group's order.
@@ -371,7 +356,8 @@ impl Group<'_> {
     }
 }
 
-/// Joins steps that follow on each other without a gap and drops steps of size 1, so that equal numberings compare equal.
+/// Joins steps that follow on each other without a gap and drops steps of size 1, so that equal numberings compare
+/// equal.
 fn merged(steps: Vec<Step>) -> Vec<Step> {
     let mut fewest: Vec<Step> = Vec::with_capacity(steps.len());
     for step in steps {

@@ -5,9 +5,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 use super::{Dim, Partition, RankGrids, View};
 
 /// A process group, named as in Megatron's `ProcessGroupCollection`.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum ProcessGroup {
     /// Tensor parallel.
@@ -123,9 +121,7 @@ impl RankGrids {
             // The instances are blocks of the expert data-parallel axis; `Dp` stands for their number,
             // since the expert view has no axis of that name.
             ProcessGroup::IntraDistOpt => {
-                let by_instance =
-                    grid.clone()
-                        .split(Dim::Edp, self.size(Dim::Edp) / instances, Dim::Dp);
+                let by_instance = grid.clone().split(Dim::Edp, self.size(Dim::Edp) / instances, Dim::Dp);
                 Some(by_instance.partition_where(|dim| kind.dims().contains(&dim)))
             }
             ProcessGroup::Embd => Some(whole.clone().ends()),

@@ -15,7 +15,8 @@ pub struct SeedRule {
 /// `model_parallel_cuda_manual_seed` in `megatron/core/tensor_parallel/random.py`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// The seed of the default generators of Python, `numpy`, PyTorch and CUDA, the same on all ranks of a pipeline stage.
+    /// The seed of the default generators of Python, `numpy`, PyTorch and CUDA, the same on all ranks of a pipeline
+    /// stage.
     pub base: u64,
     /// The seed of the generator for regions that tensor parallelism splits.
     pub tensor_parallel: u64,
@@ -27,11 +28,7 @@ impl SeedRule {
     /// The seeds of the rank at `place`, at most `u64::MAX`.
     #[must_use]
     pub fn seeds(&self, place: &Coordinates) -> Seeds {
-        let data_parallel = if self.data_parallel_random_init {
-            place.dp
-        } else {
-            0
-        };
+        let data_parallel = if self.data_parallel_random_init { place.dp } else { 0 };
         let base = self
             .seed
             .saturating_add(place.pp.saturating_mul(100))

@@ -23,11 +23,7 @@ pub(super) fn lay_out(input: &MimoInput) -> Option<Repair> {
             free = free.checked_sub(parallelism.total_ranks().ok()?)?;
         }
     }
-    let share = if open == 0 {
-        0
-    } else {
-        even_share(free, open)?
-    };
+    let share = if open == 0 { 0 } else { even_share(free, open)? };
     let mut changes = Vec::new();
     let mut next = 0_i128;
     for (module, mut parallelism) in modules.into_iter().enumerate() {

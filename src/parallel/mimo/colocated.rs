@@ -1,15 +1,11 @@
 //! The rules for modules that share ranks: all of them (`ColocatedBridgeCommunicator` in
-//! `megatron/core/models/mimo/comm/colocated_communicator.py`), or, where the language model has pipeline stages, those of its
-//! first stage, on which `LLaVAModel` and the models of Megatron-Bridge build their encoders.
+//! `megatron/core/models/mimo/comm/colocated_communicator.py`), or, where the language model has pipeline stages, those
+//! of its first stage, on which `LLaVAModel` and the models of Megatron-Bridge build their encoders.
 
 use super::input::integer;
 use super::problem::report;
-use super::set_rules::{
-    ValidModule, check_encoders, check_modules, check_names, nearest_fitting, place,
-};
-use super::{
-    Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism, Problem, Rule,
-};
+use super::set_rules::{ValidModule, check_encoders, check_modules, check_names, nearest_fitting, place};
+use super::{Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism, Problem, Rule};
 use crate::python::Exception;
 use crate::value::Value;
 
@@ -40,8 +36,7 @@ pub(super) fn check_colocated(input: &MimoInput) -> Result<MimoLayout, Vec<Probl
         let one_model = valid.iter().all(|module| {
             let same = |language| has_same_groups(&module.parallelism, language);
             let own = module.parallelism.pipeline_model_parallel_size;
-            language.as_ref().is_some_and(same)
-                && (own == 1 || module.at.name == LANGUAGE_MODULE && own == stages)
+            language.as_ref().is_some_and(same) && (own == 1 || module.at.name == LANGUAGE_MODULE && own == stages)
         });
         for module in &valid {
             if !one_model {
@@ -73,11 +68,7 @@ fn has_same_groups(module: &ModuleParallelism, language: &ModuleParallelism) -> 
 }
 
 /// The module starts at rank 0 and has all of the ranks that it shares.
-fn check_ranks(
-    ValidModule { at, parallelism }: &ValidModule,
-    shared: &Value,
-    problems: &mut Vec<Problem>,
-) {
+fn check_ranks(ValidModule { at, parallelism }: &ValidModule, shared: &Value, problems: &mut Vec<Problem>) {
     let offset = parallelism.rank_offset;
     if offset != 0 {
         let error = Exception::ValueError.with(format!(
@@ -86,10 +77,7 @@ fn check_ranks(
         ));
         report(problems, Rule::SameRanks, error).set(at, Field::RankOffset, 0);
     }
-    let (Ok(ranks), Ok(size)) = (
-        parallelism.total_ranks(),
-        parallelism.dense_model_parallel_size(),
-    ) else {
+    let (Ok(ranks), Ok(size)) = (parallelism.total_ranks(), parallelism.dense_model_parallel_size()) else {
         return;
     };
     let world = match shared {
@@ -118,11 +106,7 @@ fn check_singletons(ValidModule { at, parallelism }: &ValidModule, problems: &mu
             parallelism.pipeline_model_parallel_size,
             "PP",
         ),
-        (
-            Field::ContextParallelSize,
-            parallelism.context_parallel_size,
-            "CP",
-        ),
+        (Field::ContextParallelSize, parallelism.context_parallel_size, "CP"),
     ];
     for (field, size, short) in sizes {
         if size == 1 {

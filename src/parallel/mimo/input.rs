@@ -35,10 +35,7 @@ impl ModuleInput {
     /// When `arguments` is not a map or has a key that is not a [`Field`].
     pub fn read(name: impl Into<String>, arguments: &Value) -> Result<Self, PythonError> {
         let Value::Map(entries) = arguments else {
-            let message = format!(
-                "argument after ** must be a mapping, not {}",
-                arguments.python_type()
-            );
+            let message = format!("argument after ** must be a mapping, not {}", arguments.python_type());
             return Err(Exception::TypeError.with(message));
         };
         let known = |key: &str| Field::ALL.iter().any(|field| field.name() == key);
@@ -94,18 +91,13 @@ impl ModuleInput {
     /// One past the module's last rank, from the numbers as they were set. EP and ETP do not count.
     fn end(&self) -> Result<i128, PythonError> {
         let mut ranges = self.clone();
-        for field in [
-            Field::ExpertModelParallelSize,
-            Field::ExpertTensorParallelSize,
-        ] {
+        for field in [Field::ExpertModelParallelSize, Field::ExpertTensorParallelSize] {
             ranges.set(field, Value::Int(1));
         }
-        let parallelism = ranges.as_set().ok_or_else(|| {
-            Exception::TypeError.with("sizes and offsets of modules must be whole numbers")
-        })?;
-        let end = parallelism
-            .rank_offset
-            .checked_add(parallelism.total_ranks()?);
+        let parallelism = ranges
+            .as_set()
+            .ok_or_else(|| Exception::TypeError.with("sizes and offsets of modules must be whole numbers"))?;
+        let end = parallelism.rank_offset.checked_add(parallelism.total_ranks()?);
         end.ok_or_else(super::too_large)
     }
 
@@ -153,10 +145,7 @@ impl MimoInput {
     /// When `modules` or one of its entries is not such a map.
     pub fn read(modules: &Value, world_size: &Value) -> Result<Self, PythonError> {
         let Value::Map(entries) = modules else {
-            let message = format!(
-                "module_parallelisms must be a mapping, not {}",
-                modules.python_type()
-            );
+            let message = format!("module_parallelisms must be a mapping, not {}", modules.python_type());
             return Err(Exception::TypeError.with(message));
         };
         let modules = entries

@@ -4,9 +4,7 @@ use core::cmp::Ordering;
 
 use super::input::{integer, python_str};
 use super::problem::report;
-use super::{
-    Field, ModuleInput, ModuleParallelism, ModuleRef, Problem, Repair, Rule, divide, product,
-};
+use super::{Field, ModuleInput, ModuleParallelism, ModuleRef, Problem, Repair, Rule, divide, product};
 use crate::python::{Exception, PythonError};
 use crate::value::Value;
 
@@ -42,8 +40,7 @@ pub(super) fn check_module(
         .iter()
         .all(|problem| problem.rule == Rule::NonNegativeOffset);
     if *module.get(Field::DataParallelSize) == Value::Null {
-        parallelism.data_parallel_size =
-            report.derive_data_parallel(&parallelism, world_size, sizes_known);
+        parallelism.data_parallel_size = report.derive_data_parallel(&parallelism, world_size, sizes_known);
     }
     if sizes_known && parallelism.data_parallel_size.is_some() {
         report.check_experts(module, &parallelism);
@@ -85,8 +82,7 @@ impl Report<'_> {
             (Rule::WholeNumbers, not_comparable(operator, value))
         };
         let at = self.at;
-        self.add(None, rule, error)
-            .set(at, field, i128::from(!is_offset));
+        self.add(None, rule, error).set(at, field, i128::from(!is_offset));
     }
 
     /// Derives DP from the number of ranks; `None` where that is not possible.
@@ -100,16 +96,11 @@ impl Report<'_> {
             (Some(world), _) if world > 0 => world,
             (number, value) => {
                 let error = if number.is_some() || *value == Value::Null {
-                    Exception::ValueError
-                        .with("world_size must be provided to compute data_parallel_size.")
+                    Exception::ValueError.with("world_size must be provided to compute data_parallel_size.")
                 } else {
                     not_comparable("<=", value)
                 };
-                self.add(
-                    Some(Field::DataParallelSize),
-                    Rule::DataParallelKnown,
-                    error,
-                );
+                self.add(Some(Field::DataParallelSize), Rule::DataParallelKnown, error);
                 return None;
             }
         };
@@ -126,8 +117,7 @@ impl Report<'_> {
                     "world_size ({world}) is not divisible by total_model_parallel_size ({size})."
                 ));
                 let ranks = if world > size { world - rest } else { size };
-                self.add(None, Rule::ModelParallelDividesWorld, error)
-                    .repair = Some(Repair::world_size(ranks));
+                self.add(None, Rule::ModelParallelDividesWorld, error).repair = Some(Repair::world_size(ranks));
             }
             Err(error) => {
                 self.add(None, Rule::Representable, error);
@@ -171,11 +161,8 @@ impl Report<'_> {
                     (Field::ExpertTensorParallelSize, dense, etp)
                 };
                 let at = self.at;
-                self.add(None, Rule::ExpertFactorization, error).set(
-                    at,
-                    field,
-                    largest_divisor(number, limit),
-                );
+                self.add(None, Rule::ExpertFactorization, error)
+                    .set(at, field, largest_divisor(number, limit));
             }
             Err(error) => {
                 self.add(None, Rule::Representable, error);
@@ -192,9 +179,7 @@ fn is_in_range(field: Field, number: i128) -> bool {
 /// Whether a value is a fraction that the framework's first comparison lets through.
 fn is_usable_fraction(field: Field, value: &Value) -> bool {
     match value {
-        Value::Float(number) if field == Field::RankOffset => {
-            number.partial_cmp(&0.0) != Some(Ordering::Less)
-        }
+        Value::Float(number) if field == Field::RankOffset => number.partial_cmp(&0.0) != Some(Ordering::Less),
         Value::Float(number) => number.partial_cmp(&0.0) == Some(Ordering::Greater),
         _ => false,
     }
@@ -215,8 +200,5 @@ fn not_comparable(operator: &str, value: &Value) -> PythonError {
 fn largest_divisor(number: i128, limit: i128) -> i128 {
     const MOST_CANDIDATES: i128 = 4096;
     let from = limit.min(number).clamp(1, MOST_CANDIDATES);
-    (1..=from)
-        .rev()
-        .find(|candidate| number % candidate == 0)
-        .unwrap_or(1)
+    (1..=from).rev().find(|candidate| number % candidate == 0).unwrap_or(1)
 }

@@ -7,8 +7,8 @@ use super::layout::PlacedModule;
 use super::module_rules::check_module;
 use super::problem::report;
 use super::{
-    Change, Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism,
-    ModuleRef, Problem, Repair, Rule, arrange,
+    Change, Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism, ModuleRef, Problem, Repair,
+    Rule, arrange,
 };
 use crate::python::{Exception, repr, repr_texts};
 use crate::value::Value;
@@ -27,10 +27,7 @@ pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
 }
 
 /// The modules with their rank grids, or every problem: the given ones and those of the rank grids.
-pub(super) fn place(
-    valid: Vec<ValidModule>,
-    mut problems: Vec<Problem>,
-) -> Result<MimoLayout, Vec<Problem>> {
+pub(super) fn place(valid: Vec<ValidModule>, mut problems: Vec<Problem>) -> Result<MimoLayout, Vec<Problem>> {
     let mut placed = Vec::with_capacity(valid.len());
     for ValidModule { at, parallelism } in valid {
         match parallelism.rank_grids() {
@@ -51,8 +48,8 @@ pub(super) fn place(
     }
 }
 
-/// The modules that break no rule for a single module. The problems of the others are added to `problems`. `ranks` is the
-/// number of ranks from which a module's DP follows where it is not set.
+/// The modules that break no rule for a single module. The problems of the others are added to `problems`. `ranks` is
+/// the number of ranks from which a module's DP follows where it is not set.
 pub(super) fn check_modules(
     input: &MimoInput,
     ranks: &dyn Fn(&ModuleInput) -> Value,
@@ -85,11 +82,7 @@ impl ValidModule {
 }
 
 pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
-    let names: Vec<&str> = input
-        .modules
-        .iter()
-        .map(|module| module.name.as_str())
-        .collect();
+    let names: Vec<&str> = input.modules.iter().map(|module| module.name.as_str()).collect();
     let at = |index: usize, name: &str| ModuleRef {
         index,
         name: name.to_owned(),
@@ -101,11 +94,7 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
         }
         let message = format!("--component {} specified more than once", repr(name));
         let at = at(index, name);
-        let problem = report(
-            problems,
-            Rule::UniqueNames,
-            Exception::ValueError.with(message),
-        );
+        let problem = report(problems, Rule::UniqueNames, Exception::ValueError.with(message));
         for number in 2..=names.len() + 1 {
             let free = format!("{name}_{number}");
             if !names.contains(&free.as_str()) {
@@ -224,9 +213,8 @@ fn check_ranges(input: &MimoInput, valid: &[ValidModule], problems: &mut Vec<Pro
         ));
         // Where the world size equals the number of ranks, the modules have the wrong offsets.
         let other = packed_end.filter(|ranks| !python_equal(&input.world_size, *ranks));
-        report(problems, Rule::CoverWorld, error).repair = other
-            .map(Repair::world_size)
-            .or_else(|| arrange::lay_out(input));
+        report(problems, Rule::CoverWorld, error).repair =
+            other.map(Repair::world_size).or_else(|| arrange::lay_out(input));
     }
 }
 
@@ -260,11 +248,8 @@ fn pack(ranges: &[Ranks<'_>]) -> (Option<Repair>, Option<i128>) {
 /// Modules other than `language` have EP = ETP = 1.
 pub(super) fn check_encoders(valid: &[ValidModule], problems: &mut Vec<Problem>) {
     for ValidModule { at, parallelism } in valid {
-        let sizes = [
-            Field::ExpertModelParallelSize,
-            Field::ExpertTensorParallelSize,
-        ]
-        .map(|field| (field, parallelism.get(field).unwrap_or(1)));
+        let sizes = [Field::ExpertModelParallelSize, Field::ExpertTensorParallelSize]
+            .map(|field| (field, parallelism.get(field).unwrap_or(1)));
         let not_one = || sizes.iter().filter(|(_, size)| *size != 1);
         let Some((first, _)) = not_one().next() else {
             continue;
@@ -275,9 +260,7 @@ pub(super) fn check_encoders(valid: &[ValidModule], problems: &mut Vec<Problem>)
         let error = Exception::ValueError.with(format!(
             "Encoder modules must remain dense for MegatronMIMO MoE; module '{}' has \
              expert_model_parallel_size={}, expert_tensor_parallel_size={}.",
-            at.name,
-            parallelism.expert_model_parallel_size,
-            parallelism.expert_tensor_parallel_size
+            at.name, parallelism.expert_model_parallel_size, parallelism.expert_tensor_parallel_size
         ));
         let problem = report(problems, Rule::DenseEncoders, error).of(at);
         problem.field = Some(*first);
@@ -350,8 +333,7 @@ fn check_data_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
 /// The number nearest to `number`, the smaller of two, that divides `other` or is a multiple of it.
 pub(super) fn nearest_fitting(number: i128, other: i128) -> Option<i128> {
     const FARTHEST: i128 = 4096;
-    let fits =
-        |candidate: &i128| *candidate > 0 && (other % candidate == 0 || candidate % other == 0);
+    let fits = |candidate: &i128| *candidate > 0 && (other % candidate == 0 || candidate % other == 0);
     for distance in 0..=FARTHEST {
         for step in [-distance, distance] {
             let candidate = number.checked_add(step).filter(fits);

@@ -18,8 +18,7 @@ use crate::python::{Exception, PythonError, int, repr, repr_texts};
 ///
 /// The framework's own message; numbers beyond 128 bits are refused too.
 pub fn parse_component_spec(raw: &str) -> Result<(String, ModuleParallelism), PythonError> {
-    let malformed =
-        |what: String| Exception::ValueError.with(format!("--component value {}{what}", repr(raw)));
+    let malformed = |what: String| Exception::ValueError.with(format!("--component value {}{what}", repr(raw)));
     let Some((name, rest)) = raw.split_once('=') else {
         return Err(malformed(
             " must be of the form 'name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]'".to_owned(),
@@ -50,16 +49,11 @@ pub fn parse_component_spec(raw: &str) -> Result<(String, ModuleParallelism), Py
             )));
         };
         let number = int(value).map_err(|error| match error.kind() {
-            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
-                Exception::OverflowError.with(format!(
-                    "--component value {}: value for '{key}' is too large",
-                    repr(raw)
-                ))
-            }
-            _ => malformed(format!(
-                ": value for '{key}' must be int, got {}",
-                repr(value)
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => Exception::OverflowError.with(format!(
+                "--component value {}: value for '{key}' is too large",
+                repr(raw)
             )),
+            _ => malformed(format!(": value for '{key}' must be int, got {}", repr(value))),
         })?;
         parallelism.set(field, number);
     }
@@ -126,10 +120,7 @@ pub fn build_layout<S: AsRef<str>>(
 }
 
 /// Gives the modules without DP equal shares of the ranks, one after the other.
-fn share_ranks(
-    modules: &mut [(String, ModuleParallelism)],
-    world_size: i128,
-) -> Result<(), PythonError> {
+fn share_ranks(modules: &mut [(String, ModuleParallelism)], world_size: i128) -> Result<(), PythonError> {
     if modules
         .iter()
         .all(|(_, parallelism)| parallelism.data_parallel_size.is_some())

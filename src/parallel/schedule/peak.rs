@@ -23,8 +23,8 @@ pub struct ChunkBytes {
     /// Bytes from the end of a backward pass of this chunk until the next backward pass begins: the variable
     /// `output_tensor_grad`.
     pub output_grad: u64,
-    /// Bytes for each of the first `deferrals` backward passes of this chunk, from its end until the end of the schedule:
-    /// the tensors that a deferred weight gradient needs.
+    /// Bytes for each of the first `deferrals` backward passes of this chunk, from its end until the end of the
+    /// schedule: the tensors that a deferred weight gradient needs.
     pub deferred: u64,
     /// The number of backward passes of this chunk that defer a weight gradient.
     pub deferrals: u64,
@@ -107,21 +107,11 @@ impl Schedule {
 
     /// [`timeline`](Self::timeline) with a function `pair` for the bytes of steps with both passes.
     #[must_use]
-    pub fn timeline_with(
-        &self,
-        chunks: &[ChunkBytes],
-        pair: PairBytes<'_>,
-        points: u32,
-    ) -> Vec<Moment> {
+    pub fn timeline_with(&self, chunks: &[ChunkBytes], pair: PairBytes<'_>, points: u32) -> Vec<Moment> {
         self.shares(chunks, Some(pair), points)
     }
 
-    fn shares(
-        &self,
-        chunks: &[ChunkBytes],
-        pair: Option<PairBytes<'_>>,
-        points: u32,
-    ) -> Vec<Moment> {
+    fn shares(&self, chunks: &[ChunkBytes], pair: Option<PairBytes<'_>>, points: u32) -> Vec<Moment> {
         let points = u64::from(points).min(self.len());
         let edge = |point: u64| {
             let step = u128::from(self.len()) * u128::from(point) / u128::from(points.max(1));
@@ -133,13 +123,7 @@ impl Schedule {
     }
 
     /// The first peak among the steps from `start` to before `end`.
-    fn peak_between(
-        &self,
-        chunks: &[ChunkBytes],
-        pair: Option<PairBytes<'_>>,
-        start: u64,
-        end: u64,
-    ) -> Moment {
+    fn peak_between(&self, chunks: &[ChunkBytes], pair: Option<PairBytes<'_>>, start: u64, end: u64) -> Moment {
         let mut walk = Walk {
             schedule: self,
             chunks,
@@ -185,8 +169,8 @@ impl Walk<'_> {
         sum
     }
 
-    /// Compares a step with the best one so far. `left` are the bytes that earlier backward passes left behind, `idle` the
-    /// moment and the chunks at work for those that [idle](Self::idle) chunks hold.
+    /// Compares a step with the best one so far. `left` are the bytes that earlier backward passes left behind, `idle`
+    /// the moment and the chunks at work for those that [idle](Self::idle) chunks hold.
     fn offer(&mut self, step: u64, bytes: u128, done: (u64, u64), left: u128, idle: Idle) {
         let deferred = self.deferred(done.1);
         let without_idle = bytes + left + deferred;
@@ -239,8 +223,8 @@ impl Walk<'_> {
         until.max().unwrap_or(0)
     }
 
-    /// The bytes that chunks without a live microbatch hold, other than the two chunks whose passes run. Microbatches enter the
-    /// last chunk last and leave it first, so that these are the last chunks.
+    /// The bytes that chunks without a live microbatch hold, other than the two chunks whose passes run. Microbatches
+    /// enter the last chunk last and leave it first, so that these are the last chunks.
     fn idle(&self, (done, at_work): Idle) -> u128 {
         let live = self.schedule.order.live(done.0, done.1);
         let chunks = (0..self.schedule.num_chunks()).zip(self.chunks);
@@ -256,10 +240,7 @@ impl Walk<'_> {
 
     fn left_by(&self, chunk: u32) -> (u128, u128) {
         let weight = self.weight(chunk);
-        (
-            u128::from(weight.input_grad),
-            u128::from(weight.output_grad),
-        )
+        (u128::from(weight.input_grad), u128::from(weight.output_grad))
     }
 
     fn run(&mut self, start: u64, end: u64) {
@@ -353,15 +334,10 @@ impl Walk<'_> {
         self.offer(step + at - 1, bytes, (done.0 + at, done.1), left, idle);
     }
 
-    /// Whether the warm-up goes on at `step` with forward passes of a chunk that need more than the passes of another chunk
-    /// before them: what they keep and need is more than what those needed, and than what the chunk holds while it is idle.
-    fn next_forward_run_needs_more(
-        &self,
-        step: u64,
-        forward: u64,
-        before: ChunkBytes,
-        end: u64,
-    ) -> bool {
+    /// Whether the warm-up goes on at `step` with forward passes of a chunk that need more than the passes of another
+    /// chunk before them: what they keep and need is more than what those needed, and than what the chunk holds while
+    /// it is idle.
+    fn next_forward_run_needs_more(&self, step: u64, forward: u64, before: ChunkBytes, end: u64) -> bool {
         let warm_up_ends = self.schedule.warm_up.min(end);
         if step >= warm_up_ends {
             return false;
@@ -369,8 +345,7 @@ impl Walk<'_> {
         let run = self.schedule.order.forward_run(forward);
         let next = self.weight(run.chunk);
         let passes = u128::from(run.left.min(warm_up_ends - step));
-        u128::from(next.stored) * passes + u128::from(next.forward)
-            > u128::from(before.forward) + u128::from(next.idle)
+        u128::from(next.stored) * passes + u128::from(next.forward) > u128::from(before.forward) + u128::from(next.idle)
     }
 
     /// Backward passes of one chunk: live bytes are largest at the first.
@@ -405,14 +380,10 @@ impl Walk<'_> {
         };
         let idle = (done, [chunks.0, chunks.1]);
         let (to_end, to_begin) = self.left();
-        // Stored bytes change by the same amount every turn, and deferred bytes grow until all deferrals are made. So the
-        // peak is at one of these turns.
+        // Stored bytes change by the same amount every turn, and deferred bytes grow until all deferrals are made. So
+        // the peak is at one of these turns.
         let candidates = if down.deferred > 0 {
-            [
-                0,
-                self.until_full(chunks.1, done.1).min(turns - 1),
-                turns - 1,
-            ]
+            [0, self.until_full(chunks.1, done.1).min(turns - 1), turns - 1]
         } else if up.stored > down.stored {
             [turns - 1; 3]
         } else {

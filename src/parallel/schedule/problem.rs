@@ -51,9 +51,7 @@ pub enum ScheduleProblem {
 impl ScheduleInput {
     /// Microbatches in a group.
     pub(super) fn group(&self) -> u32 {
-        (self.microbatch_group_size_per_vp_stage)
-            .unwrap_or(self.pp)
-            .max(1)
+        (self.microbatch_group_size_per_vp_stage).unwrap_or(self.pp).max(1)
     }
 
     /// Every rule of Megatron that this input breaks.
@@ -63,10 +61,7 @@ impl ScheduleInput {
         let sizes = [
             (self.pp, "pipeline_model_parallel_size"),
             (self.num_microbatches, "num_microbatches"),
-            (
-                self.vpp.unwrap_or(1),
-                "virtual_pipeline_model_parallel_size",
-            ),
+            (self.vpp.unwrap_or(1), "virtual_pipeline_model_parallel_size"),
             (
                 self.microbatch_group_size_per_vp_stage.unwrap_or(1),
                 "microbatch_group_size_per_vp_stage",

@@ -55,10 +55,7 @@ pub(super) fn vpp(
 }
 
 /// Deals out the segments, or without `|` the layers: evenly, or with another number on the first or last rank.
-pub(super) fn split(
-    input: &StageInput<'_>,
-    segments: &[u32],
-) -> Result<StageLayout, Vec<StageProblem>> {
+pub(super) fn split(input: &StageInput<'_>, segments: &[u32]) -> Result<StageLayout, Vec<StageProblem>> {
     let refused = [
         (input.layout.is_some(), "pipeline_model_parallel_layout"),
         (
@@ -88,10 +85,7 @@ pub(super) fn split(
     }
     if segments.len() == 1 {
         if let Some(vpp) = input.vpp {
-            return Err(vec![StageProblem::HybridVppNeedsSegments {
-                pp: input.pp,
-                vpp,
-            }]);
+            return Err(vec![StageProblem::HybridVppNeedsSegments { pp: input.pp, vpp }]);
         }
         return split::split(input);
     }
@@ -108,10 +102,7 @@ pub(super) fn split(
         let index = vp_stage.saturating_mul(input.pp).saturating_add(pp_rank);
         Share {
             layers: segments.get(index as usize).copied().unwrap_or(0),
-            mtp: input
-                .mtp_num_layers
-                .filter(|_| index + 1 == count)
-                .unwrap_or(0),
+            mtp: input.mtp_num_layers.filter(|_| index + 1 == count).unwrap_or(0),
         }
     }))
 }

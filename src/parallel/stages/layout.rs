@@ -148,11 +148,7 @@ impl fmt::Display for PipelineLayout {
         while let Some(stage) = rest.first() {
             let equal = rest.iter().take_while(|s| *s == stage).count();
             // The last stage of all has no bar after it, so it cannot be in a repeated group.
-            let barred = if equal == rest.len() {
-                equal - 1
-            } else {
-                equal
-            };
+            let barred = if equal == rest.len() { equal - 1 } else { equal };
             let text = stage_text(stage);
             let group = format!("({text}|)*{barred}");
             if barred > 1 && group.len() < barred * (text.len() + 1) {

@@ -4,10 +4,7 @@ use super::divisors::near_divisors;
 use super::problem::StageProblem;
 use super::{LayerType, PipelineLayout, Share, StageInput, StageLayout, deal};
 
-pub(super) fn split(
-    input: &StageInput<'_>,
-    layout: &PipelineLayout,
-) -> Result<StageLayout, Vec<StageProblem>> {
+pub(super) fn split(input: &StageInput<'_>, layout: &PipelineLayout) -> Result<StageLayout, Vec<StageProblem>> {
     let mut problems = Vec::new();
     if input.uneven() || input.accounts() {
         problems.push(StageProblem::LayoutWithOtherSplit);
@@ -74,11 +71,7 @@ fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<S
     for (layer, expected) in expected {
         let found = layout.count(layer);
         if found != expected {
-            problems.push(StageProblem::LayoutCount {
-                layer,
-                found,
-                expected,
-            });
+            problems.push(StageProblem::LayoutCount { layer, found, expected });
         }
     }
 
@@ -93,12 +86,7 @@ fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<S
 }
 
 /// MTP is in one piece, on the last chunk of its rank.
-fn mtp_place(
-    input: &StageInput<'_>,
-    layout: &PipelineLayout,
-    vpp: u32,
-    problems: &mut Vec<StageProblem>,
-) {
+fn mtp_place(input: &StageInput<'_>, layout: &PipelineLayout, vpp: u32, problems: &mut Vec<StageProblem>) {
     let mut holders = 0u32;
     for (index, _) in layout.stages().iter().enumerate() {
         if layout.count_in_stage(index, LayerType::Mtp) == 0 {

@@ -202,10 +202,7 @@ pub(super) fn size_problems(input: &StageInput<'_>) -> Vec<StageProblem> {
     let sizes = [
         (input.num_layers, "num_layers"),
         (input.pp, "pipeline_model_parallel_size"),
-        (
-            input.vpp.unwrap_or(1),
-            "virtual_pipeline_model_parallel_size",
-        ),
+        (input.vpp.unwrap_or(1), "virtual_pipeline_model_parallel_size"),
     ];
     for (size, field) in sizes {
         if size == 0 {
@@ -217,11 +214,7 @@ pub(super) fn size_problems(input: &StageInput<'_>) -> Vec<StageProblem> {
         problems.push(StageProblem::TooManyChunks { pp, vpp });
     }
     if input.vpp.is_some() && pp == 1 {
-        problems.push(StageProblem::InterleavedNeedsPipeline {
-            pp,
-            vpp,
-            least_pp: 2,
-        });
+        problems.push(StageProblem::InterleavedNeedsPipeline { pp, vpp, least_pp: 2 });
     }
     problems
 }

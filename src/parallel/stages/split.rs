@@ -13,8 +13,7 @@ impl StageInput<'_> {
     }
 
     pub(super) fn uneven(&self) -> bool {
-        self.decoder_first_pipeline_num_layers.is_some()
-            || self.decoder_last_pipeline_num_layers.is_some()
+        self.decoder_first_pipeline_num_layers.is_some() || self.decoder_last_pipeline_num_layers.is_some()
     }
 
     pub(super) fn accounts(&self) -> bool {
@@ -30,11 +29,7 @@ struct PerRank {
 }
 
 pub(super) fn split(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProblem>> {
-    let per_rank = if input.uneven() {
-        uneven(input)?
-    } else {
-        even(input)?
-    };
+    let per_rank = if input.uneven() { uneven(input)? } else { even(input)? };
     let stages = input.vpp.unwrap_or(1);
     let layout = deal(input, input.vpp, &|pp_rank, vp_stage| {
         let is_last_rank = pp_rank + 1 == input.pp;
@@ -101,12 +96,10 @@ fn uneven(input: &StageInput<'_>) -> Result<PerRank, Vec<StageProblem>> {
         }
     }
 
-    let middle_layers =
-        i64::from(input.num_layers) - i64::from(first.unwrap_or(0)) - i64::from(last.unwrap_or(0));
+    let middle_layers = i64::from(input.num_layers) - i64::from(first.unwrap_or(0)) - i64::from(last.unwrap_or(0));
     let middle_ranks = i64::from(input.pp) - i64::from(first.is_some()) - i64::from(last.is_some());
     // Megatron only compares the two for being zero; a negative number of layers would build nothing.
-    let (Ok(layers), Ok(ranks)) = (u32::try_from(middle_layers), u32::try_from(middle_ranks))
-    else {
+    let (Ok(layers), Ok(ranks)) = (u32::try_from(middle_layers), u32::try_from(middle_ranks)) else {
         problems.push(StageProblem::UnevenMiddle {
             middle_layers,
             middle_ranks,

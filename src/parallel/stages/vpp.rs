@@ -33,19 +33,15 @@ impl Default for VppChoice {
 /// # Errors
 /// Every rule about virtual stages that the arguments break. Whether the layers can be split that way is
 /// for [`stage_layout`](super::stage_layout) to say.
-pub fn resolve_vpp(
-    input: &StageInput<'_>,
-    choice: &VppChoice,
-) -> Result<Option<u32>, Vec<StageProblem>> {
+pub fn resolve_vpp(input: &StageInput<'_>, choice: &VppChoice) -> Result<Option<u32>, Vec<StageProblem>> {
     let per_stage = choice.num_layers_per_virtual_pipeline_stage;
     let per_rank = choice.num_virtual_stages_per_pipeline_rank;
 
     if let Some(segments) = input.hybrid_segments {
         return super::hybrid::vpp(input, segments, choice);
     }
-    let given = usize::from(per_stage.is_some())
-        + usize::from(per_rank.is_some())
-        + usize::from(input.layout.is_some());
+    let given =
+        usize::from(per_stage.is_some()) + usize::from(per_rank.is_some()) + usize::from(input.layout.is_some());
     if given > 1 {
         return Err(vec![StageProblem::VppGivenTwice {
             num_layers_per_virtual_pipeline_stage: per_stage,
@@ -105,9 +101,7 @@ fn from_layers_per_stage(input: &StageInput<'_>, per_stage: u32) -> Result<u32, 
             field: "num_layers_per_virtual_pipeline_stage",
         }]);
     }
-    if input.decoder_first_pipeline_num_layers.is_some()
-        || input.decoder_last_pipeline_num_layers.is_some()
-    {
+    if input.decoder_first_pipeline_num_layers.is_some() || input.decoder_last_pipeline_num_layers.is_some() {
         return Err(vec![StageProblem::LayersPerVirtualStageWithUneven {
             num_layers_per_virtual_pipeline_stage: per_stage,
         }]);

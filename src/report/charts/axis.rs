@@ -82,12 +82,7 @@ impl Axis {
             let y = self.y(amount);
             grid.push(Drawing::line(Class::Grid, (LEFT, y), (self.right, y)));
             let place = (LEFT - Px::of(6), y + Px::of(4));
-            grid.push(Drawing::text(
-                Class::Tick,
-                place,
-                Anchor::End,
-                scale.number(amount),
-            ));
+            grid.push(Drawing::text(Class::Tick, place, Anchor::End, scale.number(amount)));
         }
         grid.push(Drawing::text(
             Class::Tick,

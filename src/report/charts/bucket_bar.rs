@@ -42,11 +42,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
     let at = |bytes: Bytes| subject.width.share(bytes.0.into(), whole.0.into());
     let size = |from: Px, to: Px| ((to - from).max(Px::ZERO), BAR);
 
-    let mut behind = vec![Drawing::rect(
-        Class::Free,
-        (Px::ZERO, TOP),
-        (subject.width, BAR),
-    )];
+    let mut behind = vec![Drawing::rect(Class::Free, (Px::ZERO, TOP), (subject.width, BAR))];
     let (from, to) = (at(summary.total), at(summary.device.1));
     behind.push(Drawing::rect(Class::Band, (from, TOP), size(from, to)));
     behind.extend(device_range(&summary, scale, subject.width, at));
@@ -58,8 +54,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
         below += *bytes;
         let target = Target::line(summary.worst, segment.id());
         let class = segment.class();
-        let mut drawings =
-            vec![Drawing::rect(class, (from, TOP), size(from, to)).about(target.clone())];
+        let mut drawings = vec![Drawing::rect(class, (from, TOP), size(from, to)).about(target.clone())];
         let words = format!("{} {number}", segment.label());
         let (all, least) = (Px::for_words(&words), Px::of_text(&number));
         let mut texts = [(all, words), (least, number.clone())].into_iter();
@@ -85,32 +80,20 @@ fn draw(subject: &Subject<'_>) -> Scene {
     let mut before = Vec::new();
     if let Some(gpu) = summary.gpu {
         let x = at(gpu);
-        before.push(Drawing::line(
-            Class::Gpu,
-            (x, TOP - BEYOND),
-            (x, TOP + BAR + BEYOND),
-        ));
+        before.push(Drawing::line(Class::Gpu, (x, TOP - BEYOND), (x, TOP + BAR + BEYOND)));
         let name = format!("GPU {}", scale.amount(gpu));
         let (place, anchor) = if Px::for_words(&name) > x {
             (x, Anchor::Start)
         } else {
             (x, Anchor::End)
         };
-        behind.push(Drawing::text(
-            Class::GpuLabel,
-            (place, TOP - Px::of(7)),
-            anchor,
-            name,
-        ));
+        behind.push(Drawing::text(Class::GpuLabel, (place, TOP - Px::of(7)), anchor, name));
     }
     Scene {
         id: CHART.id,
         width: subject.width,
         height: TOP + BAR + BELOW,
-        title: format!(
-            "Memory of {}, the fullest",
-            stage_name(subject.config, summary.worst)
-        ),
+        title: format!("Memory of {}, the fullest", stage_name(subject.config, summary.worst)),
         description: description(&summary, scale),
         behind,
         marks,
@@ -119,12 +102,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
 }
 
 /// The range that the device shows, as a bracket below the bar with its numbers.
-fn device_range(
-    summary: &Summary,
-    scale: Scale,
-    width: Px,
-    at: impl Fn(Bytes) -> Px,
-) -> [Drawing; 4] {
+fn device_range(summary: &Summary, scale: Scale, width: Px, at: impl Fn(Bytes) -> Px) -> [Drawing; 4] {
     let (low, high) = summary.device;
     let (from, to) = (at(low), at(high));
     let (top, line) = (TOP + BAR, TOP + BAR + BEYOND);
@@ -140,12 +118,7 @@ fn device_range(
         side(from),
         side(to),
         Drawing::line(Class::DeviceRange, (from, line), (to, line)),
-        Drawing::text(
-            Class::Tick,
-            (place, TOP + BAR + BELOW - Px::of(5)),
-            anchor,
-            text,
-        ),
+        Drawing::text(Class::Tick, (place, TOP + BAR + BELOW - Px::of(5)), anchor, text),
     ]
 }
 

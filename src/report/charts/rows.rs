@@ -81,9 +81,7 @@ impl RowLayout {
 
 /// The class of a share: that of its bucket, or of the bucket's group where it is not split.
 fn class(subject: &Subject<'_>, bucket: Option<Bucket>) -> Class {
-    bucket.map_or(Class::Other, |bucket| {
-        subject.grouping.segment(bucket).class()
-    })
+    bucket.map_or(Class::Other, |bucket| subject.grouping.segment(bucket).class())
 }
 
 /// Draws the rows of a breakdown.
@@ -110,14 +108,10 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
         ];
         let mut x = at.left;
         for share in &part.shares {
-            let width = room
-                .share(share.bytes.0.into(), longest.0.into())
-                .max(LEAST);
+            let width = room.share(share.bytes.0.into(), longest.0.into()).max(LEAST);
             let target = Target::line(subject.stage, share.path.clone());
             let place = (x, top + at.bar);
-            drawings.push(
-                Drawing::rect(class(subject, share.bucket), place, (width, BAR)).about(target),
-            );
+            drawings.push(Drawing::rect(class(subject, share.bucket), place, (width, BAR)).about(target));
             x += width;
         }
         let number = scale.amount(part.bytes);
@@ -127,34 +121,19 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
         } else {
             format!("{number} · {share}")
         };
-        drawings.push(Drawing::text(
-            Class::Value,
-            (subject.width, base),
-            Anchor::End,
-            text,
-        ));
+        drawings.push(Drawing::text(Class::Value, (subject.width, base), Anchor::End, text));
         marks.push(Mark {
             class: Class::Row,
             target: Target::line(subject.stage, part.path.clone()),
-            label: format!(
-                "{}: {number}, {share} of the stage, {}",
-                part.name(),
-                exact(part.bytes)
-            ),
+            label: format!("{}: {number}, {share} of the stage, {}", part.name(), exact(part.bytes)),
             chosen: false,
             drawings,
         });
     }
-    let largest = parts
-        .iter()
-        .filter(|part| !part.nested)
-        .max_by_key(|part| part.bytes);
+    let largest = parts.iter().filter(|part| !part.nested).max_by_key(|part| part.bytes);
     let description = largest.map_or_else(String::new, |part| {
         let (rows, number, total) = (parts.len(), scale.amount(part.bytes), scale.amount(total));
-        format!(
-            "{} is the largest of {rows} rows: {number} of {total}.",
-            part.name()
-        )
+        format!("{} is the largest of {rows} rows: {number} of {total}.", part.name())
     });
     Scene {
         id,

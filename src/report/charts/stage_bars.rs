@@ -33,12 +33,7 @@ struct Slot<'a> {
 impl<'a> Slot<'a> {
     /// The stage that the bar shows: the chosen one, or else the one with the largest peak.
     fn shown(&self, chosen: StageRef) -> Option<(StageRef, &'a StageEstimate)> {
-        let fullest = || {
-            self.stages
-                .iter()
-                .rev()
-                .max_by_key(|(_, stage)| stage.total)
-        };
+        let fullest = || self.stages.iter().rev().max_by_key(|(_, stage)| stage.total);
         self.stages
             .iter()
             .find(|(place, _)| *place == chosen)
@@ -65,11 +60,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
     let mut x = LEFT;
     for (module, slots) in slots.iter().enumerate() {
         if modules > 1 {
-            let name = subject
-                .config
-                .modules()
-                .get(module)
-                .map_or("", |m| m.name());
+            let name = subject.config.modules().get(module).map_or("", |m| m.name());
             behind.push(Drawing::text(
                 Class::Label,
                 (x, Px::of(11)),
@@ -117,12 +108,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
 
 /// The bars of every module, each of as many stages as are needed for all bars to fit into `room`.
 fn slots<'a>(subject: &Subject<'a>, room: Px) -> Vec<Vec<Slot<'a>>> {
-    let stages: usize = subject
-        .estimate
-        .modules
-        .iter()
-        .map(|m| m.stages.len())
-        .sum();
+    let stages: usize = subject.estimate.modules.iter().map(|m| m.stages.len()).sum();
     let most = usize::try_from(room.0 / NARROWEST.0).unwrap_or(1).max(1);
     let together = stages.div_ceil(most).max(1);
     let modules = subject.estimate.modules.iter().enumerate();
@@ -209,12 +195,7 @@ fn bar(
     let number = scale.number(stage.total);
     let top = low - Px::of(6);
     if Px::of_text(&number) <= column.width {
-        drawings.push(Drawing::text(
-            Class::Value,
-            (middle, top),
-            Anchor::Middle,
-            number,
-        ));
+        drawings.push(Drawing::text(Class::Value, (middle, top), Anchor::Middle, number));
     } else if verdict == Verdict::DoesNotFit {
         drawings.push(Drawing::text(
             Class::Alarm,

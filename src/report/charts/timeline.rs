@@ -18,8 +18,8 @@ pub const CHART: Chart = Chart {
     draw,
 };
 
-/// The least width of a column. Where steps would be narrower, several share a column, which shows the one with the most
-/// memory.
+/// The least width of a column. Where steps would be narrower, several share a column, which shows the one with the
+/// most memory.
 const NARROWEST: Px = Px::of(3);
 
 /// One column of the chart: a step of the schedule, or a part of the optimizer step.
@@ -55,20 +55,11 @@ fn draw(subject: &Subject<'_>) -> Scene {
     if let (Some(i), Some(stage)) = (heaviest, stage) {
         let middle = Px(i32::midpoint(x(i).0, x(i + 1).0));
         let y = axis.y(peak);
-        before.push(Drawing::line(
-            Class::Peak,
-            (middle, y),
-            (middle, HEIGHT - BOTTOM),
-        ));
+        before.push(Drawing::line(Class::Peak, (middle, y), (middle, HEIGHT - BOTTOM)));
         let text = format!("{} · {}", scale.amount(peak), stage.moment.pass.label());
         let half = Px::for_words(&text).over(2);
         let at = middle.max(LEFT + half).min(subject.width - half);
-        before.push(Drawing::text(
-            Class::Value,
-            (at, y - Px::of(6)),
-            Anchor::Middle,
-            text,
-        ));
+        before.push(Drawing::text(Class::Value, (at, y - Px::of(6)), Anchor::Middle, text));
     }
     before.extend(axis.gpu(memory, gpu.is_some()));
     Scene {
@@ -133,12 +124,7 @@ fn phases(columns: &[Column], x: &dyn Fn(usize) -> Px) -> Vec<Drawing> {
 }
 
 /// One stacked area for each bucket that has memory at some step.
-fn bands(
-    subject: &Subject<'_>,
-    axis: &Axis,
-    columns: &[Column],
-    x: &dyn Fn(usize) -> Px,
-) -> Vec<Mark> {
+fn bands(subject: &Subject<'_>, axis: &Axis, columns: &[Column], x: &dyn Fn(usize) -> Px) -> Vec<Mark> {
     let scale = Scale::coarse(subject.unit);
     let mut below = vec![Bytes::ZERO; columns.len()];
     let mut marks = Vec::new();

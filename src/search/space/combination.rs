@@ -78,8 +78,8 @@ impl Space {
         sizes.collect::<Vec<_>>().join(", ")
     }
 
-    /// The settings in which a combination differs from the job, or its language model from that of the job; null stands for
-    /// a default.
+    /// The settings in which a combination differs from the job, or its language model from that of the job; null
+    /// stands for a default.
     #[must_use]
     pub fn settings(&self, index: u64) -> Vec<(FieldId, Value)> {
         let job = self.job(index);
@@ -141,23 +141,19 @@ impl Space {
         }
     }
 
-    /// Sets the data-parallel size with which the language model has all its ranks. Where there is none, Megatron refuses the
-    /// combination: the next module's ranks do not follow.
+    /// Sets the data-parallel size with which the language model has all its ranks. Where there is none, Megatron
+    /// refuses the combination: the next module's ranks do not follow.
     fn keep_ranks(&self, job: &mut RawJob, ranks: u64) {
         let size = |axis: Axis| number(job, self.module, axis.field()).unwrap_or(1);
         let replica = size(Axis::Tensor)
             .saturating_mul(size(Axis::Pipeline))
             .saturating_mul(size(Axis::Context));
         let dp = (ranks / replica.max(1)).max(1);
-        job.put(
-            self.module,
-            FieldId::data_parallel_size,
-            Value::Int(dp.into()),
-        );
+        job.put(self.module, FieldId::data_parallel_size, Value::Int(dp.into()));
     }
 
-    /// Cuts the pattern of a hybrid model into one segment for each chunk of a combination. Where the job's own pattern has
-    /// as many segments, it stays as it is.
+    /// Cuts the pattern of a hybrid model into one segment for each chunk of a combination. Where the job's own pattern
+    /// has as many segments, it stays as it is.
     fn cut_pattern(&self, job: &mut RawJob) {
         let Some(pattern) = &self.pattern else { return };
         let size = |field| number(job, self.module, field).unwrap_or(1);
@@ -175,12 +171,10 @@ impl Space {
     }
 }
 
-/// The layers that are left for the last stage where the others have `layers / stages` each, rounded up; `None` where the
-/// division is exact or nothing is left.
+/// The layers that are left for the last stage where the others have `layers / stages` each, rounded up; `None` where
+/// the division is exact or nothing is left.
 fn layers_of_last_stage(layers: u64, stages: u64) -> Option<u64> {
-    let others = layers
-        .div_ceil(stages)
-        .saturating_mul(stages.saturating_sub(1));
+    let others = layers.div_ceil(stages).saturating_mul(stages.saturating_sub(1));
     let rest = layers.checked_sub(others)?;
     (rest > 0 && !layers.is_multiple_of(stages)).then_some(rest)
 }

@@ -4,8 +4,8 @@ use super::{Dimension, Space};
 use crate::search::axis::{Axis, Pick};
 use crate::search::shares::Shares;
 
-/// The least number of shares that a space is parted into, if it has as many combinations: many, since some take much longer
-/// than others.
+/// The least number of shares that a space is parted into, if it has as many combinations: many, since some take much
+/// longer than others.
 const SHARES: u64 = 256;
 /// Combinations of a share whose tapes a searcher still has when it comes to the next one.
 const SHORT_SHARE: u64 = 1 << 16;
@@ -13,8 +13,8 @@ const SHORT_SHARE: u64 = 1 << 16;
 const MOST_SHARES: u64 = 8192;
 
 impl Space {
-    /// Whether the axis at a level is the last one that model states depend on: those after it are the micro batch and what is
-    /// recomputed.
+    /// Whether the axis at a level is the last one that model states depend on: those after it are the micro batch and
+    /// what is recomputed.
     pub(in crate::search) fn states_known_at(&self, level: usize) -> bool {
         let decides = |d: &Dimension| !matches!(d.axis, Axis::MicroBatch | Axis::Recompute);
         self.dimensions.iter().rposition(decides) == Some(level)
@@ -53,8 +53,7 @@ impl Space {
         let starts = (0..of_stages.div_ceil(share)).map(|number| number * share);
         Shares::new(starts.map(|start| {
             let end = (start + share).min(of_stages);
-            let of_pipelines =
-                (0..pipelines).map(|of| of * of_stages + start..of * of_stages + end);
+            let of_pipelines = (0..pipelines).map(|of| of * of_stages + start..of * of_stages + end);
             of_pipelines.collect()
         }))
     }

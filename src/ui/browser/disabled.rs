@@ -24,9 +24,5 @@ pub(crate) fn on_press_of_disabled(tell: impl Fn(String) + 'static) {
 
 fn reason(event: &Event) -> Option<String> {
     let target: Element = event.target()?.dyn_into().ok()?;
-    target
-        .closest(DISABLED)
-        .ok()
-        .flatten()?
-        .get_attribute("title")
+    target.closest(DISABLED).ok().flatten()?.get_attribute("title")
 }

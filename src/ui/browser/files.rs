@@ -10,7 +10,8 @@ use web_sys::{ClipboardEvent, DragEvent, Element, HtmlAnchorElement, HtmlInputEl
 
 use super::document;
 
-/// The most bytes of a file that are read. One more than an import takes, so that a larger file is refused for its size.
+/// The most bytes of a file that are read. One more than an import takes, so that a larger file is refused for its
+/// size.
 const MAX_BYTES: u64 = 5_000_001;
 /// How long a saved file's content is kept, since some browsers read it only after the click.
 const KEPT: Duration = Duration::from_secs(10);

@@ -158,9 +158,7 @@ fn reset(state: State) {
 fn copy_link(state: State, open_dialog: OpenDialog) {
     browser::copy(&url_sync::address(state), move |copied| {
         if copied {
-            state
-                .toasts
-                .tell(link_copied(untrack(|| left_out(&state.share()))));
+            state.toasts.tell(link_copied(untrack(|| left_out(&state.share()))));
         } else {
             open_dialog.open(DialogKind::Link);
         }
@@ -172,8 +170,6 @@ fn link_copied(left_out: usize) -> String {
     match left_out {
         0 => "Link copied.".to_owned(),
         1 => "Link copied, without the job that was pinned first: it holds no more.".to_owned(),
-        _ => format!(
-            "Link copied, without the {left_out} jobs that were pinned first: it holds no more."
-        ),
+        _ => format!("Link copied, without the {left_out} jobs that were pinned first: it holds no more."),
     }
 }

@@ -16,10 +16,7 @@ const KEYS: &[(&str, &str)] = &[
     ("?", "This help"),
     ("↑ ↓ in a number", "Next legal value"),
     ("Shift ↑ ↓ in a number", "Double, halve"),
-    (
-        "Home End in a parallel size",
-        "Smallest, largest legal value",
-    ),
+    ("Home End in a parallel size", "Smallest, largest legal value"),
     ("← → ↑ ↓ in the layers of a pattern", "Another layer"),
     (
         "M * - E G + D there",
@@ -30,10 +27,7 @@ const KEYS: &[(&str, &str)] = &[
 
 /// The words of the page and what they mean.
 const WORDS: &[(&str, &str)] = &[
-    (
-        "TP",
-        "Tensor parallel: ranks that split the matrices of every layer.",
-    ),
+    ("TP", "Tensor parallel: ranks that split the matrices of every layer."),
     (
         "PP",
         "Pipeline parallel: ranks that hold consecutive layers, a stage each.",
@@ -47,10 +41,7 @@ const WORDS: &[(&str, &str)] = &[
         "DP",
         "Data parallel: copies of the model that each see other samples. It follows from the rest.",
     ),
-    (
-        "EP",
-        "Expert parallel: ranks that split the routed experts of a layer.",
-    ),
+    ("EP", "Expert parallel: ranks that split the routed experts of a layer."),
     (
         "ETP",
         "Expert tensor parallel: ranks that split the matrices of each routed expert.",

@@ -92,9 +92,7 @@ fn finish(state: State, job: &RawJob, search: &LayoutSearch) {
         Some(format!("{name} {size}"))
     });
     let changes: Vec<String> = changes.collect();
-    state
-        .toasts
-        .offer_undo(format!("Laid out: {}.", changes.join(", ")));
+    state.toasts.offer_undo(format!("Laid out: {}.", changes.join(", ")));
     // The button may go away with the problem that it stood beside.
     browser::focus("results");
 }

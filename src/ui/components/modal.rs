@@ -6,12 +6,7 @@ use leptos::prelude::*;
 
 /// A dialog with a title, open while [`OpenDialog`] says so. Its own button and Escape close it.
 #[component]
-pub fn Modal(
-    kind: DialogKind,
-    id: &'static str,
-    title: &'static str,
-    children: Children,
-) -> impl IntoView {
+pub fn Modal(kind: DialogKind, id: &'static str, title: &'static str, children: Children) -> impl IntoView {
     let open_dialog = expect_context::<OpenDialog>();
     let dialog = NodeRef::<Dialog>::new();
     Effect::new(move |_| {

@@ -62,10 +62,7 @@ fn module_rows(state: State) -> Vec<ModuleRow> {
     let is_valid = state.checked.read().config.is_some();
     let outcome = state.outcome.read();
     let valid = outcome.as_ref().filter(|_| is_valid);
-    rows(
-        &setup.job,
-        valid.map(|outcome| (&outcome.config, &outcome.estimate)),
-    )
+    rows(&setup.job, valid.map(|outcome| (&outcome.config, &outcome.estimate)))
 }
 
 /// The settings of an encoder that feeds the language model.

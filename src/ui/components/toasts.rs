@@ -89,11 +89,7 @@ impl Toasts {
     fn leave_later(self) {
         let toast = self.toast.read_untracked();
         let Some(toast) = toast.as_ref() else { return };
-        let stay = if toast.offers_undo {
-            STAY_WITH_UNDO
-        } else {
-            STAY
-        };
+        let stay = if toast.offers_undo { STAY_WITH_UNDO } else { STAY };
         self.leaving
             .0
             .set_value(Some(Timeout::new(stay, move || self.dismiss())));

@@ -23,17 +23,14 @@ pub(super) fn ExportDialog() -> impl IntoView {
     let state: State = expect_context();
     let share = StoredValue::new(state.share_untracked());
     let selection = RwSignal::new(Selection::default());
-    let made = Memo::new(move |_| {
-        share.with_value(|share| selection.read().make(share, state.unit.get()))
-    });
+    let made = Memo::new(move |_| share.with_value(|share| selection.read().make(share, state.unit.get())));
     let error = Signal::derive(move || made.read().as_ref().err().cloned().unwrap_or_default());
     let text = Memo::new(move |_| made.read().as_ref().ok().cloned());
     let result = move || {
         text.get().map(|text| {
             if selection.read().is_picture() {
                 let encoded = utf8_percent_encode(&text, NOT_IN_ADDRESSES);
-                view! { <img src=format!("data:image/svg+xml,{encoded}") alt="The picture" /> }
-                    .into_any()
+                view! { <img src=format!("data:image/svg+xml,{encoded}") alt="The picture" /> }.into_any()
             } else {
                 view! {
                     <pre tabindex="0" role="region" aria-label="The text">
@@ -54,9 +51,7 @@ pub(super) fn ExportDialog() -> impl IntoView {
     let problems = StoredValue::new(problems);
     let invalid = move || text.read().is_some() && problems.with_value(|all| !all.is_empty());
     let problem_rows = problems.with_value(|all| {
-        let rows = all
-            .iter()
-            .map(|problem| view! { <li>{problem.clone()}</li> });
+        let rows = all.iter().map(|problem| view! { <li>{problem.clone()}</li> });
         rows.collect_view()
     });
     view! {

@@ -77,10 +77,7 @@ fn Actions(session: RwSignal<ImportSession>) -> impl IntoView {
         if session.imported().is_none() {
             return Some("Apply waits for a text that can be read.".to_owned());
         }
-        let names: Vec<String> = session
-            .missing_variables()
-            .map(|name| format!("${name}"))
-            .collect();
+        let names: Vec<String> = session.missing_variables().map(|name| format!("${name}")).collect();
         (!names.is_empty()).then(|| format!("Apply waits for {}.", names.join(" and ")))
     });
     let log = use_context::<MeasuredLog>();

@@ -104,10 +104,7 @@ fn Actions(
     let download = move |_| {
         if let Some(text) = table(",") {
             let link = url_sync::address(search.state);
-            files::save_text(
-                "layouts.csv",
-                &with_provenance(CommentStyle::Column, &text, &link),
-            );
+            files::save_text("layouts.csv", &with_provenance(CommentStyle::Column, &text, &link));
         }
     };
     view! {

@@ -19,7 +19,8 @@ pub(super) struct FrameResult<'a> {
 struct Totals {
     /// Whether the link can be read and its job can run; otherwise there are no results.
     valid: bool,
-    /// Whether it fits its GPU, by the names that `estimate` has too; none where no GPU is chosen, and for a job that cannot run.
+    /// Whether it fits its GPU, by the names that `estimate` has too; none where no GPU is chosen, and for a job that
+    /// cannot run.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<&'static str>,
     /// The keys that change memory and are not modelled: with one, these are the results of another job.
@@ -38,9 +39,7 @@ impl<'a> FrameResult<'a> {
         let valid = !state.stale.get() && state.broken_link.read().is_none();
         let outcome = outcome.as_ref().filter(|_| valid);
         let summary = outcome.map(|outcome| Summary::new(&outcome.config, &outcome.estimate));
-        let marks = outcome
-            .into_iter()
-            .flat_map(|outcome| outcome.config.not_modelled());
+        let marks = outcome.into_iter().flat_map(|outcome| outcome.config.not_modelled());
         let estimate = outcome.map(|outcome| &outcome.estimate);
         let worst = estimate.and_then(|estimate| estimate.worst_stage());
         let modules = estimate.into_iter().flat_map(|estimate| &estimate.modules);

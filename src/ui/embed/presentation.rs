@@ -81,11 +81,7 @@ impl Presentation {
             Part::Sweep => fields("tp,pp,mbs"),
             _ => Vec::new(),
         });
-        let most = if presentation.part == Part::Full {
-            MANY
-        } else {
-            FEW
-        };
+        let most = if presentation.part == Part::Full { MANY } else { FEW };
         presentation.fields.truncate(most);
         presentation
     }
@@ -110,8 +106,7 @@ mod tests {
 
     #[test]
     fn the_query_says_what_is_shown() {
-        let read =
-            Presentation::from_query("?view=bar&fields=tp%2Cpp,tp,nonsense&readonly=1&theme=auto");
+        let read = Presentation::from_query("?view=bar&fields=tp%2Cpp,tp,nonsense&readonly=1&theme=auto");
         assert_eq!(read.part, Part::Bar);
         let (tp, pp) = (
             FieldId::tensor_model_parallel_size,
@@ -127,10 +122,7 @@ mod tests {
         assert_eq!(read.part, Part::Compact);
         assert!(read.fields.contains(&FieldId::tensor_model_parallel_size));
         assert!(!read.readonly);
-        assert_eq!(
-            Presentation::from_query("?view=<b>&x=y&=&&readonly=0"),
-            read
-        );
+        assert_eq!(Presentation::from_query("?view=<b>&x=y&=&&readonly=0"), read);
     }
 
     #[test]
@@ -142,9 +134,6 @@ mod tests {
                 .fields
                 .len()
         };
-        assert_eq!(
-            (count("compact"), count("table"), count("full")),
-            (6, 6, 64)
-        );
+        assert_eq!((count("compact"), count("table"), count("full")), (6, 6, 64));
     }
 }

@@ -13,14 +13,9 @@ use crate::ui::values;
 /// The fields that stay inputs, and those around them for reading.
 #[component]
 pub(super) fn Settings(asked: Presentation) -> impl IntoView {
-    let Presentation {
-        part,
-        fields,
-        readonly,
-    } = asked;
+    let Presentation { part, fields, readonly } = asked;
     if part == Part::Sweep {
-        return view! { <fieldset disabled=readonly><Plots fields=fields readonly /></fieldset> }
-            .into_any();
+        return view! { <fieldset disabled=readonly><Plots fields=fields readonly /></fieldset> }.into_any();
     }
     if part == Part::Full && !readonly && fields.is_empty() {
         return view! { <FormSections /> }.into_any();

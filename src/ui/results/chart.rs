@@ -6,9 +6,7 @@ mod mark;
 
 use leptos::html::Div;
 use leptos::prelude::*;
-use leptos_use_element_size::{
-    Size, UseElementSizeOptions, UseElementSizeReturn, use_element_size_with_options,
-};
+use leptos_use_element_size::{Size, UseElementSizeOptions, UseElementSizeReturn, use_element_size_with_options};
 
 use super::deferred::deferred_memo;
 use super::highlight::Highlight;
@@ -60,9 +58,7 @@ pub(super) fn Chart(
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
     let width = pixel_width(place);
-    let scene = deferred_memo(place, move || {
-        draw(results, Px::of(width.get().max(NARROWEST)))
-    });
+    let scene = deferred_memo(place, move || draw(results, Px::of(width.get().max(NARROWEST))));
     let focused = RwSignal::new(0);
     let tab_stop = Memo::new(move |_| {
         let scene = scene.read();
@@ -183,10 +179,7 @@ impl ChartState {
         self.of_scene(|scene| {
             let marks = scene.marks.iter();
             let mut targets = marks.flat_map(|mark| {
-                let parts = mark
-                    .drawings
-                    .iter()
-                    .filter_map(|drawing| drawing.target.as_ref());
+                let parts = mark.drawings.iter().filter_map(|drawing| drawing.target.as_ref());
                 parts.chain([&mark.target])
             });
             targets.any(|other| target.lights(other))

@@ -1,4 +1,5 @@
-//! The job beside the one that was pinned last: what each bucket of the fullest stage gains or loses, and which settings differ.
+//! The job beside the one that was pinned last: what each bucket of the fullest stage gains or loses, and which
+//! settings differ.
 
 use std::sync::Arc;
 
@@ -82,9 +83,7 @@ fn BucketTable() -> impl IntoView {
             </p>
         }
         .into_any(),
-        None if page.outcome.read().is_none() => {
-            view! { <p>"The job on the page cannot run."</p> }.into_any()
-        }
+        None if page.outcome.read().is_none() => view! { <p>"The job on the page cannot run."</p> }.into_any(),
         None => view! { <p>"The pinned job cannot run."</p> }.into_any(),
     }
 }

@@ -9,10 +9,7 @@ use crate::ui::state::State;
 
 /// A memo of what is shown in `place`. While that element is scrolled out of sight, a change reaches the memo only once
 /// the next frame is on the screen: what the reader sees follows a keystroke first, and the rest right after it.
-pub(super) fn deferred_memo<T>(
-    place: NodeRef<Div>,
-    compute: impl Fn() -> T + Send + Sync + 'static,
-) -> Memo<T>
+pub(super) fn deferred_memo<T>(place: NodeRef<Div>, compute: impl Fn() -> T + Send + Sync + 'static) -> Memo<T>
 where
     T: PartialEq + Send + Sync + 'static,
 {
@@ -35,8 +32,8 @@ where
     });
     on_cleanup(move || print.remove());
     Memo::new_owning(move |previous| {
-        // The outcome comes first: a memo is updated as soon as one of its sources turns out to have changed, in the order
-        // in which it has read them. Whatever `compute` reads is not worked out before it is wanted.
+        // The outcome comes first: a memo is updated as soon as one of its sources turns out to have changed, in the
+        // order in which it has read them. Whatever `compute` reads is not worked out before it is wanted.
         outcome.track();
         frame_is_shown.track();
         match previous {

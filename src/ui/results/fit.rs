@@ -1,5 +1,5 @@
-//! What fits: the largest sizes with which the job fits its GPU, and changes: those that make it fit, or those that the memory
-//! left over allows. A click applies each.
+//! What fits: the largest sizes with which the job fits its GPU, and changes: those that make it fit, or those that the
+//! memory left over allows. A click applies each.
 
 mod assistant;
 mod limits;

@@ -104,9 +104,7 @@ fn Reasons(reports: Memo<Option<Reports>>) -> impl IntoView {
         let scale = Scale::fine(unit.get());
         let reports = reports.read();
         let reasons = reports.iter().flat_map(|shown| &shown.reasons);
-        reasons
-            .map(|difference| reason(difference, scale))
-            .collect_view()
+        reasons.map(|difference| reason(difference, scale)).collect_view()
     };
     view! {
         <details>

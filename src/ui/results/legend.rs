@@ -30,8 +30,8 @@ pub(in super::super) fn Legend() -> impl IntoView {
     }
 }
 
-/// What the legend has: each group that some stage has, and behind one that is split its buckets; without groups the buckets
-/// alone.
+/// What the legend has: each group that some stage has, and behind one that is split its buckets; without groups the
+/// buckets alone.
 fn entries(results: ResultsState) -> Vec<Segment> {
     let grouping = results.grouping.get();
     let outcome = results.page.outcome.read();
@@ -87,11 +87,7 @@ fn LegendItem(entry: Segment) -> impl IntoView {
         move || highlight.set(Some(target.clone()))
     };
     let click = point.clone();
-    let texture = if entry.class().textured() {
-        " hatched"
-    } else {
-        ""
-    };
+    let texture = if entry.class().textured() { " hatched" } else { "" };
     let swatch = format!("swatch {}{texture}", entry.class().names());
     let name = view! {
         <span class=swatch></span>

@@ -109,8 +109,7 @@ fn StageTable(log: RwSignal<Option<Arc<LogMeasurements>>>) -> impl IntoView {
     let compared = Memo::new(move |_| {
         page.outcome.track();
         let log = log.read();
-        log.as_ref()
-            .and_then(|log| compare_log(&page.setup.read().job, log))
+        log.as_ref().and_then(|log| compare_log(&page.setup.read().job, log))
     });
     move || {
         let compared = compared.read();
@@ -121,10 +120,7 @@ fn StageTable(log: RwSignal<Option<Arc<LogMeasurements>>>) -> impl IntoView {
         let scale = Scale::fine(page.unit.get());
         let rows = stages.iter().map(|stage| stage_row(stage, scale));
         let rows = rows.collect_view();
-        let mut reasons: Vec<Reason> = stages
-            .iter()
-            .flat_map(|stage| stage.reasons.iter().copied())
-            .collect();
+        let mut reasons: Vec<Reason> = stages.iter().flat_map(|stage| stage.reasons.iter().copied()).collect();
         reasons.sort_unstable();
         reasons.dedup();
         let reasons = reasons

@@ -68,9 +68,7 @@ pub(super) fn SidewaysScroll(title: &'static str, children: Children) -> impl In
 }
 
 /// The headings of a table's columns.
-pub(super) fn column_headings<const COUNT: usize>(
-    headings: [&'static str; COUNT],
-) -> impl IntoView {
+pub(super) fn column_headings<const COUNT: usize>(headings: [&'static str; COUNT]) -> impl IntoView {
     let headings = headings.map(|heading| view! { <th scope="col">{heading}</th> });
     view! { <thead><tr>{headings.into_iter().collect_view()}</tr></thead> }
 }

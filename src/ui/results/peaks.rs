@@ -47,9 +47,7 @@ struct Overhead {
 pub(super) fn PeakFacts() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
-    let peak = deferred_memo(place, move || {
-        results.with_subject(Px::ZERO, Peak::of).flatten()
-    });
+    let peak = deferred_memo(place, move || results.with_subject(Px::ZERO, Peak::of).flatten());
     let is_known = Memo::new(move |_| peak.read().is_some());
     view! {
         <div class="peaks" node_ref=place>
@@ -195,11 +193,7 @@ impl Peak {
             chunks: in_flight::rows(subject),
             moments: moments::rows(subject),
             overheads: overheads.map(|one| Overhead::of(one, scale)).collect(),
-            device: format!(
-                "{} to {}",
-                scale.number(device.low),
-                scale.amount(device.high)
-            ),
+            device: format!("{} to {}", scale.number(device.low), scale.amount(device.high)),
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Plans side by side: the job on the page, the pinned ones, which are a part of the link, and those that are kept under names, a
-//! column each.
+//! Plans side by side: the job on the page, the pinned ones, which are a part of the link, and those that are kept
+//! under names, a column each.
 
 mod columns;
 mod head;
@@ -28,8 +28,7 @@ const TITLE: &str = "plans-title";
 pub(super) fn PlansPanel() -> impl IntoView {
     let shelf = expect_context::<Shelf>();
     let page = expect_context::<ResultsState>().page;
-    let has_plans =
-        Memo::new(move |_| !shelf.plans.read().is_empty() || !page.pinned.read().is_empty());
+    let has_plans = Memo::new(move |_| !shelf.plans.read().is_empty() || !page.pinned.read().is_empty());
     view! {
         <Panel class="frameworks plans" title=TITLE needs_result=false>
             <PanelHead id=TITLE title="Plans side by side" note="pinned ones are in the link, kept ones in this browser" />
@@ -169,9 +168,7 @@ fn PlanTable() -> impl IntoView {
         let earlier = earlier.map_or(&[][..], Vec::as_slice);
         let heads = heads(&page.pinned.read(), &shelf.plans.read());
         let heads = heads.into_iter();
-        heads
-            .map(|head| Column::new(head, earlier))
-            .collect::<Vec<_>>()
+        heads.map(|head| Column::new(head, earlier)).collect::<Vec<_>>()
     });
     let shown = deferred_memo(place, move || {
         let now = Column::of_page(&page.setup.read(), page.outcome.get());

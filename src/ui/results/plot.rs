@@ -20,8 +20,8 @@ use work::curves_of;
 /// The id of the panel's title.
 const TITLE: &str = "plot-title";
 
-/// The setting that the panel plots; none before the reader asks for one, and nothing is worked out then. Provided as context
-/// where there is such a panel.
+/// The setting that the panel plots; none before the reader asks for one, and nothing is worked out then. Provided as
+/// context where there is such a panel.
 #[derive(Clone, Copy)]
 pub(in super::super) struct PlottedField(RwSignal<Option<FieldId>>);
 

@@ -43,8 +43,8 @@ pub(super) fn SavingsPanel() -> impl IntoView {
     }
 }
 
-/// What each choice saves, computed once the reader has paused. While the settings cannot run, the last savings stay, as
-/// all results do.
+/// What each choice saves, computed once the reader has paused. While the settings cannot run, the last savings stay,
+/// as all results do.
 fn savings_after_pause(results: ResultsState) -> ReadSignal<Arc<Vec<Saving>>> {
     let (saved, set_saved) = signal(Arc::default());
     // A timeout is cancelled when another one takes its place.

@@ -47,9 +47,7 @@ fn ReadoutLine() -> impl IntoView {
     let pointed = pointed_at();
     let data = Memo::new(move |_| {
         let of_stage = || {
-            let data = results.with_subject(Px::ZERO, |subject| {
-                readout(subject, &Target::stage(subject.stage))
-            });
+            let data = results.with_subject(Px::ZERO, |subject| readout(subject, &Target::stage(subject.stage)));
             data.flatten()
         };
         pointed.get().or_else(of_stage)

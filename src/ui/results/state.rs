@@ -58,21 +58,13 @@ impl ResultsState {
             } else {
                 Grouping::CLOSED
             }),
-            row_height: if browser::is_coarse() {
-                TOUCH_ROW
-            } else {
-                charts::ROW
-            },
+            row_height: if browser::is_coarse() { TOUCH_ROW } else { charts::ROW },
         });
     }
 
     /// Computes something from the outcome and the shown stage, for a picture of some width; nothing before the first
     /// valid job. The subject has no lines, so that the caller does not depend on them.
-    pub(super) fn with_subject<T>(
-        self,
-        width: Px,
-        compute: impl FnOnce(&Subject<'_>) -> T,
-    ) -> Option<T> {
+    pub(super) fn with_subject<T>(self, width: Px, compute: impl FnOnce(&Subject<'_>) -> T) -> Option<T> {
         let outcome = self.page.outcome.read();
         let outcome: &Outcome = outcome.as_ref()?;
         Some(compute(&Subject {
@@ -88,11 +80,7 @@ impl ResultsState {
     }
 
     /// The same with the lines of the shown stage.
-    pub(super) fn with_subject_and_lines<T>(
-        self,
-        width: Px,
-        compute: impl FnOnce(&Subject<'_>) -> T,
-    ) -> Option<T> {
+    pub(super) fn with_subject_and_lines<T>(self, width: Px, compute: impl FnOnce(&Subject<'_>) -> T) -> Option<T> {
         self.with_subject(width, |subject| {
             let lines = &self.lines.read();
             compute(&Subject { lines, ..*subject })
@@ -111,7 +99,6 @@ impl ResultsState {
 
     /// Splits a group into its buckets in all charts, or puts them together again.
     pub(super) fn toggle(self, group: BucketGroup) {
-        self.grouping
-            .update(|grouping| *grouping = grouping.toggled(group));
+        self.grouping.update(|grouping| *grouping = grouping.toggled(group));
     }
 }

@@ -15,8 +15,7 @@ impl Default for Disclosure {
     /// A first visit shows parallelism, batch and hardware, each with its essential fields.
     fn default() -> Self {
         Self {
-            open: Group::ALL
-                .map(|g| matches!(g, Group::Parallelism | Group::Batch | Group::Hardware)),
+            open: Group::ALL.map(|g| matches!(g, Group::Parallelism | Group::Batch | Group::Hardware)),
             level: [Level::Essential; Group::ALL.len()],
         }
     }

@@ -98,8 +98,7 @@ impl State {
     pub fn reveal(&self, id: FieldId) {
         // The module may have been changed just now.
         let relevance = untrack(|| self.relevance.get());
-        self.disclosure
-            .update(|disclosure| disclosure.reveal(id, &relevance));
+        self.disclosure.update(|disclosure| disclosure.reveal(id, &relevance));
     }
 
     pub(super) fn keep_module_in_range(&self) {

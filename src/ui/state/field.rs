@@ -42,8 +42,8 @@ impl State {
             .collect()
     }
 
-    /// The field beside which a problem is told in full: the one that was edited last where the problem involves it, or else
-    /// the first of the problem's fields.
+    /// The field beside which a problem is told in full: the one that was edited last where the problem involves it, or
+    /// else the first of the problem's fields.
     pub fn told_at(&self, problem: &Problem) -> Option<FieldId> {
         let edited = self.edited.get();
         let edited = edited.filter(|id| involves(problem, *id, self.module.get()));
@@ -103,9 +103,7 @@ fn derived_value(id: FieldId, module: &Module) -> Option<u64> {
         FieldId::data_parallel_size => derived.data_parallel_size,
         FieldId::expert_tensor_parallel_size => derived.expert_tensor_parallel_size,
         // With a pipeline layout, the number of chunks is the layout's.
-        FieldId::virtual_pipeline_model_parallel_size
-            if derived.virtual_pipeline_model_parallel_size > 1 =>
-        {
+        FieldId::virtual_pipeline_model_parallel_size if derived.virtual_pipeline_model_parallel_size > 1 => {
             derived.virtual_pipeline_model_parallel_size
         }
         FieldId::world_size => module.ranks(),

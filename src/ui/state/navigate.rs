@@ -28,8 +28,8 @@ impl State {
         self.jumps.update(|jumps| *jumps += 1);
     }
 
-    /// Pins jobs to compare with, each before those that are pinned already. Says why where a link cannot hold them all, and
-    /// pins none of them then. Returns whether they are pinned.
+    /// Pins jobs to compare with, each before those that are pinned already. Says why where a link cannot hold them
+    /// all, and pins none of them then. Returns whether they are pinned.
     pub fn pin(&self, jobs: impl IntoIterator<Item = Setup>) -> bool {
         let mut share = self.share_untracked();
         for job in jobs {
@@ -123,10 +123,7 @@ impl State {
         self.history.read().can_redo()
     }
 
-    fn travel(
-        &self,
-        go: fn(&mut History<Snapshot, FieldId>, Snapshot) -> Option<Snapshot>,
-    ) -> bool {
+    fn travel(&self, go: fn(&mut History<Snapshot, FieldId>, Snapshot) -> Option<Snapshot>) -> bool {
         let now = self.snapshot();
         let there = self.history.try_update(|history| go(history, now));
         let Some((setup, pinned)) = there.flatten() else {

@@ -39,8 +39,9 @@ impl Outcome {
     }
 }
 
-/// The outcome of the job on the page. While it cannot run, the outcome of the last settings that could: unless the whole job
-/// has been replaced since, or they are of another model, whose numbers would be mistaken for those of this one.
+/// The outcome of the job on the page. While it cannot run, the outcome of the last settings that could: unless the
+/// whole job has been replaced since, or they are of another model, whose numbers would be mistaken for those of this
+/// one.
 pub(super) fn of_last_valid(
     setup: RwSignal<Setup>,
     checked: Memo<Arc<Checked>>,

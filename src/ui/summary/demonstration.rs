@@ -11,7 +11,8 @@ use crate::ui::url_sync;
 pub(in super::super) const DEMONSTRATION: &str =
     "A demonstration job is shown instead; its numbers are not those of the link.";
 
-/// Why the link is broken, with a control that opens the link that was probably meant. Nothing for a link that can be read.
+/// Why the link is broken, with a control that opens the link that was probably meant. Nothing for a link that can be
+/// read.
 #[component]
 pub(super) fn Demonstration() -> impl IntoView {
     let state = expect_context::<State>();

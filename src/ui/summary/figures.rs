@@ -101,17 +101,15 @@ impl Pill {
         match self {
             Self::Verdict(Verdict::Fits) => "M3 8.5l3.5 3.5L13 4.5",
             Self::Verdict(Verdict::Tight) => "M8 3v6M8 12v1",
-            Self::Verdict(Verdict::DoesNotFit) | Self::Demonstration | Self::CannotRun => {
-                "M4 4l8 8M12 4l-8 8"
-            }
+            Self::Verdict(Verdict::DoesNotFit) | Self::Demonstration | Self::CannotRun => "M4 4l8 8M12 4l-8 8",
             Self::Verdict(Verdict::NotThisJob) => "M4 6h8M4 10h8M11 3L5 13",
             Self::Verdict(Verdict::Unknown) => "M4 8h8",
         }
     }
 }
 
-/// The buckets of the fullest stage on one line, behind them the range that the device shows, and the GPU's memory as its
-/// end or as a mark in it.
+/// The buckets of the fullest stage on one line, behind them the range that the device shows, and the GPU's memory as
+/// its end or as a mark in it.
 fn meter(headline: &Headline, grouping: Grouping) -> impl IntoView + use<> {
     let gpu = headline.summary.gpu;
     let (_, device) = headline.summary.device;
@@ -121,13 +119,7 @@ fn meter(headline: &Headline, grouping: Grouping) -> impl IntoView + use<> {
     let mut end = 0_u64;
     let parts = grouping.segments();
     let parts = parts.map(|segment| {
-        let held = |bucket: Bucket| {
-            headline
-                .memory
-                .get(bucket as usize)
-                .copied()
-                .unwrap_or_default()
-        };
+        let held = |bucket: Bucket| headline.memory.get(bucket as usize).copied().unwrap_or_default();
         let bytes = segment.bytes(held);
         let from = share(end);
         end = end.saturating_add(bytes.0);
@@ -143,8 +135,7 @@ fn meter(headline: &Headline, grouping: Grouping) -> impl IntoView + use<> {
     });
     let parts = parts.flatten().collect_view();
     let (from, to) = (share(headline.summary.total.0), share(device.0));
-    let mark =
-        gpu.map(|gpu| view! { <path class="meter-mark" d=format!("M{} -4V14", share(gpu.0)) /> });
+    let mark = gpu.map(|gpu| view! { <path class="meter-mark" d=format!("M{} -4V14", share(gpu.0)) /> });
     view! {
         <svg class="meter" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
             {parts}

@@ -11,12 +11,10 @@ use crate::ui::state::State;
 #[component]
 pub(super) fn Marks() -> impl IntoView {
     let state = expect_context::<State>();
-    // Only the page lets its reader remove marks: an embed's reader sees what its author chose, and has the link below. What
-    // settings mark goes with the settings.
+    // Only the page lets its reader remove marks: an embed's reader sees what its author chose, and has the link below.
+    // What settings mark goes with the settings.
     let is_page = use_context::<OpenDialog>().is_some();
-    let removable = move |mark: &NotModelled| {
-        is_page && untrack(|| state.setup.read().job.not_modelled.contains(mark))
-    };
+    let removable = move |mark: &NotModelled| is_page && untrack(|| state.setup.read().job.not_modelled.contains(mark));
     let marks = Memo::new(move |_| match &state.checked.read().config {
         Some(config) => config.not_modelled().to_vec(),
         None => state.setup.read().job.not_modelled.clone(),

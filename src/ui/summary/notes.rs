@@ -27,11 +27,7 @@ pub(super) fn beyond(config: &Config, estimate: &Estimate) -> &'static str {
         let mut overheads = range.overheads();
         overheads.any(|one| one.field == FieldId::moe_flex_dispatcher_backend)
     });
-    if has_buffers {
-        BEYOND_WITH_DISPATCHER
-    } else {
-        BEYOND
-    }
+    if has_buffers { BEYOND_WITH_DISPATCHER } else { BEYOND }
 }
 
 /// The lines below the headline.
@@ -42,12 +38,7 @@ pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
     let pointed = pointed_at();
     let place = move || {
         let pointed = pointed.read();
-        let place = || {
-            headline
-                .read()
-                .as_ref()
-                .map(|headline| headline.place.clone())
-        };
+        let place = || headline.read().as_ref().map(|headline| headline.place.clone());
         let pointed = pointed.as_ref();
         pointed.map(Readout::words).or_else(place)
     };
@@ -64,9 +55,7 @@ pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
     };
     let batches = move || {
         let headline = headline.read();
-        headline
-            .as_ref()
-            .and_then(|headline| headline.batches.clone())
+        headline.as_ref().and_then(|headline| headline.batches.clone())
     };
     view! {
         <p class="where" data-testid="where">{place}</p>
@@ -80,8 +69,7 @@ pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
 fn warnings_without_field(state: State) -> impl IntoView + use<> {
     let checked = state.checked.read();
     let problems = checked.problems.iter();
-    let homeless = problems
-        .filter(|problem| problem.severity == Severity::Warning && problem.fields.is_empty());
+    let homeless = problems.filter(|problem| problem.severity == Severity::Warning && problem.fields.is_empty());
     homeless
         .map(|problem| view! { <p class="homeless">{problem.message.clone()}</p> })
         .collect_view()

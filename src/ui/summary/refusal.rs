@@ -19,7 +19,8 @@ const MOST_FIXES: usize = 6;
 #[component]
 pub(super) fn Refusal() -> impl IntoView {
     let state = expect_context::<State>();
-    // An embed has no dialogs. Its reader may not change the job: the link below leads to the page, which offers all this.
+    // An embed has no dialogs. Its reader may not change the job: the link below leads to the page, which offers all
+    // this.
     let dialogs = use_context::<OpenDialog>();
     let reasons = Memo::new(move |_| reasons(&state.checked.read().errors().collect::<Vec<_>>()));
     let fixes = Memo::new(move |_| {

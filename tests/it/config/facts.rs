@@ -34,9 +34,7 @@ fn every_setting_of_megatron_has_its_flag() {
         assert_eq!(field.flag.is_some(), expected, "{name}");
         assert!(destinations.insert(field.destination()), "{name}");
         let Some(flag) = field.flag else { continue };
-        let turns_off = flag.name.starts_with("no-")
-            || flag.name.contains("-no-")
-            || flag.name.starts_with("disable-");
+        let turns_off = flag.name.starts_with("no-") || flag.name.contains("-no-") || flag.name.starts_with("disable-");
         assert_eq!(flag.arity == Arity::InvertedSwitch, turns_off, "{name}");
         assert!(turns_off || flag.name == name.replace('_', "-"), "{name}");
         let switch = matches!(flag.arity, Arity::Switch | Arity::InvertedSwitch);
@@ -45,10 +43,7 @@ fn every_setting_of_megatron_has_its_flag() {
         match known {
             Some(Known::Relevant(spec)) => {
                 assert!(flag.changes_memory, "{name}");
-                assert_eq!(
-                    (spec.dest.as_ref(), spec.arity),
-                    (flag.destination, flag.arity)
-                );
+                assert_eq!((spec.dest.as_ref(), spec.arity), (flag.destination, flag.arity));
             }
             Some(Known::Irrelevant(arity)) => {
                 assert!(!flag.changes_memory && arity == flag.arity, "{name}");

@@ -45,8 +45,7 @@ fn more_cases() -> Vec<(Json, Json)> {
         let adapters = json!({"peft_type": kind, "peft_target_modules": targets});
         (with(dense(), adapters), change)
     };
-    let expert_adapters =
-        |kind: &str, change: Json| (with(moe(), json!({"peft_type": kind})), change);
+    let expert_adapters = |kind: &str, change: Json| (with(moe(), json!({"peft_type": kind})), change);
     let dense = |change: Json| (dense(), change);
     let experts = |change: Json| (moe(), change);
     vec![
@@ -67,11 +66,7 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"peft_dim": 3, "tensor_model_parallel_size": 2}),
         ),
         adapters("lora", json!(null), json!({"peft_dim": 0})),
-        adapters(
-            "dora",
-            json!(null),
-            json!({"peft_dropout_position": "post"}),
-        ),
+        adapters("dora", json!(null), json!({"peft_dropout_position": "post"})),
         (
             with(super::dense(), mla.clone()),
             json!({"peft_type": "lora", "peft_target_modules": "linear_kv_down_proj", "kv_lora_rank": 63,
@@ -87,10 +82,7 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"peft_normalize_moe_lora": true, "peft_dim": 33, "tensor_model_parallel_size": 1,
             "sequence_parallel": false, "moe_router_topk": 2}),
         ),
-        expert_adapters(
-            "canonical_lora",
-            json!({"peft_experts_shared_outer_loras": true}),
-        ),
+        expert_adapters("canonical_lora", json!({"peft_experts_shared_outer_loras": true})),
         expert_adapters(
             "lora",
             json!({"peft_experts_shared_outer_loras": true, "expert_tensor_parallel_size": 2}),
@@ -99,14 +91,8 @@ fn more_cases() -> Vec<(Json, Json)> {
             with(super::dense(), mla.clone()),
             json!({"group_query_attention": true}),
         ),
-        (
-            with(super::dense(), mla.clone()),
-            json!({"qk_l2_norm": true}),
-        ),
-        (
-            with(super::dense(), mla.clone()),
-            json!({"mla_down_proj_fusion": true}),
-        ),
+        (with(super::dense(), mla.clone()), json!({"qk_l2_norm": true})),
+        (with(super::dense(), mla.clone()), json!({"mla_down_proj_fusion": true})),
         (
             with(super::dense(), mla.clone()),
             json!({"mla_down_proj_fusion": true, "q_lora_rank": 63, "tensor_model_parallel_size": 2}),
@@ -122,9 +108,7 @@ fn more_cases() -> Vec<(Json, Json)> {
         experts(
             json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": false, "squared_relu": true}),
         ),
-        experts(
-            json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": false}),
-        ),
+        experts(json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": false})),
         experts(
             json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": true,
             "expert_tensor_parallel_size": 2}),
@@ -135,9 +119,7 @@ fn more_cases() -> Vec<(Json, Json)> {
         ),
         experts(json!({"parallel_attention": true})),
         experts(json!({"moe_expert_rank_capacity_factor": 1.5})),
-        experts(
-            json!({"moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "ncclep"}),
-        ),
+        experts(json!({"moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "ncclep"})),
         experts(
             json!({"moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "ncclep", "swiglu": true,
             "use_transformer_engine_op_fuser": true}),
@@ -161,9 +143,7 @@ fn more_cases() -> Vec<(Json, Json)> {
         dense(json!({"attn_logit_softcapping": 50, "sft": true})),
         dense(json!({"num_labels": 2, "untie_embeddings_and_output_weights": false})),
         hybrid(json!({"num_labels": 2, "untie_embeddings_and_output_weights": true})),
-        dense(
-            json!({"num_labels": 2, "untie_embeddings_and_output_weights": true, "token_loss": "nemo_rl"}),
-        ),
+        dense(json!({"num_labels": 2, "untie_embeddings_and_output_weights": true, "token_loss": "nemo_rl"})),
         dense(
             json!({"num_labels": 2, "untie_embeddings_and_output_weights": true, "pipeline_model_parallel_size": 2,
             "defer_embedding_wgrad_compute": true}),
@@ -180,12 +160,8 @@ fn more_cases() -> Vec<(Json, Json)> {
             "untie_embeddings_and_output_weights": true, "pipeline_model_parallel_size": 2,
             "defer_embedding_wgrad_compute": true}),
         ),
-        dense(
-            json!({"fp8_multi_head_attention": true, "fp8_format": "hybrid", "fp8_recipe": "tensorwise"}),
-        ),
-        dense(
-            json!({"fp8_dot_product_attention": true, "fp8_format": "hybrid", "attention_backend": "flash"}),
-        ),
+        dense(json!({"fp8_multi_head_attention": true, "fp8_format": "hybrid", "fp8_recipe": "tensorwise"})),
+        dense(json!({"fp8_dot_product_attention": true, "fp8_format": "hybrid", "attention_backend": "flash"})),
         dense(
             json!({"fp8_dot_product_attention": true, "fp8_format": "hybrid", "fp8_recipe": "tensorwise", "gpu": "h100-80gb"}),
         ),
@@ -246,10 +222,7 @@ fn more_cases() -> Vec<(Json, Json)> {
             with(super::dense(), linear.clone()),
             json!({"fp8_format": "hybrid", "linear_key_head_dim": 65}),
         ),
-        (
-            with(super::dense(), linear),
-            json!({"linear_attention_freq": [1, 0]}),
-        ),
+        (with(super::dense(), linear), json!({"linear_attention_freq": [1, 0]})),
         dense(
             json!({"num_attention_heads": 64, "kv_channels": 9, "group_query_attention": true, "num_query_groups": 1,
             "tensor_model_parallel_size": 4, "world_size": 64}),
@@ -261,9 +234,7 @@ fn more_cases() -> Vec<(Json, Json)> {
         hybrid(json!({"hybrid_layer_pattern": "/*-"})),
         hybrid(json!({"hybrid_layer_pattern": "'M-' *"})),
         hybrid(json!({"hybrid_layer_pattern": "MEM*"})),
-        hybrid(
-            json!({"spec": "gated_delta_product_stack_spec", "hybrid_layer_pattern": "M-+-", "kv_lora_rank": 64}),
-        ),
+        hybrid(json!({"spec": "gated_delta_product_stack_spec", "hybrid_layer_pattern": "M-+-", "kv_lora_rank": 64})),
         hybrid(json!({"spec": "gated_delta_product_stack_spec", "mamba_num_heads": null})),
         hybrid(json!({"recompute_granularity": "selective", "recompute_modules": "gdn_norm_out"})),
         hybrid(
@@ -275,18 +246,14 @@ fn more_cases() -> Vec<(Json, Json)> {
         hybrid(json!({"hybrid_layer_pattern": "M-M*/*-/*-", "mtp_num_layers": 1})),
         hybrid(json!({"transformer_impl": "local"})),
         hybrid(json!({"mamba_num_heads": null, "mamba_head_dim": 48})),
-        hybrid(
-            json!({"mamba_num_heads": 6, "mamba_num_groups": 2, "tensor_model_parallel_size": 4}),
-        ),
+        hybrid(json!({"mamba_num_heads": 6, "mamba_num_groups": 2, "tensor_model_parallel_size": 4})),
         hybrid(json!({"mamba_num_groups": 2, "tensor_model_parallel_size": 4})),
         hybrid(json!({"mamba_num_groups": 5})),
         hybrid(json!({"mamba_num_heads": 4, "context_parallel_size": 8})),
         hybrid(json!({"mamba_num_heads": 48, "mamba_num_groups": 6, "context_parallel_size": 4})),
         hybrid(json!({"mamba_num_heads": 36, "fp8_format": "hybrid"})),
         hybrid(json!({"hybrid_layer_pattern": "M-|M*|M-", "pipeline_model_parallel_size": 2})),
-        hybrid(
-            json!({"pipeline_model_parallel_size": 2, "virtual_pipeline_model_parallel_size": 2}),
-        ),
+        hybrid(json!({"pipeline_model_parallel_size": 2, "virtual_pipeline_model_parallel_size": 2})),
         hybrid(
             json!({"hybrid_layer_pattern": "M-|M*", "pipeline_model_parallel_size": 2, "decoder_first_pipeline_num_layers": 1}),
         ),
@@ -295,13 +262,8 @@ fn more_cases() -> Vec<(Json, Json)> {
         ),
         dense(json!({"moe_ffn_hidden_size": 512})),
         dense(json!({"moe_latent_size": 512})),
-        experts(
-            json!({"moe_ffn_hidden_size": 513, "expert_tensor_parallel_size": 2, "expert_model_parallel_size": 2}),
-        ),
-        (
-            with(moe(), shared.clone()),
-            json!({"add_bias_linear": true}),
-        ),
+        experts(json!({"moe_ffn_hidden_size": 513, "expert_tensor_parallel_size": 2, "expert_model_parallel_size": 2})),
+        (with(moe(), shared.clone()), json!({"add_bias_linear": true})),
         experts(json!({"moe_shared_expert_intermediate_size": 513})),
         experts(json!({"moe_shared_expert_intermediate_size": 0})),
         (
@@ -317,16 +279,10 @@ fn more_cases() -> Vec<(Json, Json)> {
         ),
         dense(json!({"virtual_pipeline_model_parallel_size": 2, "global_batch_size": 8})),
         dense(json!({"virtual_pipeline_model_parallel_size": 2, "global_batch_size": 68})),
-        dense(
-            json!({"virtual_pipeline_model_parallel_size": 2, "num_layers_per_virtual_pipeline_stage": 1}),
-        ),
-        dense(
-            json!({"num_virtual_stages_per_pipeline_rank": 2, "num_layers_per_virtual_pipeline_stage": 1}),
-        ),
+        dense(json!({"virtual_pipeline_model_parallel_size": 2, "num_layers_per_virtual_pipeline_stage": 1})),
+        dense(json!({"num_virtual_stages_per_pipeline_rank": 2, "num_layers_per_virtual_pipeline_stage": 1})),
         dense(json!({"decoder_first_pipeline_num_layers": 3})),
-        dense(
-            json!({"decoder_first_pipeline_num_layers": 3, "account_for_loss_in_pipeline_split": true}),
-        ),
+        dense(json!({"decoder_first_pipeline_num_layers": 3, "account_for_loss_in_pipeline_split": true})),
         dense(json!({"recompute_granularity": "full", "recompute_method": "uniform"})),
         dense(json!({"recompute_granularity": "selective", "recompute_method": "uniform"})),
         dense(json!({"distribute_saved_activations": true})),
@@ -335,9 +291,7 @@ fn more_cases() -> Vec<(Json, Json)> {
             with(moe(), shared),
             json!({"recompute_granularity": "selective", "recompute_modules": "shared_experts", "moe_shared_expert_overlap": true}),
         ),
-        dense(
-            json!({"fp8_format": "hybrid", "recompute_granularity": "selective", "recompute_modules": "layernorm"}),
-        ),
+        dense(json!({"fp8_format": "hybrid", "recompute_granularity": "selective", "recompute_modules": "layernorm"})),
         dense(json!({"cpu_offloading_num_layers": 2})),
         dense(
             json!({"fine_grained_activation_offloading": true, "offload_modules": "core_attn", "transformer_impl": "local"}),
@@ -351,9 +305,7 @@ fn more_cases() -> Vec<(Json, Json)> {
         dense(json!({"use_precision_aware_optimizer": true, "use_distributed_optimizer": false})),
         dense(json!({"optimizer_cpu_offload": true})),
         dense(json!({"offload_optimizer_states": true, "use_distributed_optimizer": false})),
-        dense(
-            json!({"offload_optimizer_states": true, "use_distributed_optimizer": true, "optimizer": "lion"}),
-        ),
+        dense(json!({"offload_optimizer_states": true, "use_distributed_optimizer": true, "optimizer": "lion"})),
         dense(
             json!({"offload_optimizer_states": true, "use_distributed_optimizer": true, "optimizer_cpu_offload": true,
             "use_precision_aware_optimizer": true}),
@@ -366,9 +318,7 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"outer_dp_sharding_strategy": "optim", "num_distributed_optimizer_instances": 2,
             "data_parallel_sharding_strategy": "optim_grads"}),
         ),
-        fsdp(
-            json!({"init_model_with_meta_device": true, "data_parallel_sharding_strategy": "no_shard"}),
-        ),
+        fsdp(json!({"init_model_with_meta_device": true, "data_parallel_sharding_strategy": "no_shard"})),
         fsdp(
             json!({"fp8_format": "e4m3", "fp8_recipe": "mxfp8", "fp8_param_gather": true, "gpu": "b200", "bf16": true,
             "megatron_fsdp_main_params_dtype": "auto"}),
@@ -383,9 +333,7 @@ fn more_cases() -> Vec<(Json, Json)> {
             "bf16": true, "moe_token_dispatcher_type": "alltoall", "overlap_moe_expert_parallel_comm": true,
             "cuda_graph_impl": "transformer_engine"}),
         ),
-        experts(
-            json!({"cuda_graph_impl": "local", "cuda_graph_modules": "mlp", "moe_layer_freq": 2}),
-        ),
+        experts(json!({"cuda_graph_impl": "local", "cuda_graph_modules": "mlp", "moe_layer_freq": 2})),
         dense(
             json!({"cuda_graph_impl": "transformer_engine", "recompute_granularity": "selective", "recompute_modules": "core_attn",
             "attention_dropout": 0}),
@@ -409,9 +357,7 @@ fn more_cases() -> Vec<(Json, Json)> {
         experts(json!({"num_distributed_optimizer_instances": 4})),
         dense(json!({"overlap_param_gather": true})),
         dense(json!({"cuda_graph_impl": "full_iteration", "cuda_graph_modules": "attn"})),
-        experts(
-            json!({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": "moe_preprocess"}),
-        ),
+        experts(json!({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": "moe_preprocess"})),
         dense(json!({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": "moe_router"})),
         experts(json!({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": "moe"})),
         dense(
@@ -449,15 +395,8 @@ fn module_cases() -> Vec<RawJob> {
     ];
     let change = |(name, value): (&str, i128)| {
         let mut job = decode("#v1;m=llava-7b@1").0.setup.job;
-        let images = job
-            .modules
-            .iter()
-            .position(|module| module.name != "language");
-        job.put(
-            images.unwrap(),
-            FieldId::by_name(name).unwrap(),
-            Value::Int(value),
-        );
+        let images = job.modules.iter().position(|module| module.name != "language");
+        job.put(images.unwrap(), FieldId::by_name(name).unwrap(), Value::Int(value));
         job
     };
     changes.map(change).into()
@@ -465,24 +404,17 @@ fn module_cases() -> Vec<RawJob> {
 
 fn jobs() -> Vec<RawJob> {
     let cases = cases().into_iter().map(|(job, change, ..)| (job, change));
-    let megatron = megatron::cases()
-        .into_iter()
-        .map(|(job, change, _)| (job, change));
-    let plain = cases
-        .chain(more_cases())
-        .chain(megatron)
-        .map(|(job, change)| {
-            let value: Value = serde_json::from_value(with(job, change)).unwrap();
-            RawJob::from_value(&value)
-        });
+    let megatron = megatron::cases().into_iter().map(|(job, change, _)| (job, change));
+    let plain = cases.chain(more_cases()).chain(megatron).map(|(job, change)| {
+        let value: Value = serde_json::from_value(with(job, change)).unwrap();
+        RawJob::from_value(&value)
+    });
     plain.chain(module_cases()).collect()
 }
 
 /// Whether a problem is still there.
 fn is_left(problem: &Problem, job: &RawJob) -> bool {
-    let same = |p: &&Problem| {
-        p.rule == problem.rule && p.fields == problem.fields && p.module == problem.module
-    };
+    let same = |p: &&Problem| p.rule == problem.rule && p.fields == problem.fields && p.module == problem.module;
     check(job).problems.iter().any(|p| same(&p))
 }
 
@@ -513,12 +445,7 @@ fn every_problem_has_a_way_out_and_every_way_out_is_one() {
             }
             let hopeless = NO_WAY_OUT.iter().any(|(rule, _)| *rule == problem.rule);
             let has = !problem.fixes.is_empty() || problem.repair.is_some();
-            assert!(
-                has != hopeless,
-                "{} has {:?}: {problem}",
-                problem.rule,
-                problem.fixes
-            );
+            assert!(has != hopeless, "{} has {:?}: {problem}", problem.rule, problem.fixes);
         }
     }
     assert!(ways > 100, "{ways}");
@@ -564,11 +491,7 @@ fn a_job_on_too_few_gpus_can_have_smaller_sizes_too() {
 #[test]
 fn a_value_that_a_field_cannot_take_comes_with_one_that_it_can() {
     for (link, field, value) in [
-        (
-            "#v1;m=llama3-8b@2;tp=abc",
-            "tensor_model_parallel_size",
-            Value::Null,
-        ),
+        ("#v1;m=llama3-8b@2;tp=abc", "tensor_model_parallel_size", Value::Null),
         (
             "#v1;m=llama3-8b@2;rc=selectiv",
             "recompute_granularity",

@@ -22,11 +22,7 @@ fn job(settings: serde_json::Value) -> RawJob {
 /// The messages of a job's problems.
 fn messages(settings: serde_json::Value) -> Vec<String> {
     let checked = check(&job(settings));
-    checked
-        .problems
-        .iter()
-        .map(|problem| problem.message.clone())
-        .collect()
+    checked.problems.iter().map(|problem| problem.message.clone()).collect()
 }
 
 #[test]
@@ -99,24 +95,16 @@ fn a_name_that_leaves_the_memory_open_has_a_generation_all_the_same() {
 #[test]
 fn a_gpu_that_is_not_known_says_what_is_assumed() {
     let said = |settings: serde_json::Value| messages(settings).join("\n");
-    assert!(
-        said(json!({"gpu": "T4"}))
-            .starts_with("gpu knows no “T4”; Hopper is assumed; use one of v100-16gb, ")
-    );
+    assert!(said(json!({"gpu": "T4"})).starts_with("gpu knows no “T4”; Hopper is assumed; use one of v100-16gb, "));
     assert!(said(json!({"gpu": "T4"})).ends_with("or give gpu_memory_mib and gpu_generation"));
-    assert!(
-        said(json!({"gpu": "T4", "gpu_memory_mib": 15360})).ends_with("or give gpu_generation")
-    );
+    assert!(said(json!({"gpu": "T4", "gpu_memory_mib": 15360})).ends_with("or give gpu_generation"));
     let full = json!({"gpu": "T4", "gpu_memory_mib": 15360, "gpu_generation": "volta"});
     assert_eq!(said(full), "");
     assert_eq!(
         said(json!({"gpu": "A100"})),
         "gpu knows no “A100”; use one of a100-40gb, a100-80gb, or give gpu_memory_mib"
     );
-    assert_eq!(
-        said(json!({"gpu": "A100 64GB", "gpu_memory_mib": 65_536})),
-        ""
-    );
+    assert_eq!(said(json!({"gpu": "A100 64GB", "gpu_memory_mib": 65_536})), "");
     assert_eq!(said(json!({"gpu": "NVIDIA H100 80GB HBM3"})), "");
     assert_eq!(
         said(json!({"gpu": "h100-80gb", "gpu_generation": "ampere"})),
@@ -129,15 +117,8 @@ fn a_gpu_that_is_not_known_says_what_is_assumed() {
             .filter(|text| text.contains("ernels and workspaces"))
             .collect::<String>()
     };
-    for settings in [
-        json!({}),
-        json!({"gpu_memory_mib": 15360}),
-        json!({"gpu": "T4"}),
-    ] {
-        assert!(
-            assumed(settings)
-                .starts_with("The GPU is not known: kernels and workspaces are those of Hopper.")
-        );
+    for settings in [json!({}), json!({"gpu_memory_mib": 15360}), json!({"gpu": "T4"})] {
+        assert!(assumed(settings).starts_with("The GPU is not known: kernels and workspaces are those of Hopper."));
     }
     for settings in [
         json!({"gpu": "a100-80gb"}),
@@ -187,10 +168,7 @@ fn volta_has_neither_flash_attention_nor_grouped_products() {
         estimate(&config).modules[0].stages[0].total
     };
     let volta = peak(json!({"gpu": "v100-32gb"}));
-    assert_eq!(
-        volta,
-        peak(json!({"gpu": "v100-32gb", "attention_backend": "unfused"}))
-    );
+    assert_eq!(volta, peak(json!({"gpu": "v100-32gb", "attention_backend": "unfused"})));
     assert!(volta > peak(json!({"gpu": "a100-80gb"})));
     let experts = json!({
         "gpu": "v100-32gb", "num_experts": 8, "moe_router_topk": 2, "moe_grouped_gemm": true, "moe_token_dispatcher_type": "alltoall",

@@ -3,9 +3,7 @@
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::export::{
-    ChartOptions, ExportError, ExportFormat, ExportOptions, chart_file, export_text,
-};
+use megatron_memory::export::{ChartOptions, ExportError, ExportFormat, ExportOptions, chart_file, export_text};
 use megatron_memory::formats::import_text::{ImportOptions, import_text};
 use megatron_memory::formats::share_url::{decode, encode};
 use megatron_memory::formats::state::{Setup, ShareState};
@@ -60,9 +58,7 @@ const ILLEGAL: &[(&str, &str)] = &[
 
 /// The names of settings instead of their keys in links, for the settings of [`ILLEGAL`].
 fn named(settings: &str) -> Vec<(&'static str, String)> {
-    let pairs = settings
-        .split(';')
-        .map(|pair| pair.split_once('=').unwrap());
+    let pairs = settings.split(';').map(|pair| pair.split_once('=').unwrap());
     pairs
         .map(|(key, value)| {
             let field = FieldId::by_key(key).unwrap_or_else(|| panic!("no field {key}"));
@@ -81,17 +77,11 @@ fn assert_no_number(way: &str, state: &ShareState) {
     for format in ["csv", "markdown", "link_summary"] {
         let format = ExportFormat::by_id(format).unwrap();
         let text = export_text(state, format, &ExportOptions::default());
-        assert!(
-            matches!(text, Err(ExportError::Invalid(_))),
-            "{way}: {text:?}"
-        );
+        assert!(matches!(text, Err(ExportError::Invalid(_))), "{way}: {text:?}");
     }
     let format = ExportFormat::by_id("json").unwrap();
     let text = export_text(state, format, &ExportOptions::default()).unwrap();
-    assert!(
-        text.contains("cannot_run") && !text.contains("result"),
-        "{way}: {text}"
-    );
+    assert!(text.contains("cannot_run") && !text.contains("result"), "{way}: {text}");
     let chart = chart_file(state, "stage_bars", &ChartOptions::default());
     assert!(chart.is_err(), "{way}");
 }
@@ -133,9 +123,7 @@ fn an_illegal_job_has_no_number_as_plain_settings_and_as_overrides_of_a_job() {
         state.setup.job.shared.overlay(&plain.shared);
         assert_no_number(&way, &state);
         // The settings alone as JSON, put onto the preset's job.
-        let lines = settings
-            .iter()
-            .map(|(name, value)| format!("model.{name}={value}"));
+        let lines = settings.iter().map(|(name, value)| format!("model.{name}={value}"));
         let text = lines.collect::<Vec<_>>().join("\n");
         let options = ImportOptions {
             onto: Some(onto),

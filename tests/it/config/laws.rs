@@ -124,11 +124,7 @@ proptest! {
 
 fn adds_up(line: &Line) -> Result<(), TestCaseError> {
     if line.children.is_empty() {
-        prop_assert!(
-            line.formula.is_some(),
-            "{} has neither parts nor a formula",
-            line.id
-        );
+        prop_assert!(line.formula.is_some(), "{} has neither parts nor a formula", line.id);
         return Ok(());
     }
     prop_assert_eq!(
@@ -193,13 +189,10 @@ fn the_largest_values_do_not_wrap() {
             continue;
         };
         raw.shared.set(id, Value::Int(i128::from(max / 2 * 2)));
-        raw.shared
-            .set(FieldId::max_position_embeddings, Value::Null);
+        raw.shared.set(FieldId::max_position_embeddings, Value::Null);
         raw.shared.set(FieldId::kv_channels, Value::Int(64));
-        raw.shared.set(
-            FieldId::position_embedding_type,
-            Value::Text(String::from("rope")),
-        );
+        raw.shared
+            .set(FieldId::position_embedding_type, Value::Text(String::from("rope")));
         let checked = check(&raw);
         if let Some(config) = checked.config {
             let total = estimate(&config).modules[0].stages[0].total;

@@ -25,7 +25,8 @@ fn experts() -> Json {
 
 /// The same with multi-latent attention.
 fn latent() -> Json {
-    let latent = json!({"multi_latent_attention": true, "add_bias_linear": false, "normalization": "RMSNorm", "swiglu": true});
+    let latent =
+        json!({"multi_latent_attention": true, "add_bias_linear": false, "normalization": "RMSNorm", "swiglu": true});
     with(plain(), latent)
 }
 
@@ -49,25 +50,17 @@ fn of_attention() -> Vec<Refused> {
     vec![
         plain(split(json!({"bf16": false})), "context_parallel", Warning),
         plain(
-            split(
-                json!({"context_parallel_size": 4, "tensor_model_parallel_size": 8, "cp_comm_type": "a2a"}),
-            ),
+            split(json!({"context_parallel_size": 4, "tensor_model_parallel_size": 8, "cp_comm_type": "a2a"})),
             "cp_comm_type",
             Error,
         ),
         plain(
-            split(
-                json!({"cp_comm_type": "a2a", "group_query_attention": true, "num_query_groups": 1}),
-            ),
+            split(json!({"cp_comm_type": "a2a", "group_query_attention": true, "num_query_groups": 1})),
             "cp_comm_type",
             Error,
         ),
         latent(split(json!({"cp_comm_type": "a2a"})), "cp_comm_type", Error),
-        latent(
-            split(json!({"cp_comm_type": "all_gather"})),
-            "cp_comm_type",
-            Error,
-        ),
+        latent(split(json!({"cp_comm_type": "all_gather"})), "cp_comm_type", Error),
         plain(linear(json!({})), "linear_attention", Error),
         plain(
             linear(local(json!({"linear_attention_freq": 2}))),
@@ -101,11 +94,7 @@ fn of_kernels() -> Vec<Refused> {
         ),
         case(backend("flash", fp32()), "attention_backend", Error),
         case(backend("fused", fp32()), "attention_backend", Error),
-        case(
-            backend("unfused", split(json!({}))),
-            "attention_backend",
-            Error,
-        ),
+        case(backend("unfused", split(json!({}))), "attention_backend", Error),
         case(
             backend("flash", json!({"softmax_type": "learnable"})),
             "attention_backend",
@@ -175,26 +164,14 @@ fn of_experts() -> Vec<Refused> {
     let fusion = "expert_bias_fusion";
     vec![
         experts(biased(json!({})), fusion, Warning),
-        experts(
-            biased(json!({"bias_dropout_fusion": false})),
-            fusion,
-            Warning,
-        ),
-        experts(
-            biased(json!({"bias_swiglu_fusion": false})),
-            fusion,
-            Warning,
-        ),
+        experts(biased(json!({"bias_dropout_fusion": false})), fusion, Warning),
+        experts(biased(json!({"bias_swiglu_fusion": false})), fusion, Warning),
         experts(
             biased(json!({"moe_grouped_gemm": false, "swiglu": false})),
             fusion,
             Warning,
         ),
-        experts(
-            json!({"moe_token_dispatcher_type": "flex"}),
-            "flex_dispatcher",
-            Warning,
-        ),
+        experts(json!({"moe_token_dispatcher_type": "flex"}), "flex_dispatcher", Warning),
         experts(
             json!({"moe_token_dispatcher_type": "flex", "expert_model_parallel_size": 2, "world_size": 2,
                 "moe_expert_capacity_factor": 1, "moe_pad_expert_input_to_capacity": true}),
@@ -227,15 +204,10 @@ fn what_megatron_stops_at_is_said() {
     for (job, change, (rule, severity)) in cases() {
         let found = checked(&with(job, change.clone())).problems;
         assert!(
-            found
-                .iter()
-                .any(|p| p.rule == rule && p.severity == severity),
+            found.iter().any(|p| p.rule == rule && p.severity == severity),
             "{change}: no {rule} in {found:#?}"
         );
-        let others: Vec<_> = found
-            .iter()
-            .filter(|p| p.severity == Error && p.rule != rule)
-            .collect();
+        let others: Vec<_> = found.iter().filter(|p| p.severity == Error && p.rule != rule).collect();
         assert!(others.is_empty(), "{change}: {others:#?}");
     }
 }
@@ -256,10 +228,7 @@ fn what_is_offered_is_enough() {
             plain(),
             json!({"num_layers": 5, "pipeline_model_parallel_size": 2, "world_size": 4}),
         ),
-        (
-            experts(),
-            json!({"expert_model_parallel_size": 3, "world_size": 2}),
-        ),
+        (experts(), json!({"expert_model_parallel_size": 3, "world_size": 2})),
         (experts(), json!({"expert_model_parallel_size": 8})),
         (
             plain(),
@@ -292,9 +261,7 @@ fn what_is_offered_is_enough() {
 fn offers(job: &Json) -> Vec<(&'static str, Value)> {
     let problems = checked(job).problems;
     let fixes = problems.iter().flat_map(|p| &p.fixes);
-    fixes
-        .map(|fix| (fix.field.field().name, fix.value.clone()))
-        .collect()
+    fixes.map(|fix| (fix.field.field().name, fix.value.clone())).collect()
 }
 
 #[test]
@@ -335,9 +302,7 @@ fn parallel_sizes_are_changed_before_the_model_is() {
     );
     let found = offers(&job);
     assert!(
-        found
-            .iter()
-            .all(|(field, _)| *field == "tensor_model_parallel_size"),
+        found.iter().all(|(field, _)| *field == "tensor_model_parallel_size"),
         "{found:?}"
     );
     assert!(
@@ -346,9 +311,7 @@ fn parallel_sizes_are_changed_before_the_model_is() {
     );
     let found = offers(&with(plain(), json!({"context_parallel_size": 3})));
     assert!(
-        found
-            .iter()
-            .all(|(field, _)| *field == "context_parallel_size"),
+        found.iter().all(|(field, _)| *field == "context_parallel_size"),
         "{found:?}"
     );
 }
@@ -397,10 +360,7 @@ fn what_megatron_takes_is_taken() {
             plain(),
             json!({"mtp_num_layers": 1, "recompute_granularity": "full", "recompute_method": "block", "recompute_num_layers": 2}),
         ),
-        (
-            plain(),
-            json!({"attention_backend": "unfused", "bf16": false}),
-        ),
+        (plain(), json!({"attention_backend": "unfused", "bf16": false})),
         (
             plain(),
             json!({"attention_backend": "fused", "softmax_type": "learnable"}),
@@ -418,10 +378,7 @@ fn what_megatron_takes_is_taken() {
             plain(),
             json!({"num_distributed_optimizer_instances": 2, "world_size": 4, "use_distributed_optimizer": true}),
         ),
-        (
-            plain(),
-            json!({"optimizer": "lion", "use_distributed_optimizer": true}),
-        ),
+        (plain(), json!({"optimizer": "lion", "use_distributed_optimizer": true})),
         (plain(), json!({"optimizer": "lion", "bf16": false})),
         (plain(), json!({"qk_pos_emb_head_dim": 33})),
         (

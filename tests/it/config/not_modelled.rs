@@ -15,10 +15,7 @@ use megatron_memory::value::Value;
 
 /// Settings of a job that mark it, as JSON, and the keys of the marks.
 const MARKED: &[(&str, &[&str])] = &[
-    (
-        r#"{"megatron_fsdp_version": 2}"#,
-        &["megatron_fsdp_version"],
-    ),
+    (r#"{"megatron_fsdp_version": 2}"#, &["megatron_fsdp_version"]),
     (r#"{"perform-rl-step": "True"}"#, &["perform-rl-step"]),
     (r#"{"perform_rl_step": 1}"#, &["perform_rl_step"]),
     (r#"{"lora_rank": 16}"#, &["lora_rank"]),
@@ -27,10 +24,7 @@ const MARKED: &[(&str, &[&str])] = &[
         r#"{"tensor_parallel_num_weight_shards": 8}"#,
         &["tensor_parallel_num_weight_shards"],
     ),
-    (
-        r#"{"gtp_weight_remat_size": 2}"#,
-        &["gtp_weight_remat_size"],
-    ),
+    (r#"{"gtp_weight_remat_size": 2}"#, &["gtp_weight_remat_size"]),
     (r#"{"perform_rl_step": true}"#, &["perform_rl_step"]),
     (r#"{"use_checkpoint_args": true}"#, &["use_checkpoint_args"]),
     (
@@ -67,10 +61,7 @@ fn llama(settings: &str) -> Setup {
 }
 
 fn keys(job: &RawJob) -> Vec<&str> {
-    job.not_modelled
-        .iter()
-        .map(|mark| mark.key.as_str())
-        .collect()
+    job.not_modelled.iter().map(|mark| mark.key.as_str()).collect()
 }
 
 /// The verdict on a legal job, and its reason.
@@ -132,18 +123,12 @@ fn a_link_names_marks_by_their_keys_and_reasons_only_where_keys_do_not_say_them(
     let family = Feature::by_id("family").unwrap();
     for (mark, token) in [
         (NotModelled::of_key("perform_rl_step"), "nm=perform_rl_step"),
-        (
-            NotModelled::of_key("ddp.perform_rl_step"),
-            "nm=ddp.perform_rl_step",
-        ),
+        (NotModelled::of_key("ddp.perform_rl_step"), "nm=ddp.perform_rl_step"),
         (
             NotModelled::new("model_type: x", family.reason),
             "nm=model_type%3A%20x:family",
         ),
-        (
-            NotModelled::new("kernel", "own code"),
-            "nm=kernel:own%20code",
-        ),
+        (NotModelled::new("kernel", "own code"), "nm=kernel:own%20code"),
         (NotModelled::new("kernel", UNKNOWN), "nm=kernel"),
     ] {
         let mut state = ShareState {
@@ -178,11 +163,7 @@ fn every_feature_is_told_from_the_others_and_is_no_field() {
             assert_ne!(feature.id, other.id);
             assert_ne!(feature.reason, other.reason, "{}", feature.id);
         }
-        assert!(
-            feature.id.chars().all(|c| c.is_ascii_alphanumeric()),
-            "{}",
-            feature.id
-        );
+        assert!(feature.id.chars().all(|c| c.is_ascii_alphanumeric()), "{}", feature.id);
         for key in feature.keys {
             let found = Feature::of_key(key).map(|found| found.id);
             assert_eq!(found, Some(feature.id), "{key}");

@@ -11,7 +11,8 @@ use megatron_memory::memory::{JobMoment, StageEstimate, estimate, estimate_at};
 use megatron_memory::value::Value;
 use serde_json::json;
 
-/// A job that every fact changes: MoE layers with norms on queries and keys, and Transformer Engine's fused loss or none.
+/// A job that every fact changes: MoE layers with norms on queries and keys, and Transformer Engine's fused loss or
+/// none.
 fn job(changes: serde_json::Value) -> RawJob {
     let mut job = json!({
         "num_layers": 4, "hidden_size": 1024, "num_attention_heads": 16, "seq_length": 2048, "max_position_embeddings": 2048,
@@ -61,10 +62,7 @@ fn every_stack_and_fact_is_explained_once() {
         assert!(of_stack, "{} is of no stack", fact.name());
     }
     let first = STACKS.first().unwrap();
-    assert_eq!(
-        (first.stack, first.facts),
-        (SoftwareStack::MegatronMain, [].as_slice())
-    );
+    assert_eq!((first.stack, first.facts), (SoftwareStack::MegatronMain, [].as_slice()));
 }
 
 #[test]
@@ -75,14 +73,8 @@ fn facts_change_what_they_say() {
     let linear = -(3 + 1) * 1024 * 1024 * 2;
     assert_eq!(effect(SoftwareFact::NoLinearStandIns, &none)[0], linear);
     // linear_fc1 and linear_fc2 of experts, which are as large.
-    assert_eq!(
-        effect(SoftwareFact::NoExpertStandIns, &none)[0],
-        -2 * 512 * 1024 * 2
-    );
-    assert_eq!(
-        effect(SoftwareFact::NoOutputStandIn, &none)[0],
-        -32768 * 1024 * 2
-    );
+    assert_eq!(effect(SoftwareFact::NoExpertStandIns, &none)[0], -2 * 512 * 1024 * 2);
+    assert_eq!(effect(SoftwareFact::NoOutputStandIn, &none)[0], -32768 * 1024 * 2);
     // Queries and keys of four layers.
     let views = effect(SoftwareFact::QkNormViews, &none);
     assert_eq!((views[0], views[1]), (0, -4 * 2 * 2048 * 1024 * 2));
@@ -93,19 +85,13 @@ fn facts_change_what_they_say() {
     assert!(gradient[0] == 0 && gradient[1] > 0, "{gradient:?}");
     assert_eq!(effect(SoftwareFact::LossGradientInFp32, &none), [0; 3]);
     // Workspaces of Hopper: 32 MiB each.
-    assert_eq!(
-        effect(SoftwareFact::HipBlasLtWorkspaces, &none)[0],
-        2 * (76 - 32) * mib
-    );
+    assert_eq!(effect(SoftwareFact::HipBlasLtWorkspaces, &none)[0], 2 * (76 - 32) * mib);
     assert_eq!(
         effect(SoftwareFact::GroupedGemmPackage, &none)[0],
         -4 * (32 * mib + 1024)
     );
     // Routing map and probabilities of four layers.
-    assert_eq!(
-        effect(SoftwareFact::TopkDispatcher, &none)[0],
-        -4 * 2048 * 8 * 3
-    );
+    assert_eq!(effect(SoftwareFact::TopkDispatcher, &none)[0], -4 * 2048 * 8 * 3);
 }
 
 /// The step of `torch.optim.AdamW` is heavier than the passes of a small batch, by 4 bytes for each parameter.
@@ -140,11 +126,7 @@ fn stacks_are_their_facts() {
 #[test]
 fn moments_differ_by_the_states_of_the_first_step() {
     let fp16 = json!({ "bf16": false, "fp16": true });
-    for changes in [
-        json!({}),
-        fp16,
-        json!({ "use_distributed_optimizer": true }),
-    ] {
+    for changes in [json!({}), fp16, json!({ "use_distributed_optimizer": true })] {
         let job = job(changes);
         let at = |moment| stage(&job, moment);
         let later = at(JobMoment::LaterIteration);
@@ -155,10 +137,7 @@ fn moments_differ_by_the_states_of_the_first_step() {
         assert_eq!(first.steady, later.steady);
         // Rounding to whole blocks aside.
         let missing = later.steady.0 - skipped.steady.0;
-        assert!(
-            missing >= moments && missing - moments < 1 << 20,
-            "{missing} {moments}"
-        );
+        assert!(missing >= moments && missing - moments < 1 << 20, "{missing} {moments}");
         assert_eq!(later.total.0 - skipped.total.0, missing);
         assert_eq!(first.total, skipped.total.max(first.steady));
         assert_eq!((saving.total, saving.steady), (later.steady, later.steady));
@@ -171,10 +150,7 @@ fn moments_differ_by_the_states_of_the_first_step() {
                 (of.total, of.steady, of.moment)
             );
             assert_eq!(
-                of.memory
-                    .iter()
-                    .copied()
-                    .sum::<megatron_memory::units::Bytes>(),
+                of.memory.iter().copied().sum::<megatron_memory::units::Bytes>(),
                 of.total
             );
         }
@@ -187,13 +163,7 @@ fn types_of_the_interface_are_complete() {
     let types = include_str!("../../../src/api/estimate/options.rs");
     let stacks = SoftwareStack::NAMES.iter().copied();
     for name in stacks.chain(JobMoment::EACH.iter().map(|moment| moment.name())) {
-        assert!(
-            types.contains(&format!(" * - `{name}`: ")),
-            "{name} is not explained"
-        );
-        assert!(
-            types.contains(&format!("  | \"{name}\"")),
-            "{name} is no type"
-        );
+        assert!(types.contains(&format!(" * - `{name}`: ")), "{name} is not explained");
+        assert!(types.contains(&format!("  | \"{name}\"")), "{name} is no type");
     }
 }

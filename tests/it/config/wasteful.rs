@@ -17,13 +17,7 @@ fn wasteful() -> Vec<(Json, Json, &'static str, &'static str, Json)> {
     let experts = "expert_groups_leave_node";
     let cp = "context_parallel_size";
     vec![
-        (
-            dense(),
-            one_stage(json!({tp: 16})),
-            tensor,
-            tp,
-            json!([8, 4, 2]),
-        ),
+        (dense(), one_stage(json!({tp: 16})), tensor, tp, json!([8, 4, 2])),
         (
             dense(),
             one_stage(json!({tp: 4, "gpus_per_node": 2})),
@@ -77,18 +71,14 @@ fn waste_is_a_warning_with_a_value_that_would_be_none() {
         assert_eq!(problem.fields.first(), Some(&field), "{change}: {problem}");
         assert!(problem.message.contains("Megatron's guide"), "{problem}");
         let values: Vec<Value> = serde_json::from_value(offered).unwrap();
-        let fixes: Vec<_> = problem
-            .fixes
-            .iter()
-            .map(|fix| (fix.field, &fix.value))
-            .collect();
+        let fixes: Vec<_> = problem.fixes.iter().map(|fix| (fix.field, &fix.value)).collect();
         let wanted: Vec<_> = values.iter().map(|value| (field, value)).collect();
         assert_eq!(fixes, wanted, "{change}");
     }
 }
 
-/// A rack's `NVLink` domain holds what a node does not; large expert groups send only what they must; and groups of any size
-/// stay within a node where the job has no other.
+/// A rack's `NVLink` domain holds what a node does not; large expert groups send only what they must; and groups of any
+/// size stay within a node where the job has no other.
 #[test]
 fn what_is_not_wasteful_has_no_warning() {
     for (job, change) in [
@@ -103,9 +93,7 @@ fn what_is_not_wasteful_has_no_warning() {
         (dense(), one_stage(json!({"context_parallel_size": 2}))),
         (
             moe(),
-            one_stage(
-                json!({"expert_model_parallel_size": 16, "moe_token_dispatcher_type": "alltoall"}),
-            ),
+            one_stage(json!({"expert_model_parallel_size": 16, "moe_token_dispatcher_type": "alltoall"})),
         ),
         (
             moe(),

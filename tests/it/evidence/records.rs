@@ -1,9 +1,7 @@
 //! Tests of the records of runs: reading, writing, making and checking them.
 
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::evidence::{
-    self, Measured, MeasuredStage, Run, mistakes, read, review, submission, write,
-};
+use megatron_memory::evidence::{self, Measured, MeasuredStage, Run, mistakes, read, review, submission, write};
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 use serde_json::json;
@@ -68,16 +66,8 @@ fn errors_name_the_record_the_field_its_rule_and_a_value() {
             json!(null),
             "source is missing; it is something like \"https://",
         ),
-        (
-            "source",
-            json!(5),
-            "source must be text, such as \"https://",
-        ),
-        (
-            "gpus",
-            json!("eight"),
-            "gpus must be a whole number, such as 8",
-        ),
+        ("source", json!(5), "source must be text, such as \"https://"),
+        ("gpus", json!("eight"), "gpus must be a whole number, such as 8"),
         ("gpus", json!(-8), "gpus must be a whole number, such as 8"),
         ("confidence", json!("D"), "confidence must be A ("),
         (
@@ -102,11 +92,7 @@ fn errors_name_the_record_the_field_its_rule_and_a_value() {
             json!({"torch": "2.8"}),
             "software.torch is not a key here; the keys are container, cuda, pytorch",
         ),
-        (
-            "out_of_scope",
-            json!("why"),
-            "out_of_scope must not stand beside job",
-        ),
+        ("out_of_scope", json!("why"), "out_of_scope must not stand beside job"),
         (
             "job",
             json!(null),
@@ -126,10 +112,7 @@ fn errors_name_the_record_the_field_its_rule_and_a_value() {
     for (key, value, expected) in cases {
         let error = refusal(key, value);
         let rule = error.strip_prefix("record 1 (submitted:8x1024-8gpus): ");
-        assert!(
-            rule.is_some_and(|rule| rule.starts_with(expected)),
-            "{error}"
-        );
+        assert!(rule.is_some_and(|rule| rule.starts_with(expected)), "{error}");
     }
 }
 
@@ -205,17 +188,12 @@ fn mistakes_of_a_submission_name_the_field_and_what_would_do() {
     let mut refused = complete();
     set(&mut refused, "tensor_model_parallel_size", Value::Int(3));
     for (run, expected) in [
-        (
-            misspelled,
-            "job.num_layer is not a field of this calculator",
-        ),
+        (misspelled, "job.num_layer is not a field of this calculator"),
         (refused, "job is one that Megatron refuses: "),
     ] {
         let found = mistakes(&run);
         assert!(
-            found
-                .iter()
-                .any(|mistake| mistake.to_string().starts_with(expected)),
+            found.iter().any(|mistake| mistake.to_string().starts_with(expected)),
             "{found:?}"
         );
     }
@@ -256,18 +234,14 @@ fn a_review_refuses_what_cannot_be_taken() {
     let found = review(&list, &BTreeSet::new());
     assert_eq!(found.accepted, std::slice::from_ref(&run.id));
     assert_eq!(found.mistakes.len(), 1);
-    assert!(found.mistakes[0].ends_with(&format!(
-        "there is a run {0} already. {0}-2 would do",
-        run.id
-    )));
+    assert!(found.mistakes[0].ends_with(&format!("there is a run {0} already. {0}-2 would do", run.id)));
     let taken = BTreeSet::from([run.id.clone()]);
     assert_eq!(review(&write(&run), &taken).accepted, [""; 0]);
     let mut unsourced = run.clone();
     unsourced.source = String::new();
     let found = review(&write(&unsourced), &BTreeSet::new());
     assert!(
-        found.mistakes[0]
-            .contains("source must be the URL where the numbers are published, such as https://"),
+        found.mistakes[0].contains("source must be the URL where the numbers are published, such as https://"),
         "{found:?}"
     );
 }

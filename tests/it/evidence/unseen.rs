@@ -26,17 +26,11 @@ fn runs_of_others_are_met_with_their_software_and_moment() {
     let [given, not_given] = all.as_slice() else {
         panic!("{all:?}");
     };
-    assert_eq!(
-        (given.group.as_str(), given.steady, given.peaks),
-        (GROUP, 19, 18)
-    );
+    assert_eq!((given.group.as_str(), given.steady, given.peaks), (GROUP, 19, 18));
     assert!(given.steady_close * 100 >= given.steady * 95, "{given:?}");
     assert!(given.peak_median_ppm <= Some(8_000), "{given:?}");
     assert!(given.peak_p90_ppm <= Some(30_000), "{given:?}");
-    assert!(
-        not_given.peak_median_ppm > given.peak_median_ppm,
-        "{not_given:?}"
-    );
+    assert!(not_given.peak_median_ppm > given.peak_median_ppm, "{not_given:?}");
 }
 
 /// Where the software is known, predictions are exact to a hundredth of a percent.
@@ -53,9 +47,8 @@ fn known_software_explains_runs_to_the_mebibyte() {
     ] {
         let run = runs.iter().find(|run| run.id == id).unwrap();
         let compared = compare(run).unwrap();
-        let mib = |error: Option<megatron_memory::evidence::Error>| {
-            error.unwrap().bytes.unsigned_abs().div_ceil(1 << 20)
-        };
+        let mib =
+            |error: Option<megatron_memory::evidence::Error>| error.unwrap().bytes.unsigned_abs().div_ceil(1 << 20);
         assert!(mib(compared.steady_error) <= steady, "{id}: {compared:?}");
         assert!(mib(compared.peak_error) <= peak, "{id}: {compared:?}");
     }
@@ -65,9 +58,7 @@ fn known_software_explains_runs_to_the_mebibyte() {
 #[test]
 fn first_iterations_are_no_later_ones() {
     let runs = runs();
-    let first = runs
-        .iter()
-        .filter(|run| run.moment == JobMoment::FirstIteration);
+    let first = runs.iter().filter(|run| run.moment == JobMoment::FirstIteration);
     let mut count = 0;
     for run in first {
         let compared = compare(run).unwrap();

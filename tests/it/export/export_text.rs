@@ -5,8 +5,7 @@ use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::export::{
-    ChartOptions, EXPORTS, EmbedView, ExportError, ExportFormat, ExportOptions, LinkForm,
-    chart_file, export_text,
+    ChartOptions, EXPORTS, EmbedView, ExportError, ExportFormat, ExportOptions, LinkForm, chart_file, export_text,
 };
 use megatron_memory::formats::import_text::{ImportOptions, import_text};
 use megatron_memory::formats::state::{Setup, ShareState};
@@ -20,9 +19,7 @@ const PAGE: &str = "https://calculator.example/";
 
 /// Every preset's job, without the name of the preset.
 fn jobs() -> Vec<(&'static str, ShareState)> {
-    let models = PRESETS
-        .iter()
-        .map(|preset| (preset.id, Setup::of_preset(preset).job));
+    let models = PRESETS.iter().map(|preset| (preset.id, Setup::of_preset(preset).job));
     let jobs = JOBS.iter();
     let jobs = jobs.map(|preset| (preset.id, preset.contents().unwrap().job));
     let alone = |(id, job)| {
@@ -178,10 +175,7 @@ fn one_module_becomes_flags_on_its_own_ranks() {
         ..ExportOptions::default()
     };
     let flags = export_text(&share, file("megatron_args"), &module("language")).unwrap();
-    assert!(
-        flags.contains("\n# Only language, one of 2 modules.\n"),
-        "{flags}"
-    );
+    assert!(flags.contains("\n# Only language, one of 2 modules.\n"), "{flags}");
     let job = back(&flags);
     let layers = job.shared.get(FieldId::num_layers).unwrap();
     assert_eq!(layers.to_string(), "32");
@@ -217,10 +211,7 @@ fn links_have_their_forms() {
         ..options.clone()
     };
     let summary = export_text(&share, ExportFormat::Link(LinkForm::Summary), &gb).unwrap();
-    assert!(
-        summary.contains(" GB ") && !summary.contains("GiB"),
-        "{summary}"
-    );
+    assert!(summary.contains(" GB ") && !summary.contains("GiB"), "{summary}");
     let frame = format!("src=\"{PAGE}embed.html?view=bar#v1;m=llama3-8b@1;tp=2\"");
     assert!(write(LinkForm::Frame).contains(&frame));
     assert!(write(LinkForm::Element).contains(&format!("src=\"{PAGE}embed.js\"")));

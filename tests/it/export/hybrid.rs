@@ -73,10 +73,7 @@ fn every_hybrid_model_comes_back_from_every_format() {
             lost.push(FieldId::num_query_groups);
         }
         let recipe = bridge_recipe::recipe(&job);
-        assert!(
-            recipe.contains("    cfg.model = HybridModelProvider()\n"),
-            "{recipe}"
-        );
+        assert!(recipe.contains("    cfg.model = HybridModelProvider()\n"), "{recipe}");
         lost.extend(named(&recipe));
         check_back(&name, &recipe, &job.shared, &lost);
         let overrides = bridge::overrides(&job);
@@ -99,10 +96,7 @@ fn every_hybrid_model_needs_the_same_after_every_format() {
     let mut compared = 0;
     for (name, job) in jobs() {
         // The largest ones take long.
-        let Some(config) = check(&job)
-            .config
-            .filter(|config| config.world_size() <= 16)
-        else {
+        let Some(config) = check(&job).config.filter(|config| config.world_size() <= 16) else {
             continue;
         };
         let latent = config.modules()[0].args().multi_latent_attention;
@@ -125,11 +119,7 @@ fn every_hybrid_model_needs_the_same_after_every_format() {
             let mut back = import(&text, &Options::default()).unwrap().state.setup.job;
             let world = job.shared.get(FieldId::world_size).unwrap();
             back.shared.set(FieldId::world_size, world.clone());
-            assert_eq!(
-                needs(&back).as_ref(),
-                Ok(&expected),
-                "{name} {format}\n{text}"
-            );
+            assert_eq!(needs(&back).as_ref(), Ok(&expected), "{name} {format}\n{text}");
         }
         let state = ShareState {
             setup: Setup {
@@ -190,10 +180,7 @@ fn a_hybrid_model_is_launched_as_its_program_asks() {
     assert!(!overrides.contains("refuses virtual"), "{overrides}");
     pattern(&mut job, "-M|*-|M-|*-");
     let text = megatron_args::script(&job);
-    assert!(
-        text.contains("    --hybrid-layer-pattern='-M|*-|M-|*-'\n"),
-        "{text}"
-    );
+    assert!(text.contains("    --hybrid-layer-pattern='-M|*-|M-|*-'\n"), "{text}");
     assert!(bridge::overrides(&job).contains("refuses virtual pipeline stages"));
     let value = Value::Text("gated_delta_product_stack_spec".to_owned());
     job.shared.set(FieldId::spec, value);

@@ -1,17 +1,10 @@
 //! Every export of a job that is marked says so, and none has a number that seems to be the job's.
 
 use megatron_memory::config::not_modelled::NotModelled;
-use megatron_memory::export::{
-    ChartOptions, ExportFormat, ExportOptions, chart_file, export_text, pictures,
-};
+use megatron_memory::export::{ChartOptions, ExportFormat, ExportOptions, chart_file, export_text, pictures};
 use megatron_memory::formats::share_url::decode;
 
-const KEYS: [&str; 4] = [
-    "use_megatron_fsdp",
-    "lora_rank",
-    "perform_rl_step",
-    "pretrain_t5.py",
-];
+const KEYS: [&str; 4] = ["use_megatron_fsdp", "lora_rank", "perform_rl_step", "pretrain_t5.py"];
 
 #[test]
 fn every_text_and_every_picture_names_what_is_not_modelled() {

@@ -8,16 +8,8 @@ use megatron_memory::value::Value;
 fn adapters(text: &str) -> [String; 3] {
     let import = import_text(text, &ImportOptions::default()).unwrap().import;
     let job = import.state.setup.job;
-    assert!(
-        job.not_modelled.is_empty(),
-        "{text}: {:?}",
-        job.not_modelled
-    );
-    let fields = [
-        FieldId::peft_type,
-        FieldId::peft_dim,
-        FieldId::peft_target_modules,
-    ];
+    assert!(job.not_modelled.is_empty(), "{text}: {:?}", job.not_modelled);
+    let fields = [FieldId::peft_type, FieldId::peft_dim, FieldId::peft_target_modules];
     fields.map(|id| match job.shared.get(id) {
         None => String::new(),
         Some(Value::Text(text)) => text.clone(),
@@ -65,10 +57,7 @@ fn adapters_are_read_from_every_front_end() {
             "policy:\n  megatron_cfg:\n    enabled: true\n    tensor_model_parallel_size: 2\n    peft:\n      enabled: false\n      dim: 8\n",
             ["", "", ""],
         ),
-        (
-            "megatron sft --lora_rank 16 --max_length 2048",
-            ["", "", ""],
-        ),
+        ("megatron sft --lora_rank 16 --max_length 2048", ["", "", ""]),
     ] {
         assert_eq!(adapters(text), expected, "{text}");
     }

@@ -1,5 +1,5 @@
-//! The jobs that Megatron-Bridge publishes, as it writes them to `run_config.yaml`: each imports as the model that Bridge
-//! builds, or says what is missing.
+//! The jobs that Megatron-Bridge publishes, as it writes them to `run_config.yaml`: each imports as the model that
+//! Bridge builds, or says what is missing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -58,8 +58,7 @@ fn outcome(recipe: &Recipe, expected: u64) -> (Outcome, String) {
         Err(error) => return (Outcome::Refused, error.to_string()),
     };
     let tokens = FieldId::image_tokens_per_sample;
-    let asks =
-        |asked: &Question| matches!(asked, Question::Field { field, .. } if *field == tokens);
+    let asks = |asked: &Question| matches!(asked, Question::Field { field, .. } if *field == tokens);
     if import.questions.iter().any(asks) {
         let options = ImportOptions {
             fields: vec![(tokens, Value::Int(1_024))],
@@ -98,11 +97,7 @@ fn published_recipes_are_the_models_that_they_build() {
             .push(format!("{}: {why}", recipe.id));
     }
     let count = |outcome| outcomes.get(&outcome).map_or(0, Vec::len);
-    let list = |outcome| {
-        outcomes
-            .get(&outcome)
-            .map_or(String::new(), |all| all.join("\n"))
-    };
+    let list = |outcome| outcomes.get(&outcome).map_or(String::new(), |all| all.join("\n"));
     assert_eq!(count(Outcome::Silent), 0, "{}", list(Outcome::Silent));
     assert!(count(Outcome::Refused) == 0, "{}", list(Outcome::Refused));
     // The others have marks: encoders of other families, paged stash, a tokenizer that stands in for another.
@@ -126,9 +121,7 @@ fn rows_of_the_performance_table_are_jobs() {
             ..ImportOptions::default()
         };
         let imported = import_text(&recipe.text, &options);
-        let import = imported
-            .unwrap_or_else(|error| panic!("{name}: {error}"))
-            .import;
+        let import = imported.unwrap_or_else(|error| panic!("{name}: {error}")).import;
         let checked = check(&import.state.setup.job);
         let problems: Vec<_> = checked.errors().map(|p| p.message.clone()).collect();
         assert_eq!(problems, [""; 0], "{name}");
@@ -144,12 +137,7 @@ fn rows_of_the_performance_table_are_jobs() {
             };
             let own = import.state.setup.job.shared.get(field);
             let size = Value::Int(size.parse().unwrap());
-            assert_eq!(
-                *own.unwrap_or(&Value::Int(1)),
-                size,
-                "{}: {name}",
-                row.recipe
-            );
+            assert_eq!(*own.unwrap_or(&Value::Int(1)), size, "{}: {name}", row.recipe);
         }
         let parameters = parameters(&config);
         let is_same = |real: u64| parameters.abs_diff(real) * 1000 <= real;

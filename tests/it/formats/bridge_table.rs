@@ -25,10 +25,7 @@ struct Table {
 }
 
 fn table() -> Table {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/oracle/bridge_flags.json"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/bridge_flags.json");
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -42,17 +39,11 @@ fn read(text: &str, format: Format) -> Import {
 
 /// What a key of a text does: whether it counts, and what it changes.
 fn effect(import: &Import, key: &str, base: &Settings) -> (bool, Vec<String>) {
-    let rows = import
-        .report
-        .iter()
-        .filter(|row| row.key == key && row.line.is_some());
+    let rows = import.report.iter().filter(|row| row.key == key && row.line.is_some());
     let counts = rows.into_iter().any(|row| {
         matches!(
             row.status,
-            KeyStatus::Mapped
-                | KeyStatus::Derived
-                | KeyStatus::NotModelled
-                | KeyStatus::Conflicting
+            KeyStatus::Mapped | KeyStatus::Derived | KeyStatus::NotModelled | KeyStatus::Conflicting
         )
     });
     let own = &import.state.setup.job.shared;
@@ -69,15 +60,11 @@ fn sample(flag: &str) -> String {
     match field.map(|id| id.field().kind) {
         Some(Kind::Choice(names) | Kind::Set(names)) => {
             let id = field.unwrap();
-            let other = |name: &&&str| {
-                meaning(id, Some(&Value::Text((**name).to_owned()))) != meaning(id, None)
-            };
+            let other = |name: &&&str| meaning(id, Some(&Value::Text((**name).to_owned()))) != meaning(id, None);
             names.iter().find(other).unwrap().to_string()
         }
         Some(Kind::Decimal { .. }) => "0.5".to_owned(),
-        Some(Kind::Text { .. }) if field == Some(FieldId::hybrid_layer_pattern) => {
-            "M-|*-".to_owned()
-        }
+        Some(Kind::Text { .. }) if field == Some(FieldId::hybrid_layer_pattern) => "M-|*-".to_owned(),
         Some(Kind::Text { .. }) => "Et*2|t*2L".to_owned(),
         _ => match flag {
             "position-embedding-type" => "rope",
@@ -89,15 +76,15 @@ fn sample(flag: &str) -> String {
     }
 }
 
-const LM: &str = "--num-layers 8 --hidden-size 64 --num-attention-heads 4 --group-query-attention --pipeline-model-parallel-size 2";
-const BRIDGE: &str = "model.num_layers=8 model.hidden_size=64 model.num_attention_heads=4 model.pipeline_model_parallel_size=2";
+const LM: &str =
+    "--num-layers 8 --hidden-size 64 --num-attention-heads 4 --group-query-attention --pipeline-model-parallel-size 2";
+const BRIDGE: &str =
+    "model.num_layers=8 model.hidden_size=64 model.num_attention_heads=4 model.pipeline_model_parallel_size=2";
 
 #[test]
 fn flags_mean_what_the_table_says() {
     let Table {
-        flags,
-        disagreements,
-        ..
+        flags, disagreements, ..
     } = table();
     assert_eq!(flags.len(), 195);
     let lm_base = read(LM, Format::MegatronFlags).state.setup.job.shared;
@@ -150,19 +137,11 @@ fn flags_mean_what_the_table_says() {
                 }
             }
         }
-        let ours = effect(
-            &read(&lm, Format::MegatronFlags),
-            &format!("--{flag}"),
-            &lm_base,
-        );
+        let ours = effect(&read(&lm, Format::MegatronFlags), &format!("--{flag}"), &lm_base);
         let theirs = if overrides == BRIDGE {
             (false, Vec::new())
         } else {
-            effect(
-                &read(&overrides, Format::Overrides),
-                &key_said,
-                &bridge_base,
-            )
+            effect(&read(&overrides, Format::Overrides), &key_said, &bridge_base)
         };
         if ours != theirs {
             different.insert(flag.clone(), format!("{ours:?} but {key_said}: {theirs:?}"));
@@ -206,13 +185,9 @@ fn fields_are_exported_under_the_keys_of_the_table() {
         }
         let lines = |job: &RawJob| -> BTreeSet<String> {
             let keys = bridge::overrides(job);
-            let keys = keys.lines().map(|line| {
-                line.trim_matches('\'')
-                    .split('=')
-                    .next()
-                    .unwrap()
-                    .to_owned()
-            });
+            let keys = keys
+                .lines()
+                .map(|line| line.trim_matches('\'').split('=').next().unwrap().to_owned());
             keys.collect()
         };
         let key = match key.as_str() {
@@ -232,9 +207,6 @@ fn fields_are_exported_under_the_keys_of_the_table() {
         .filter(|(flag, _)| !listed.contains_key(*flag))
         .collect();
     assert!(unlisted.is_empty(), "{unlisted:#?}");
-    let agreed: Vec<_> = listed
-        .keys()
-        .filter(|flag| !different.contains_key(*flag))
-        .collect();
+    let agreed: Vec<_> = listed.keys().filter(|flag| !different.contains_key(*flag)).collect();
     assert!(agreed.is_empty(), "no disagreement any more: {agreed:?}");
 }

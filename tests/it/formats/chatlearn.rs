@@ -26,9 +26,7 @@ fn read(overrides: &[&str]) -> Import {
         ..ImportOptions::default()
     };
     let imported = import_text(&text, &options);
-    imported
-        .unwrap_or_else(|error| panic!("{error}\n{text}"))
-        .import
+    imported.unwrap_or_else(|error| panic!("{error}\n{text}")).import
 }
 
 #[test]
@@ -67,24 +65,12 @@ fn micro_batches_are_packed_unless_they_are_not() {
     let ranks = "models.policy_trainer.context_parallel_size=2";
     let seq = (FieldId::seq_length, "4096");
     let packed = FieldId::max_seqlen_per_dp_cp_rank;
+    has(&read(&[&lengths[..], &[tokens]].concat()), &[seq, (packed, "8192")]);
     has(
-        &read(&[&lengths[..], &[tokens]].concat()),
-        &[seq, (packed, "8192")],
-    );
-    has(
-        &read(
-            &[
-                &lengths[..],
-                &[tokens, ranks, "models.policy_trainer.packing=True"],
-            ]
-            .concat(),
-        ),
+        &read(&[&lengths[..], &[tokens, ranks, "models.policy_trainer.packing=True"]].concat()),
         &[seq, (packed, "4096")],
     );
-    has(
-        &read(&[&lengths[..], &[ranks]].concat()),
-        &[seq, (packed, "2048")],
-    );
+    has(&read(&[&lengths[..], &[ranks]].concat()), &[seq, (packed, "2048")]);
     let padded = "models.policy_trainer.packing=False";
     let micro = "runtime_args.train_micro_batch_size=8";
     let import = read(&[&lengths[..], &[tokens, padded, micro]].concat());
@@ -100,10 +86,7 @@ fn what_is_not_the_training_of_a_gpt_with_megatron_is_said() {
             "models.policy_trainer.model_provider_module=qwen2_5_vl.pretrain_qwen",
             "models.policy_trainer.model_provider_module",
         ),
-        (
-            "models.policy_trainer.unheard_of=3",
-            "models.policy_trainer.unheard_of",
-        ),
+        ("models.policy_trainer.unheard_of=3", "models.policy_trainer.unheard_of"),
         (
             "models.policy.free_gpu_memory.offload_weights=False",
             "models.policy.free_gpu_memory.offload_weights",
@@ -119,8 +102,7 @@ fn what_is_not_the_training_of_a_gpt_with_megatron_is_said() {
         assert_eq!(marks[0].key, key);
     }
     let fsdp = JOB.replace("train_backend=megatron", "train_backend=fsdp");
-    let template =
-        "runtime_args:\n  train_backend: megatron\nmodels:\n  policy_trainer:\n    num_gpu: 1\n";
+    let template = "runtime_args:\n  train_backend: megatron\nmodels:\n  policy_trainer:\n    num_gpu: 1\n";
     let alone = JOB.replace("train_backend=megatron", "num_episode=50");
     let config = alone.replace("grpo_megatron", "grpo_fsdp");
     let setting = format!("{alone} models.policy_trainer.meta_init=True");
@@ -142,13 +124,7 @@ fn the_reference_model_is_counted_where_it_stays_on_the_gpus() {
         "models.ref_policy.free_gpu_memory.offload_weights=False",
     ];
     has(&read(&words), &[(FieldId::ref_model, "true")]);
-    let import = read(
-        &[
-            &words[..],
-            &["models.ref_policy.tensor_model_parallel_size=4"],
-        ]
-        .concat(),
-    );
+    let import = read(&[&words[..], &["models.ref_policy.tensor_model_parallel_size=4"]].concat());
     assert_eq!(import.state.setup.job.not_modelled.len(), 1);
 }
 
@@ -158,9 +134,7 @@ fn the_model_is_asked_for_by_the_name_in_the_text() {
     let name = "/models/our-8b".to_owned();
     assert!(import.questions.contains(&Question::Model { name }));
     let text = JOB.replace("/models/our-8b", "Qwen/Qwen3-8B");
-    let import = import_text(&text, &ImportOptions::default())
-        .unwrap()
-        .import;
+    let import = import_text(&text, &ImportOptions::default()).unwrap().import;
     assert_eq!(
         import.state.setup.job.shared.get(FieldId::num_layers),
         Some(&Value::Int(36))

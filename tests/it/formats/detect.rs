@@ -22,23 +22,11 @@ fn formats_are_told_apart() {
             r#"{"schema": "megatron-memory/1", "num_layers": 4}"#,
             Some(Format::OwnJson),
         ),
-        (
-            r#"{"num_layers": 4, "hidden_size": 8}"#,
-            Some(Format::OwnJson),
-        ),
+        (r#"{"num_layers": 4, "hidden_size": 8}"#, Some(Format::OwnJson)),
         (r#"{"unrelated": 1}"#, None),
-        (
-            "--num-layers 4 --hidden-size 8",
-            Some(Format::MegatronFlags),
-        ),
-        (
-            "  --num-layers 4 \\\n  --hidden-size 8",
-            Some(Format::MegatronFlags),
-        ),
-        (
-            "torchrun pretrain_gpt.py --num-layers 4",
-            Some(Format::Script),
-        ),
+        ("--num-layers 4 --hidden-size 8", Some(Format::MegatronFlags)),
+        ("  --num-layers 4 \\\n  --hidden-size 8", Some(Format::MegatronFlags)),
+        ("torchrun pretrain_gpt.py --num-layers 4", Some(Format::Script)),
         ("#!/bin/bash\nTP=2\n", Some(Format::Script)),
         ("ARGS=(\n  --num-layers 4\n)\n", Some(Format::Script)),
         ("if [ $A = 1 ]; then\n  X=--bf16\nfi", Some(Format::Script)),
@@ -58,19 +46,13 @@ fn formats_are_told_apart() {
             "actor_rollout_ref:\n  actor:\n    megatron:\n      tensor_model_parallel_size: 2\n",
             Some(Format::VerlYaml),
         ),
-        (
-            "language_model:\n  num_layers: 4\n",
-            Some(Format::MegatronYaml),
-        ),
+        ("language_model:\n  num_layers: 4\n", Some(Format::MegatronYaml)),
         (
             "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B --padding_free true",
             Some(Format::SwiftCommand),
         ),
         ("swift rlhf --rlhf_type grpo", Some(Format::SwiftCommand)),
-        (
-            "model.num_layers=4 train.micro_batch_size=1",
-            Some(Format::Overrides),
-        ),
+        ("model.num_layers=4 train.micro_batch_size=1", Some(Format::Overrides)),
         (
             "python3 -m verl.trainer.main_ppo --config-name x \\\n  a.b.c=2 \\\n d.e=[1,2]",
             Some(Format::Overrides),
@@ -147,10 +129,7 @@ fn configurations_that_are_not_read_are_refused_by_name() {
         ),
     ] {
         let error = import(text, &Options::default()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!("This is {name}, which is not read.")
-        );
+        assert_eq!(error.to_string(), format!("This is {name}, which is not read."));
     }
 }
 

@@ -187,11 +187,7 @@ fn verl_keeps_its_other_models_unless_they_are_offloaded() {
     };
     let loss = "actor_rollout_ref.actor.use_kl_loss=True actor_rollout_ref.ref.megatron.pipeline_model_parallel_size=2";
     for (rest, reference, marks) in [
-        (
-            "actor_rollout_ref.actor.use_kl_loss=False",
-            false,
-            [].as_slice(),
-        ),
+        ("actor_rollout_ref.actor.use_kl_loss=False", false, [].as_slice()),
         (loss, true, &[]),
         ("algorithm.use_kl_in_reward=True", true, &[]),
         // The reference model is the actor without its adapters.
@@ -249,10 +245,7 @@ fn a_critic_like_the_actor_is_counted() {
             "critic.enable=True",
             "critic.enable=True critic.megatron.param_offload=True",
         ),
-        (
-            "critic.enable=True",
-            "critic.enable=True critic.model.lora.rank=16",
-        ),
+        ("critic.enable=True", "critic.enable=True critic.model.lora.rank=16"),
     ] {
         let unlike = job(&alike.replace(of_actor, other));
         assert!(!is_on(&unlike, FieldId::critic), "{other}");

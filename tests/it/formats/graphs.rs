@@ -28,10 +28,7 @@ fn graphs(import: &Import) -> (String, String) {
         }
         Some(other) => other.to_string(),
     };
-    (
-        words(FieldId::cuda_graph_impl),
-        words(FieldId::cuda_graph_modules),
-    )
+    (words(FieldId::cuda_graph_impl), words(FieldId::cuda_graph_modules))
 }
 
 #[test]
@@ -59,11 +56,7 @@ fn every_spelling_of_graphs_is_read() {
             te,
             "",
         ),
-        (
-            "torchrun x.py --num-layers 4 --enable-cuda-graph",
-            "local",
-            "",
-        ),
+        ("torchrun x.py --num-layers 4 --enable-cuda-graph", "local", ""),
         (
             "torchrun x.py --num-layers 4 --cuda-graph-scope full_iteration --cuda-graph-impl local",
             "full_iteration",
@@ -142,25 +135,14 @@ fn what_is_written_runs_and_comes_back() {
     for text in [&script, &megatron_args::yaml(&layers), &overrides] {
         let back = read(text);
         assert_eq!(graphs(&back), expected, "{text}");
-        let warm = back
-            .state
-            .setup
-            .job
-            .shared
-            .get(FieldId::cuda_graph_warmup_steps);
+        let warm = back.state.setup.job.shared.get(FieldId::cuda_graph_warmup_steps);
         assert_eq!(warm, Some(&Value::Int(1)), "{text}");
-        let unknown = back
-            .report
-            .iter()
-            .find(|row| row.status == KeyStatus::Unknown);
+        let unknown = back.report.iter().find(|row| row.status == KeyStatus::Unknown);
         assert_eq!(unknown, None, "{text}");
     }
     let whole = job(&json!({"cuda_graph_impl": "full_iteration"}));
     let script = megatron_args::script(&whole);
-    assert!(
-        script.contains("--no-check-for-nan-in-loss-and-grad"),
-        "{script}"
-    );
+    assert!(script.contains("--no-check-for-nan-in-loss-and-grad"), "{script}");
     let overrides = bridge::overrides(&whole);
     let unchecked = "rerun_state_machine.check_for_nan_in_loss=false";
     assert!(overrides.contains(unchecked), "{overrides}");

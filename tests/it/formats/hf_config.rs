@@ -9,19 +9,14 @@ use megatron_memory::value::Value;
 use proptest::prelude::*;
 
 fn read(text: &str) -> HfImport {
-    let import =
-        hf_config::read(&json::parse(text).unwrap()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let import = hf_config::read(&json::parse(text).unwrap()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     check_laws(text, &import);
     import
 }
 
 /// What holds for every file: fields are set once, every setting is explained, and every key is reported.
 fn check_laws(text: &str, import: &HfImport) {
-    let mut fields: Vec<_> = import
-        .settings
-        .iter()
-        .map(|setting| setting.field)
-        .collect();
+    let mut fields: Vec<_> = import.settings.iter().map(|setting| setting.field).collect();
     for field in &fields {
         assert!(
             import.report.iter().any(|row| row.field == Some(field)),
@@ -31,12 +26,7 @@ fn check_laws(text: &str, import: &HfImport) {
     fields.sort_unstable();
     let all = fields.len();
     fields.dedup();
-    assert_eq!(
-        fields.len(),
-        all,
-        "a field is set twice: {:?}",
-        import.settings
-    );
+    assert_eq!(fields.len(), all, "a field is set twice: {:?}", import.settings);
     for entry in json::parse(text).unwrap().entries() {
         let reported = import
             .report
@@ -58,25 +48,17 @@ fn settings(text: &str, fields: &str) -> String {
             .find(|setting| setting.field == field)
             .map(|s| s.value.to_string())
     };
-    let shown = fields
-        .split(' ')
-        .map(|field| value(field).unwrap_or("-".into()));
+    let shown = fields.split(' ').map(|field| value(field).unwrap_or("-".into()));
     shown.collect::<Vec<_>>().join(" ")
 }
 
 fn statuses(text: &str, status: KeyStatus) -> Vec<String> {
-    let rows = read(text)
-        .report
-        .into_iter()
-        .filter(|row| row.status == status);
-    rows.map(|row| format!("{}: {}", row.key, row.note))
-        .collect()
+    let rows = read(text).report.into_iter().filter(|row| row.status == status);
+    rows.map(|row| format!("{}: {}", row.key, row.note)).collect()
 }
 
 fn error(text: &str) -> String {
-    hf_config::read(&json::parse(text).unwrap())
-        .unwrap_err()
-        .to_string()
+    hf_config::read(&json::parse(text).unwrap()).unwrap_err().to_string()
 }
 
 #[test]
@@ -85,17 +67,14 @@ fn limits_of_gated_activations_are_those_of_the_file() {
     let limited = r#"{"model_type": "minimax_m3", "swiglu_limit": 9.5}"#;
     let gpt_oss = r#"{"model_type": "gpt_oss", "swiglu_limit": 9.5}"#;
     for (text, limit) in [(m3, "7.0"), (limited, "9.5"), (gpt_oss, "7")] {
-        assert_eq!(
-            settings(text, "activation_func_clamp_value"),
-            limit,
-            "{text}"
-        );
+        assert_eq!(settings(text, "activation_func_clamp_value"), limit, "{text}");
     }
 }
 
 #[test]
 fn missing_keys_mean_the_class_default_and_null_means_derive() {
-    let shape = "num_layers hidden_size ffn_hidden_size num_attention_heads group_query_attention num_query_groups kv_channels";
+    let shape =
+        "num_layers hidden_size ffn_hidden_size num_attention_heads group_query_attention num_query_groups kv_channels";
     for (text, expected) in [
         (r#"{"model_type": "llama"}"#, "32 4096 11008 32 false - 128"),
         (
@@ -106,10 +85,7 @@ fn missing_keys_mean_the_class_default_and_null_means_derive() {
             r#"{"model_type": "llama", "num_key_value_heads": 8, "head_dim": 64}"#,
             "32 4096 11008 32 true 8 64",
         ),
-        (
-            r#"{"model_type": "mistral"}"#,
-            "32 4096 14336 32 true 8 128",
-        ),
+        (r#"{"model_type": "mistral"}"#, "32 4096 14336 32 true 8 128"),
         (
             r#"{"model_type": "mistral", "num_key_value_heads": null}"#,
             "32 4096 14336 32 false - 128",
@@ -123,10 +99,7 @@ fn missing_keys_mean_the_class_default_and_null_means_derive() {
             "32 1024 22016 16 true 32 64",
         ),
         (r#"{"model_type": "gemma"}"#, "28 3072 24576 16 false - 256"),
-        (
-            r#"{"model_type": "nemotron"}"#,
-            "32 6144 24576 48 false - 128",
-        ),
+        (r#"{"model_type": "nemotron"}"#, "32 6144 24576 48 false - 128"),
         (
             r#"{"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25}"#,
             "48 1600 6400 25 false - 64",
@@ -150,22 +123,13 @@ fn families_fix_what_files_do_not_say() {
                   qk_layernorm untie_embeddings_and_output_weights position_embedding_type softmax_type";
     let rms = "\"RMSNorm\"";
     for (family, expected) in [
-        (
-            "llama",
-            format!("{rms} - true - - - false false false true \"rope\" -"),
-        ),
-        (
-            "qwen2",
-            format!("{rms} - true - - - false true false true \"rope\" -"),
-        ),
+        ("llama", format!("{rms} - true - - - false false false true \"rope\" -")),
+        ("qwen2", format!("{rms} - true - - - false true false true \"rope\" -")),
         (
             "qwen2_moe",
             format!("{rms} - true - - - false true false true \"rope\" -"),
         ),
-        (
-            "qwen3",
-            format!("{rms} - true - - - false false true true \"rope\" -"),
-        ),
+        ("qwen3", format!("{rms} - true - - - false false true true \"rope\" -")),
         (
             "gpt_oss",
             format!("{rms} - false - true - true true false true \"rope\" \"learnable\""),
@@ -196,10 +160,7 @@ fn families_fix_what_files_do_not_say() {
             "add_bias_linear add_qkv_bias",
         )
     };
-    assert_eq!(
-        with(r#""mlp_bias": true, "attention_bias": true"#),
-        "true true"
-    );
+    assert_eq!(with(r#""mlp_bias": true, "attention_bias": true"#), "true true");
 }
 
 #[test]
@@ -234,12 +195,10 @@ fn latent_attention_has_its_own_widths() {
 
 #[test]
 fn vocabulary_precision_and_dropout() {
-    let fields = "vocab_size make_vocab_size_divisible_by max_position_embeddings bf16 fp16 hidden_dropout attention_dropout";
+    let fields =
+        "vocab_size make_vocab_size_divisible_by max_position_embeddings bf16 fp16 hidden_dropout attention_dropout";
     for (text, expected) in [
-        (
-            r#"{"model_type": "llama"}"#,
-            "32000 128 2048 true - 0.0 0.0",
-        ),
+        (r#"{"model_type": "llama"}"#, "32000 128 2048 true - 0.0 0.0"),
         (
             r#"{"model_type": "llama", "vocab_size": 32001, "torch_dtype": "float16"}"#,
             "32001 1 2048 - true 0.0 0.0",
@@ -271,10 +230,7 @@ fn aliases_agree_or_conflict() {
         "dtype": "float32",
         "hidden_size": 1,
         "hidden_size": 2048}"#;
-    assert_eq!(
-        settings(text, "num_experts bf16 hidden_size"),
-        "64 true 2048"
-    );
+    assert_eq!(settings(text, "num_experts bf16 hidden_size"), "64 true 2048");
     assert_eq!(
         statuses(text, KeyStatus::Ignored),
         [
@@ -316,10 +272,7 @@ fn the_report_tells_what_is_not_followed() {
             "also_new: null says nothing",
         ]
     );
-    assert!(
-        statuses(text, KeyStatus::Defaulted)
-            .contains(&"kv_lora_rank: default of the class: 512".to_owned())
-    );
+    assert!(statuses(text, KeyStatus::Defaulted).contains(&"kv_lora_rank: default of the class: 512".to_owned()));
     let bias = |on: &str| format!(r#"{{"model_type": "seed_oss", "attention_out_bias": {on}}}"#);
     assert_eq!(
         statuses(&bias("true"), KeyStatus::NotModelled),
@@ -422,16 +375,12 @@ fn an_unknown_family_is_read_like_llama_only_where_nothing_says_otherwise() {
         assert_eq!(shown, expected, "{key}");
     }
     let experts = with(r#""num_experts": 4, "num_experts_per_tok": 2"#);
-    assert_eq!(
-        settings(&experts, "num_experts moe_ffn_hidden_size"),
-        "4 16"
-    );
+    assert_eq!(settings(&experts, "num_experts moe_ffn_hidden_size"), "4 16");
 }
 
 #[test]
 fn sparse_attention_has_an_indexer() {
-    let text =
-        r#"{"model_type": "glm_moe_dsa", "index_topk_freq": 4, "index_skip_topk_offset": 3}"#;
+    let text = r#"{"model_type": "glm_moe_dsa", "index_topk_freq": 4, "index_skip_topk_offset": 3}"#;
     let fields = "experimental_attention_variant dsa_indexer_n_heads dsa_indexer_head_dim dsa_indexer_topk \
         dsa_indexer_topk_freq dsa_indexer_skip_topk_offset apply_rope_fusion";
     assert_eq!(settings(text, fields), "\"dsa\" 32 128 2048 4 3 false");
@@ -546,10 +495,7 @@ fn every_family_has_readable_class_defaults() {
                 check_laws(&text, &import);
                 assert_eq!(import.family, family);
                 assert!(
-                    import
-                        .report
-                        .iter()
-                        .any(|row| row.status == KeyStatus::Defaulted),
+                    import.report.iter().any(|row| row.status == KeyStatus::Defaulted),
                     "{model_type}"
                 );
                 read_families += 1;

@@ -18,26 +18,17 @@ fn read(config: &Json) -> Result<Import, ImportError> {
 
 /// The distinct parameters of the model.
 fn parameters(mut job: RawJob) -> u64 {
-    for id in [
-        FieldId::world_size,
-        FieldId::seq_length,
-        FieldId::micro_batch_size,
-    ] {
+    for id in [FieldId::world_size, FieldId::seq_length, FieldId::micro_batch_size] {
         job.shared.set(id, Value::Int(1));
     }
     let checked = check(&job);
-    let config = checked
-        .config
-        .unwrap_or_else(|| panic!("{:?}", checked.problems));
+    let config = checked.config.unwrap_or_else(|| panic!("{:?}", checked.problems));
     estimate(&config).modules[0].parameters.total()
 }
 
 /// The file that Nemotron-H's own software would write for the arguments of a real model.
 fn nemotron_h(arguments: &Json) -> Json {
-    let pattern = arguments["hybrid_layer_pattern"]
-        .as_str()
-        .unwrap()
-        .replace('|', "");
+    let pattern = arguments["hybrid_layer_pattern"].as_str().unwrap().replace('|', "");
     let mut parts = pattern.split('/');
     let mut config = json!({
         "model_type": "nemotron_h",
@@ -112,10 +103,7 @@ const DECIDED: [FieldId; 14] = [
 fn every_real_nemotron_comes_out_of_its_config_with_its_parameters() {
     let mut compared = 0;
     for file in oracle::files("params_hybrid") {
-        if !(file.contains("nemotronh_")
-            || file.contains("nemotron3")
-            || file.contains("nemotron_nano"))
-        {
+        if !(file.contains("nemotronh_") || file.contains("nemotron3") || file.contains("nemotron_nano")) {
             continue;
         }
         let case = oracle::json(&file);
@@ -169,8 +157,7 @@ fn keys_of_nemotron_h_have_other_spellings() {
         "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64});
     assert_eq!(pattern(names), ("ME*-".to_owned(), None));
     let mtp = |more: Json| {
-        let mut changes =
-            json!({"num_nextn_predict_layers": 2, "mtp_hybrid_override_pattern": "*-"});
+        let mut changes = json!({"num_nextn_predict_layers": 2, "mtp_hybrid_override_pattern": "*-"});
         for (key, value) in more.as_object().unwrap() {
             changes[key] = value.clone();
         }
@@ -184,21 +171,13 @@ fn keys_of_nemotron_h_have_other_spellings() {
         mtp(json!({"mtp_use_repeated_layer": false})),
         ("M-M*-/*-/*-".to_owned(), own)
     );
-    assert_eq!(
-        mtp(json!({"num_nextn_predict_layers": 0})),
-        ("M-M*-".to_owned(), None)
-    );
+    assert_eq!(mtp(json!({"num_nextn_predict_layers": 0})), ("M-M*-".to_owned(), None));
     // Python writes numbers that JSON does not have.
-    let text = base.to_string().replacen(
-        '{',
-        "{\"time_step_limit\": [0.0, Infinity], \"x\": NaN, ",
-        1,
-    );
+    let text = base
+        .to_string()
+        .replacen('{', "{\"time_step_limit\": [0.0, Infinity], \"x\": NaN, ", 1);
     let job = import(&text, &Options::default()).unwrap().state.setup.job;
-    assert_eq!(
-        parameters(job),
-        parameters(read(&base).unwrap().state.setup.job)
-    );
+    assert_eq!(parameters(job), parameters(read(&base).unwrap().state.setup.job));
     // The default of the family's class.
     let depth = json!({"num_nextn_predict_layers": 1, "n_routed_experts": 4});
     assert_eq!(pattern(depth).0, "M-M*-/*E");
@@ -230,10 +209,7 @@ fn granite_has_a_mixer_and_an_mlp_in_every_layer() {
     };
     // As published.
     assert_eq!(parameters(tiny(json!({}))), 6_939_037_248);
-    assert_eq!(
-        parameters(tiny(json!({"mamba_d_head": "auto"}))),
-        6_939_037_248
-    );
+    assert_eq!(parameters(tiny(json!({"mamba_d_head": "auto"}))), 6_939_037_248);
     let dense = tiny(json!({"num_local_experts": 0}));
     let Some(Value::Text(pattern)) = dense.shared.get(FieldId::hybrid_layer_pattern) else {
         panic!("{dense:?}");

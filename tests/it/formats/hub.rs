@@ -4,9 +4,7 @@ use megatron_memory::formats::hub::Repository;
 use proptest::prelude::*;
 
 fn address(text: &str) -> Option<String> {
-    Repository::read(text)
-        .ok()
-        .map(|repository| repository.address())
+    Repository::read(text).ok().map(|repository| repository.address())
 }
 
 #[test]

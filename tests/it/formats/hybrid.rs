@@ -38,10 +38,7 @@ const PATTERNS: &[(&str, &str)] = &[
         "pretrain_hybrid.py --hybrid-layer-pattern 'M-M-|M-M*-/MM/MM'",
         "M-M-|M-M*-/MM/MM",
     ),
-    (
-        "pretrain_hybrid.py --hybrid-layer-pattern '*-*-|*-*-'",
-        "*-*-|*-*-",
-    ),
+    ("pretrain_hybrid.py --hybrid-layer-pattern '*-*-|*-*-'", "*-*-|*-*-"),
     ("pretrain_hybrid.py --hybrid-layer-pattern=M+E", "M+E"),
     (
         "pretrain_mamba.py --hybrid-override-pattern \"M-M*\" --num-layers 4",
@@ -119,10 +116,7 @@ const PATTERNS: &[(&str, &str)] = &[
         "model.hybrid_layer_pattern='M-M*-|M-M*-' model.hidden_size=64",
         "M-M*-|M-M*-",
     ),
-    (
-        "model.hybrid_override_pattern=*-*- model.hidden_size=64",
-        "*-*-",
-    ),
+    ("model.hybrid_override_pattern=*-*- model.hidden_size=64", "*-*-"),
     (
         "uv run torchrun run.py model.hybrid_layer_pattern='*-|*-' model.mtp_hybrid_override_pattern='*-' model.mtp_num_layers=1",
         "*-|*-/*-",
@@ -247,26 +241,18 @@ fn only_the_function_of_a_spec_counts() {
     let module = "megatron.core.models.hybrid.hybrid_layer_specs";
     let (usual, products) = ("hybrid_stack_spec", "gated_delta_product_stack_spec");
     let cases = [
-        (
-            format!("a.py --hidden-size 64 --spec {module} {usual}"),
-            usual,
-        ),
+        (format!("a.py --hidden-size 64 --spec {module} {usual}"), usual),
         (
             format!("a.py --spec {module} gdp_stack_spec --hidden-size 64"),
             products,
         ),
-        (
-            format!("a.py --hidden-size 64 --spec {module} {products}"),
-            products,
-        ),
+        (format!("a.py --hidden-size 64 --spec {module} {products}"), products),
         (
             format!("S=\"{module} {products}\"\npython a.py --hidden-size 64 --spec $S"),
             products,
         ),
         (
-            format!(
-                "MODEL_ARGS:\n  --hidden-size: 64\n  --spec: \"[{module} mamba_stack_spec]\"\n"
-            ),
+            format!("MODEL_ARGS:\n  --hidden-size: 64\n  --spec: \"[{module} mamba_stack_spec]\"\n"),
             usual,
         ),
         (
@@ -291,8 +277,8 @@ fn only_the_function_of_a_spec_counts() {
     }
 }
 
-/// What a configuration that Megatron-Bridge wrote says twice, the second time with nothing in it; and a vocabulary that only
-/// the tokenizer's name tells.
+/// What a configuration that Megatron-Bridge wrote says twice, the second time with nothing in it; and a vocabulary
+/// that only the tokenizer's name tells.
 #[test]
 fn empty_older_names_take_nothing_away() {
     let import = read(
@@ -303,10 +289,7 @@ fn empty_older_names_take_nothing_away() {
     );
     let shared = &import.state.setup.job.shared;
     assert_eq!(text(&import, FieldId::vocab_size), "131072");
-    assert_eq!(
-        shared.get(FieldId::overlap_grad_reduce),
-        Some(&Value::Bool(true))
-    );
+    assert_eq!(shared.get(FieldId::overlap_grad_reduce), Some(&Value::Bool(true)));
     assert!(text(&import, FieldId::cuda_graph_modules).contains("mamba"));
     for key in [
         "model.cuda_graph_scope",
@@ -341,12 +324,7 @@ fn ratios_spread_layers_as_megatron_lm_does() {
         (5, 0.5, 0.5, "M*-*-"),
         (3, 0.5, 0.5, "*-*"),
         (10, 0.3, 0.3, "M-*MM*-*M-"),
-        (
-            48,
-            0.125,
-            0.4,
-            "M-M-MM*-M-M-M*-M-MM-*M-M-M-*MM-M-M*-M-M-M*M-M-M-",
-        ),
+        (48, 0.125, 0.4, "M-M-MM*-M-M-M*-M-MM-*M-M-M-*MM-M-M*-M-M-M*M-M-M-"),
         (11, 1.0, 0.0, "***********"),
         (7, 0.0, 1.0, "-------"),
         (30, 0.15, 0.35, "MM-M-*MM-M-*MM-MM-*M-MM-*M-MM-"),

@@ -25,12 +25,7 @@ fn meant(settings: &Settings) -> BTreeMap<String, String> {
         .iter()
         .map(|id| (*id, meaning(*id, settings.get(*id))))
         .filter(|(id, means)| *means != meaning(*id, None))
-        .map(|(id, means)| {
-            (
-                id.field().name.to_owned(),
-                format!("{:?}", means.to_value(id)),
-            )
-        })
+        .map(|(id, means)| (id.field().name.to_owned(), format!("{:?}", means.to_value(id))))
         .collect()
 }
 
@@ -54,17 +49,12 @@ fn measured_texts() -> Vec<(String, String, String)> {
     let data = measured();
     let jobs = data["megatron_args"].as_object().unwrap();
     let texts = jobs.iter().map(|(name, args)| {
-        let (mut line, mut yaml) = (
-            String::from("pretrain_gpt.py"),
-            String::from("MODEL_ARGS:\n"),
-        );
+        let (mut line, mut yaml) = (String::from("pretrain_gpt.py"), String::from("MODEL_ARGS:\n"));
         for (key, value) in args.as_object().unwrap() {
             if key.starts_with("env.") {
                 continue;
             }
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             match value.as_bool() {
                 Some(true) => line += &format!(" --{key}"),
                 Some(false) => {}
@@ -75,11 +65,7 @@ fn measured_texts() -> Vec<(String, String, String)> {
                     _ => line += &format!(" --{key} '{text}'"),
                 },
             }
-            let quoted = if value.is_string() {
-                format!("{text:?}")
-            } else {
-                text
-            };
+            let quoted = if value.is_string() { format!("{text:?}") } else { text };
             yaml += &format!("  --{key}: {quoted}\n");
         }
         (name.clone(), line, yaml)
@@ -141,17 +127,12 @@ fn every_measured_job_is_what_its_run_says() {
         let (ours, theirs) = (meant(settings(&import)), meant(&job.shared));
         let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
         for name in names {
-            let given = import.report.iter().any(|row| {
-                row.field.is_some_and(|id| id.field().name == name)
-                    && row.status != KeyStatus::Defaulted
-            });
+            let given = import
+                .report
+                .iter()
+                .any(|row| row.field.is_some_and(|id| id.field().name == name) && row.status != KeyStatus::Defaulted);
             if given && !OTHERWISE.contains(&name.as_str()) {
-                assert_eq!(
-                    ours.get(name),
-                    theirs.get(name),
-                    "{name} of {}",
-                    record["id"]
-                );
+                assert_eq!(ours.get(name), theirs.get(name), "{name} of {}", record["id"]);
             }
         }
         compared += 1;
@@ -180,10 +161,7 @@ ARGS=(
 torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${ARGS[@]}"
 "#,
     );
-    assert_eq!(
-        (import.format, import.dialect),
-        (Format::Script, "Megatron-LM")
-    );
+    assert_eq!((import.format, import.dialect), (Format::Script, "Megatron-LM"));
     let meant = meant(settings(&import));
     for (field, value) in [
         ("num_layers", "Int(16)"),
@@ -207,15 +185,8 @@ torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${ARGS[@]}"
         assert_eq!(status(&import, key), expected, "{key}");
     }
     let wrong = import.report.iter().find(|row| row.key == "--wrong-flag");
-    assert_eq!(
-        wrong.unwrap().note,
-        "no setting of Megatron-LM in the modeled version"
-    );
-    let hidden = import
-        .report
-        .iter()
-        .find(|row| row.key == "--hidden-size")
-        .unwrap();
+    assert_eq!(wrong.unwrap().note, "no setting of Megatron-LM in the modeled version");
+    let hidden = import.report.iter().find(|row| row.key == "--hidden-size").unwrap();
     assert_eq!((hidden.value.as_str(), hidden.line), ("4096", Some(5)));
     assert!(import.questions.iter().any(|question| matches!(
         question,
@@ -233,10 +204,7 @@ fn an_answer_resolves_a_variable() {
         ..Options::default()
     };
     let import = import(text, &options).unwrap();
-    assert_eq!(
-        settings(&import).get(FieldId::num_layers),
-        Some(&Value::Int(12))
-    );
+    assert_eq!(settings(&import).get(FieldId::num_layers), Some(&Value::Int(12)));
     assert_eq!(import.questions, []);
 }
 
@@ -290,10 +258,8 @@ fn what_the_environment_says_comes_back_from_scripts_and_yaml() {
     for kib in [16, 4_096, 8_320, 32_768] {
         let mut job = RawJob::default();
         job.shared.set(FieldId::num_layers, Value::Int(2));
-        job.shared
-            .set(FieldId::expandable_segments, Value::Bool(true));
-        job.shared
-            .set(FieldId::cublas_workspace_kib, Value::Int(kib));
+        job.shared.set(FieldId::expandable_segments, Value::Bool(true));
+        job.shared.set(FieldId::cublas_workspace_kib, Value::Int(kib));
         for text in [megatron_args::script(&job), megatron_args::yaml(&job)] {
             let back = read(&text);
             for id in [FieldId::expandable_segments, FieldId::cublas_workspace_kib] {
@@ -445,10 +411,7 @@ logger:
   log_interval: 10
 ",
     );
-    assert_eq!(
-        (import.format, import.dialect),
-        (Format::BridgeYaml, "Megatron-Bridge")
-    );
+    assert_eq!((import.format, import.dialect), (Format::BridgeYaml, "Megatron-Bridge"));
     let meant = meant(settings(&import));
     for (field, value) in [
         ("num_layers", "Int(61)"),
@@ -471,27 +434,16 @@ logger:
         assert_eq!(meant.get(field), Some(&value.to_string()), "{field}");
     }
     // The preset reduces in fp32, and nothing asks for this dtype.
-    assert_eq!(
-        status(&import, "optimizer.main_grads_dtype"),
-        KeyStatus::Ignored
-    );
+    assert_eq!(status(&import, "optimizer.main_grads_dtype"), KeyStatus::Ignored);
     assert!(import.questions.contains(&Question::Gpus));
 
-    let set = read(
-        "model.tensor_model_parallel_size=2 model.add_bias_linear=false train.global_batch_size=64",
-    );
-    assert_eq!(
-        (set.format, set.dialect),
-        (Format::Overrides, "Megatron-Bridge")
-    );
+    let set = read("model.tensor_model_parallel_size=2 model.add_bias_linear=false train.global_batch_size=64");
+    assert_eq!((set.format, set.dialect), (Format::Overrides, "Megatron-Bridge"));
     assert_eq!(
         settings(&set).get(FieldId::tensor_model_parallel_size),
         Some(&Value::Int(2))
     );
-    assert_eq!(
-        settings(&set).get(FieldId::add_bias_linear),
-        Some(&Value::Bool(false))
-    );
+    assert_eq!(settings(&set).get(FieldId::add_bias_linear), Some(&Value::Bool(false)));
 }
 
 #[test]
@@ -501,15 +453,8 @@ fn models_jobs_and_links_are_recognized_too() {
             "intermediate_size": 8192, "vocab_size": 128256}"#,
     );
     assert_eq!(model.format, Format::HfConfig);
-    assert_eq!(
-        settings(&model).get(FieldId::num_layers),
-        Some(&Value::Int(16))
-    );
-    let row = model
-        .report
-        .iter()
-        .find(|row| row.key == "hidden_size")
-        .unwrap();
+    assert_eq!(settings(&model).get(FieldId::num_layers), Some(&Value::Int(16)));
+    let row = model.report.iter().find(|row| row.key == "hidden_size").unwrap();
     assert_eq!((row.value.as_str(), row.line), ("2048", Some(1)));
     assert_eq!(
         read("{\"num_layers\": 4, \"tensor_model_parallel_size\": 2}").format,
@@ -528,10 +473,7 @@ fn what_is_no_job_is_refused() {
     assert_eq!(refused("hello world"), ImportError::NotRecognized);
     assert_eq!(refused("--lr 3 --wrong"), ImportError::Nothing);
     assert_eq!(refused("megatron sft --frobnicate 2"), ImportError::Nothing);
-    assert!(matches!(
-        refused("{\"model_type\": \"llama\""),
-        ImportError::Json(_)
-    ));
+    assert!(matches!(refused("{\"model_type\": \"llama\""), ImportError::Json(_)));
     assert!(matches!(refused("page#v9;x"), ImportError::Link(_)));
 }
 
@@ -602,10 +544,8 @@ fn gathering_over_context_parallel_ranks_is_read_in_both_spellings() {
 fn packed_samples_are_read_from_every_front_end() {
     /// A field with its value, if it has one.
     type Field = (&'static str, Option<&'static str>);
-    let verl =
-        "actor_rollout_ref.model.path=x data.max_prompt_length=1024 data.max_response_length=8192";
-    let slime =
-        "python3 train.py --hf-checkpoint /m --actor-num-nodes 1 --actor-num-gpus-per-node 8";
+    let verl = "actor_rollout_ref.model.path=x data.max_prompt_length=1024 data.max_response_length=8192";
+    let slime = "python3 train.py --hf-checkpoint /m --actor-num-nodes 1 --actor-num-gpus-per-node 8";
     let swift = "megatron sft --model Qwen/Qwen3-8B --max_length 4096";
     let bridge = "dataset.seq_length=4096 model.num_layers=4";
     let cases: &[(String, &[Field])] = &[
@@ -619,10 +559,7 @@ fn packed_samples_are_read_from_every_front_end() {
         ),
         (
             format!("{verl} actor_rollout_ref.actor.use_dynamic_bsz=False"),
-            &[
-                ("max_seqlen_per_dp_cp_rank", None),
-                ("seq_length", Some("Int(9216)")),
-            ],
+            &[("max_seqlen_per_dp_cp_rank", None), ("seq_length", Some("Int(9216)"))],
         ),
         // verl's fine-tuning fills micro batches up by itself.
         (
@@ -633,9 +570,7 @@ fn packed_samples_are_read_from_every_front_end() {
             ],
         ),
         (
-            format!(
-                "{slime} --max-tokens-per-gpu 9216 --use-dynamic-batch-size --rollout-max-response-len 32768"
-            ),
+            format!("{slime} --max-tokens-per-gpu 9216 --use-dynamic-batch-size --rollout-max-response-len 32768"),
             &[
                 ("max_seqlen_per_dp_cp_rank", Some("Int(9216)")),
                 ("seq_length", Some("Int(32768)")),
@@ -643,10 +578,7 @@ fn packed_samples_are_read_from_every_front_end() {
         ),
         (
             format!("{swift} --packing true"),
-            &[
-                ("sft", Some("Bool(true)")),
-                ("seq_length", Some("Int(4096)")),
-            ],
+            &[("sft", Some("Bool(true)")), ("seq_length", Some("Int(4096)"))],
         ),
         (
             format!("{swift} --packing true --packing_length 16384"),
@@ -661,17 +593,11 @@ fn packed_samples_are_read_from_every_front_end() {
         ),
         (
             format!("{bridge} dataset.packed_sequence_specs.packed_sequence_size=8192"),
-            &[
-                ("sft", Some("Bool(true)")),
-                ("seq_length", Some("Int(8192)")),
-            ],
+            &[("sft", Some("Bool(true)")), ("seq_length", Some("Int(8192)"))],
         ),
         (
             format!("{bridge} dataset.enable_in_batch_packing=true"),
-            &[
-                ("sft", Some("Bool(true)")),
-                ("seq_length", Some("Int(4096)")),
-            ],
+            &[("sft", Some("Bool(true)")), ("seq_length", Some("Int(4096)"))],
         ),
         (
             "python pretrain_gpt.py --num-layers 4 --sft --seq-length 4096".to_owned(),

@@ -64,12 +64,7 @@ fn job(imported: &ImportedText) -> RawJob {
 #[track_caller]
 fn has(job: &RawJob, field: FieldId, value: impl Into<Option<i128>>) {
     let value = value.into().map(Value::Int);
-    assert_eq!(
-        job.shared.get(field),
-        value.as_ref(),
-        "{}",
-        field.field().name
-    );
+    assert_eq!(job.shared.get(field), value.as_ref(), "{}", field.field().name);
 }
 
 #[track_caller]
@@ -87,9 +82,7 @@ fn row<'i>(imported: &'i ImportedText, key: &str) -> &'i Row {
 fn asked(imported: &ImportedText) -> Vec<(&str, Vec<&str>)> {
     let questions = imported.import.questions.iter();
     let variables = questions.filter_map(|question| match question {
-        Question::Variable { name, keys, .. } => {
-            Some((name.as_str(), keys.iter().map(String::as_str).collect()))
-        }
+        Question::Variable { name, keys, .. } => Some((name.as_str(), keys.iter().map(String::as_str).collect())),
         _ => None,
     });
     variables.collect()
@@ -133,19 +126,13 @@ fn a_key_whose_variable_nobody_sets_says_what_stands_in() {
         ]
     );
     // An answer that is none leaves the question.
-    let import = read(
-        SCRIPT,
-        &variables(&[("MBS", "2"), ("GBS", "lots"), ("E", "8")]),
-    );
+    let import = read(SCRIPT, &variables(&[("MBS", "2"), ("GBS", "lots"), ("E", "8")]));
     assert_eq!(
         row(&import, "--global-batch-size").note,
         "“lots” is no value for it; the job cannot run with it"
     );
     assert_eq!(asked(&import), [("GBS", vec!["--global-batch-size"])]);
-    let import = read(
-        SCRIPT,
-        &variables(&[("MBS", "2"), ("GBS", "64"), ("E", "8")]),
-    );
+    let import = read(SCRIPT, &variables(&[("MBS", "2"), ("GBS", "64"), ("E", "8")]));
     assert_eq!(import.import.questions, []);
     has(&job(&import), FieldId::global_batch_size, 64);
 }
@@ -198,16 +185,12 @@ fn questions_are_answered_by_options() {
     has(&job, FieldId::tensor_model_parallel_size, 4);
     has(&job, FieldId::world_size, 16);
     let selective = Value::Text("selective".to_owned());
-    assert_eq!(
-        job.shared.get(FieldId::recompute_granularity),
-        Some(&selective)
-    );
+    assert_eq!(job.shared.get(FieldId::recompute_granularity), Some(&selective));
 }
 
 #[test]
 fn a_model_that_is_only_named_is_given_as_a_preset_or_as_its_file() {
-    let command =
-        "megatron sft --model Qwen/Qwen3-8B --tensor_model_parallel_size 2 --nproc_per_node 8";
+    let command = "megatron sft --model Qwen/Qwen3-8B --tensor_model_parallel_size 2 --nproc_per_node 8";
     let model = |model: &str| ImportOptions {
         model: Some(model.to_owned()),
         gpus: Some(8),
@@ -277,10 +260,7 @@ fn a_split_that_a_text_contradicts_is_dropped() {
     has(&now, FieldId::pipeline_model_parallel_layout, None);
     let layout = row(&import, "pipeline_model_parallel_layout");
     assert_eq!(layout.status, KeyStatus::Conflicting);
-    assert!(
-        layout.note.starts_with("of your job, left out: "),
-        "{layout:?}"
-    );
+    assert!(layout.note.starts_with("of your job, left out: "), "{layout:?}");
 }
 
 #[test]
@@ -347,10 +327,7 @@ fn other_experts_are_trained_as_those_of_the_job() {
     let experts = r#"{"model_type": "qwen3_moe", "num_hidden_layers": 12, "hidden_size": 1024, "num_attention_heads": 16, "num_key_value_heads": 8, "intermediate_size": 4096, "vocab_size": 1000, "num_experts": 64, "num_experts_per_tok": 4, "moe_intermediate_size": 512}"#;
     let dense = r#"{"model_type": "qwen3", "num_hidden_layers": 12, "hidden_size": 1024, "num_attention_heads": 16, "num_key_value_heads": 8, "intermediate_size": 4096, "vocab_size": 1000}"#;
     let flex = Value::Text("flex".to_owned());
-    for (file, dispatcher, grouped) in [
-        (experts, Some(&flex), Some(&Value::Bool(true))),
-        (dense, None, None),
-    ] {
+    for (file, dispatcher, grouped) in [(experts, Some(&flex), Some(&Value::Bool(true))), (dense, None, None)] {
         let now = job(&read(file, &onto("#v1;m=deepseek-v3@2")));
         let dispatched = now.shared.get(FieldId::moe_token_dispatcher_type);
         assert_eq!(dispatched, dispatcher);
@@ -408,11 +385,7 @@ fn another_model_can_be_trained_on_the_stages_of_every_preset() {
         ] {
             let before = normalize_job(&before, &RawJob::default());
             let (id, name) = (preset.id, field.field().name);
-            assert_eq!(
-                now.shared.get(field),
-                before.shared.get(field),
-                "{id}: {name}"
-            );
+            assert_eq!(now.shared.get(field), before.shared.get(field), "{id}: {name}");
         }
     }
 }
@@ -427,10 +400,7 @@ fn a_layout_stays_with_a_model_of_as_many_layers() {
     );
     let layout = Value::Text("Ettt|tL".to_owned());
     let now = job(&read(file, &current));
-    assert_eq!(
-        now.shared.get(FieldId::pipeline_model_parallel_layout),
-        Some(&layout)
-    );
+    assert_eq!(now.shared.get(FieldId::pipeline_model_parallel_layout), Some(&layout));
     // With fewer layers its own problem is the only one, and the parallelism stays.
     let now = job(&read(&file.replace(": 4,", ": 6,"), &current));
     runs(&now);

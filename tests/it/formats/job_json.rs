@@ -70,10 +70,7 @@ fn several_pinned_jobs_come_back_in_their_order() {
     let file = json_file::write(&state, None);
     let document = read(&file);
     assert_eq!(document.state.normalize(), state);
-    let unused = document
-        .report
-        .iter()
-        .filter(|row| row.status == KeyStatus::Unknown);
+    let unused = document.report.iter().filter(|row| row.status == KeyStatus::Unknown);
     assert_eq!(unused.count(), 0);
     // What is not a list of jobs pins none, and a preset that does not exist costs only its own job.
     let damaged = file.replace("qwen3-8b@1", "no-such-model@1");
@@ -96,18 +93,8 @@ fn every_preset_comes_back_with_its_result_beside_it() {
         // Without the preset's name every setting is written out.
         state.setup.preset = None;
         let file = json_file::write(&state, None);
-        assert_eq!(
-            read(&file).state.normalize(),
-            state.normalize(),
-            "{}",
-            preset.id
-        );
-        assert!(
-            read(&file)
-                .report
-                .iter()
-                .all(|row| row.status != KeyStatus::Unknown)
-        );
+        assert_eq!(read(&file).state.normalize(), state.normalize(), "{}", preset.id);
+        assert!(read(&file).report.iter().all(|row| row.status != KeyStatus::Unknown));
     }
 }
 
@@ -130,20 +117,14 @@ fn the_result_is_whole_bytes_by_stage_and_bucket() {
     };
     assert_eq!(stages.len(), result.modules[0].stages.len());
     for (written, stage) in stages.iter().zip(&result.modules[0].stages) {
-        assert_eq!(
-            written.get("bytes"),
-            Some(&Value::Int(stage.total.0.into()))
-        );
+        assert_eq!(written.get("bytes"), Some(&Value::Int(stage.total.0.into())));
         for bucket in Bucket::ALL {
             let bytes = written.get("buckets").unwrap().get(bucket.id());
             assert_eq!(bytes, Some(&Value::Int(stage.bytes(bucket).0.into())));
         }
     }
     let worst = written.get("worst").unwrap().get("bytes");
-    assert_eq!(
-        worst,
-        Some(&Value::Int(result.worst_stage().unwrap().total.0.into()))
-    );
+    assert_eq!(worst, Some(&Value::Int(result.worst_stage().unwrap().total.0.into())));
 }
 
 #[test]

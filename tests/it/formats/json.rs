@@ -14,14 +14,8 @@ fn reads_every_kind_of_value() {
         ("0", Value::Int(0)),
         ("-12", Value::Int(-12)),
         ("\u{feff}7", Value::Int(7)),
-        (
-            "170141183460469231731687303715884105727",
-            Value::Int(i128::MAX),
-        ),
-        (
-            "170141183460469231731687303715884105728",
-            Value::Float(2f64.powi(127)),
-        ),
+        ("170141183460469231731687303715884105727", Value::Int(i128::MAX)),
+        ("170141183460469231731687303715884105728", Value::Float(2f64.powi(127))),
         ("1.5", Value::Float(1.5)),
         ("1e3", Value::Float(1000.0)),
         ("-2.5E-1", Value::Float(-0.25)),
@@ -35,10 +29,7 @@ fn reads_every_kind_of_value() {
             Value::List(vec![Value::Int(1), Value::List(vec![Value::Int(2)])]),
         ),
         ("{}", Value::Map(vec![])),
-        (
-            r#"{"a": null}"#,
-            Value::Map(vec![("a".into(), Value::Null)]),
-        ),
+        (r#"{"a": null}"#, Value::Map(vec![("a".into(), Value::Null)])),
     ] {
         assert_eq!(json::parse(text).unwrap().to_value(), expected, "{text}");
     }
@@ -46,40 +37,28 @@ fn reads_every_kind_of_value() {
 
 #[test]
 fn knows_the_line_of_every_key_and_value() {
-    let node =
-        json::parse("{\n  \"a\": [\n    1,\r\n\n    2],\n  \"b\":\n    {\"c\": null}, \"b\": 3\n}")
-            .unwrap();
+    let node = json::parse("{\n  \"a\": [\n    1,\r\n\n    2],\n  \"b\":\n    {\"c\": null}, \"b\": 3\n}").unwrap();
     assert_eq!(node.line, 1);
     let a = node.entry("a").unwrap();
     assert_eq!((a.line, a.node.line), (2, 2));
     let Data::List(items) = &a.node.data else {
         panic!("a list")
     };
-    assert_eq!(
-        items.iter().map(|item| item.line).collect::<Vec<_>>(),
-        [3, 5]
-    );
+    assert_eq!(items.iter().map(|item| item.line).collect::<Vec<_>>(), [3, 5]);
     let lines: Vec<_> = node
         .entries()
         .iter()
         .map(|e| (e.key.as_str(), e.line, e.node.line))
         .collect();
     assert_eq!(lines, [("a", 2, 2), ("b", 6, 7), ("b", 7, 7)]);
-    assert_eq!(
-        node.get("b").unwrap().data,
-        Data::Int(3),
-        "the last one counts"
-    );
+    assert_eq!(node.get("b").unwrap().data, Data::Int(3), "the last one counts");
     assert_eq!(node.get("c"), None);
 }
 
 #[test]
 fn says_what_is_wrong_and_where() {
     for (text, expected) in [
-        (
-            "",
-            "line 1, column 1: the text ends where a value was expected",
-        ),
+        ("", "line 1, column 1: the text ends where a value was expected"),
         ("{\"a\": 1", "line 1, column 1: this object is never closed"),
         (
             "{\"é\" 1}",
@@ -97,14 +76,8 @@ fn says_what_is_wrong_and_where() {
             "[1 2]",
             "line 1, column 4: found '2' where `,` or a closing bracket was expected",
         ),
-        (
-            "[1,\n]",
-            "line 1, column 3: JSON has no comma after the last item",
-        ),
-        (
-            "{\"a\":1,}",
-            "line 1, column 7: JSON has no comma after the last item",
-        ),
+        ("[1,\n]", "line 1, column 3: JSON has no comma after the last item"),
+        ("{\"a\":1,}", "line 1, column 7: JSON has no comma after the last item"),
         (
             "[] x",
             "line 1, column 4: found 'x' where the end of the text was expected",
@@ -119,22 +92,13 @@ fn says_what_is_wrong_and_where() {
             "[-Infinity]",
             "line 1, column 2: `-Infinity` is not JSON; it has no spelling there, use null",
         ),
-        (
-            "{\"a\": None}",
-            "line 1, column 7: `None` is not JSON; write null",
-        ),
-        (
-            "{\"a\": True}",
-            "line 1, column 7: `True` is not JSON; write true",
-        ),
+        ("{\"a\": None}", "line 1, column 7: `None` is not JSON; write null"),
+        ("{\"a\": True}", "line 1, column 7: `True` is not JSON; write true"),
         (
             "012",
             "line 1, column 2: found '1' where the end of the text was expected",
         ),
-        (
-            "-",
-            "line 1, column 2: the text ends where a digit was expected",
-        ),
+        ("-", "line 1, column 2: the text ends where a digit was expected"),
         (
             "1.",
             "line 1, column 1: not a number of JSON: digits must stand on both sides of the point",
@@ -149,28 +113,12 @@ fn says_what_is_wrong_and_where() {
             "\"a\nb\"",
             "line 1, column 3: a line break or control character inside a string; write it as an escape such as \\n",
         ),
-        (
-            r#""\x""#,
-            "line 1, column 2: not an escape sequence of JSON",
-        ),
-        (
-            r#""\u+123""#,
-            "line 1, column 2: not an escape sequence of JSON",
-        ),
-        (
-            r#""\ud83d.""#,
-            "line 1, column 2: not an escape sequence of JSON",
-        ),
-        (
-            r#""\ude00\ud83d""#,
-            "line 1, column 2: not an escape sequence of JSON",
-        ),
+        (r#""\x""#, "line 1, column 2: not an escape sequence of JSON"),
+        (r#""\u+123""#, "line 1, column 2: not an escape sequence of JSON"),
+        (r#""\ud83d.""#, "line 1, column 2: not an escape sequence of JSON"),
+        (r#""\ude00\ud83d""#, "line 1, column 2: not an escape sequence of JSON"),
     ] {
-        assert_eq!(
-            json::parse(text).unwrap_err().to_string(),
-            expected,
-            "{text}"
-        );
+        assert_eq!(json::parse(text).unwrap_err().to_string(), expected, "{text}");
     }
 }
 
@@ -199,13 +147,8 @@ fn keeps_its_limits() {
 
     let text = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
     assert!(json::parse(&text(MAX_BYTES)).is_ok());
-    let too_long = JsonErrorKind::TooLong {
-        bytes: MAX_BYTES + 1,
-    };
-    assert_eq!(
-        json::parse(&text(MAX_BYTES + 1)).unwrap_err().kind,
-        too_long
-    );
+    let too_long = JsonErrorKind::TooLong { bytes: MAX_BYTES + 1 };
+    assert_eq!(json::parse(&text(MAX_BYTES + 1)).unwrap_err().kind, too_long);
 }
 
 /// Any tree of plain data whose floats JSON can spell.

@@ -62,23 +62,11 @@ fn bridge_keys_agree_with_its_own_translation() {
 #[test]
 fn bridge_keys_with_other_names() {
     for (key, expected) in [
-        (
-            "model.num_moe_experts",
-            Some(KeyMeaning::Field("num_experts")),
-        ),
-        (
-            "tokenizer.vocab_size",
-            Some(KeyMeaning::Field("vocab_size")),
-        ),
-        (
-            "model.vocab_size",
-            Some(KeyMeaning::Rule(KeyRule::PaddedVocabulary)),
-        ),
+        ("model.num_moe_experts", Some(KeyMeaning::Field("num_experts"))),
+        ("tokenizer.vocab_size", Some(KeyMeaning::Field("vocab_size"))),
+        ("model.vocab_size", Some(KeyMeaning::Rule(KeyRule::PaddedVocabulary))),
         ("dataset.seq_length", Some(KeyMeaning::Field("seq_length"))),
-        (
-            "model.add_bias_linear",
-            Some(KeyMeaning::Field("add_bias_linear")),
-        ),
+        ("model.add_bias_linear", Some(KeyMeaning::Field("add_bias_linear"))),
         (
             "model.share_embeddings_and_output_weights",
             Some(KeyMeaning::Opposite("untie_embeddings_and_output_weights")),
@@ -91,15 +79,9 @@ fn bridge_keys_with_other_names() {
             "model.num_layers_in_first_pipeline_stage",
             Some(KeyMeaning::Field("decoder_first_pipeline_num_layers")),
         ),
-        (
-            "mixed_precision",
-            Some(KeyMeaning::Rule(KeyRule::PrecisionPreset)),
-        ),
+        ("mixed_precision", Some(KeyMeaning::Rule(KeyRule::PrecisionPreset))),
         ("mixed_precision.fp8", Some(KeyMeaning::Field("fp8"))),
-        (
-            "optimizer.exp_avg_dtype",
-            Some(KeyMeaning::Field("exp_avg_dtype")),
-        ),
+        ("optimizer.exp_avg_dtype", Some(KeyMeaning::Field("exp_avg_dtype"))),
         ("optimizer.lr", Some(KeyMeaning::Irrelevant)),
         ("scheduler.lr_warmup_iters", Some(KeyMeaning::Irrelevant)),
         ("checkpoint.save", Some(KeyMeaning::Irrelevant)),
@@ -122,15 +104,10 @@ fn bridge_keys_with_other_names() {
 
 #[test]
 fn precision_presets_have_their_fields() {
-    let preset = |name: &str| {
-        bridge::precision::by_name(name).map(|preset| preset.fields().collect::<Vec<_>>())
-    };
+    let preset = |name: &str| bridge::precision::by_name(name).map(|preset| preset.fields().collect::<Vec<_>>());
     assert_eq!(
         preset("bf16-mixed"),
-        Some(vec![
-            ("bf16", "True"),
-            ("accumulate_allreduce_grads_in_fp32", "True")
-        ])
+        Some(vec![("bf16", "True"), ("accumulate_allreduce_grads_in_fp32", "True")])
     );
     assert!(
         preset("bf16_with_mxfp8_mixed")
@@ -194,10 +171,7 @@ fn verl_keys_are_found_under_the_actor() {
             "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
             Some(KeyMeaning::Field("micro_batch_size")),
         ),
-        (
-            "data.max_prompt_length",
-            Some(KeyMeaning::Rule(KeyRule::PromptLength)),
-        ),
+        ("data.max_prompt_length", Some(KeyMeaning::Rule(KeyRule::PromptLength))),
         ("trainer.nnodes", Some(KeyMeaning::Rule(KeyRule::Nodes))),
         (
             "actor_rollout_ref.ref.megatron.tensor_model_parallel_size",
@@ -216,10 +190,7 @@ fn verl_keys_are_found_under_the_actor() {
             "actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction",
             Some(KeyMeaning::Field("optimizer_offload_fraction")),
         ),
-        (
-            "actor_rollout_ref.actor.optim.lr",
-            Some(KeyMeaning::Irrelevant),
-        ),
+        ("actor_rollout_ref.actor.optim.lr", Some(KeyMeaning::Irrelevant)),
     ] {
         assert_eq!(verl::find(key), expected, "{key}");
     }
@@ -243,10 +214,7 @@ fn swift_arguments_and_slime_flags() {
     }
     for (name, expected) in [
         ("actor-num-nodes", Some(KeyMeaning::Rule(KeyRule::Nodes))),
-        (
-            "max_tokens_per_gpu",
-            Some(KeyMeaning::Rule(KeyRule::TokensPerGpu)),
-        ),
+        ("max_tokens_per_gpu", Some(KeyMeaning::Rule(KeyRule::TokensPerGpu))),
         ("sglang-mem-fraction-static", Some(KeyMeaning::Irrelevant)),
         // Megatron-LM's own flags are looked up in Megatron-LM's table.
         ("tensor-model-parallel-size", None),

@@ -124,13 +124,11 @@ fn primus_overrides_the_arguments_of_its_trainer() {
         ..ImportOptions::default()
     };
     let import = import_text(PRIMUS, &options).unwrap();
-    has(
-        &import.import,
-        &[(FieldId::tensor_model_parallel_size, "8")],
-    );
+    has(&import.import, &[(FieldId::tensor_model_parallel_size, "8")]);
 }
 
-/// The dispatcher of Primus-Turbo takes the place of Megatron's flex dispatcher; its second stage has tensors of its own.
+/// The dispatcher of Primus-Turbo takes the place of Megatron's flex dispatcher; its second stage has tensors of its
+/// own.
 #[test]
 fn primus_dispatches_tokens_with_deepep() {
     let turbo = |keys: &str| {
@@ -144,19 +142,13 @@ fn primus_dispatches_tokens_with_deepep() {
     let on = "      enable_primus_turbo: true\n";
     let flex = (FieldId::moe_token_dispatcher_type, "flex");
     let first = turbo(&format!("{on}{deepep}      turbo_sync_free_moe_stage: 1\n"));
-    has(
-        &first.import,
-        &[flex, (FieldId::moe_permute_fusion, "true")],
-    );
+    has(&first.import, &[flex, (FieldId::moe_permute_fusion, "true")]);
     assert_eq!(first.import.state.setup.job.not_modelled, []);
     let second = turbo(&format!("{on}{deepep}      turbo_sync_free_moe_stage: 2\n"));
     has(&second.import, &[flex]);
     let marks = &second.import.state.setup.job.not_modelled;
     let keys: Vec<_> = marks.iter().map(|mark| mark.key.as_str()).collect();
-    assert_eq!(
-        keys,
-        ["modules.pre_trainer.overrides.turbo_sync_free_moe_stage"]
-    );
+    assert_eq!(keys, ["modules.pre_trainer.overrides.turbo_sync_free_moe_stage"]);
     let off = turbo(deepep);
     let dispatcher = off.import.state.setup.job.shared.get(flex.0);
     assert_ne!(dispatcher, Some(&Value::Text(flex.1.to_owned())));
@@ -187,13 +179,7 @@ fn nemo_rl_trains_its_policy_with_bridge() {
     );
     let import = read(&off, Some("llama3.1-8b"));
     assert_eq!(
-        import
-            .import
-            .state
-            .setup
-            .job
-            .shared
-            .get(FieldId::recompute_granularity),
+        import.import.state.setup.job.shared.get(FieldId::recompute_granularity),
         None
     );
 }
@@ -307,10 +293,7 @@ fn flag_scale_widens_the_mlp_in_steps() {
         "  multiple_of: 256\n  hidden_dim_multiplier: 1.3\n  swiglu: true",
     );
     // ⌊8/3 · 512⌋ = 1365, times 1.3 = 1774, up to the next multiple of 256.
-    has(
-        &read(&text, None).import,
-        &[(FieldId::ffn_hidden_size, "1792")],
-    );
+    has(&read(&text, None).import, &[(FieldId::ffn_hidden_size, "1792")]);
 }
 
 #[test]
@@ -342,10 +325,7 @@ fn settings_of_what_is_off_are_not_carried() {
         assert!(!exported.contains(id.field().name), "{exported}");
     }
     let on = text
-        .replace(
-            "optimizer_cpu_offload: false",
-            "optimizer_cpu_offload: true",
-        )
+        .replace("optimizer_cpu_offload: false", "optimizer_cpu_offload: true")
         .replace("ddp:\n", "ddp:\n  use_megatron_fsdp: true\n");
     let import = read(&on, None);
     for id in off {
@@ -368,9 +348,7 @@ fn nemo_rl_trains_in_fp8() {
     let base = with("      enabled: true\n");
     has(&base.import, &[format, (FieldId::fp8_recipe, "blockwise")]);
     assert_eq!(base.import.state.setup.job.not_modelled, []);
-    let gathered = with(
-        "      enabled: true\n      fp8: e4m3\n      fp8_recipe: mxfp8\n      fp8_param: true\n",
-    );
+    let gathered = with("      enabled: true\n      fp8: e4m3\n      fp8_recipe: mxfp8\n      fp8_param: true\n");
     let job = &gathered.import.state.setup.job;
     let gathers = job.shared.get(FieldId::fp8_param_gather);
     assert_eq!(gathers, Some(&Value::Bool(true)));

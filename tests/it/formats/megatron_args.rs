@@ -8,16 +8,9 @@ fn names_are_unique_and_well_formed() {
     let names: BTreeSet<_> = flags().map(|spec| spec.name).collect();
     assert_eq!(names.len(), flags().count());
     for spec in flags() {
-        assert!(
-            !spec.name.contains('_') && !spec.dest.contains('-'),
-            "{}",
-            spec.name
-        );
+        assert!(!spec.name.contains('_') && !spec.dest.contains('-'), "{}", spec.name);
         assert_eq!(find(spec.name), Some(Known::Relevant(spec)));
-        assert_eq!(
-            find(&spec.name.replace('-', "_")),
-            Some(Known::Relevant(spec))
-        );
+        assert_eq!(find(&spec.name.replace('-', "_")), Some(Known::Relevant(spec)));
         let expected = match spec.arity {
             Arity::Switch => "False",
             Arity::InvertedSwitch => "True",
@@ -43,12 +36,7 @@ fn fields_arities_and_defaults_are_those_of_the_parser() {
             Arity::One,
             "None",
         ),
-        (
-            "disable-bias-linear",
-            "add_bias_linear",
-            Arity::InvertedSwitch,
-            "True",
-        ),
+        ("disable-bias-linear", "add_bias_linear", Arity::InvertedSwitch, "True"),
         (
             "untie-embeddings-and-output-weights",
             "untie_embeddings_and_output_weights",
@@ -70,18 +58,8 @@ fn fields_arities_and_defaults_are_those_of_the_parser() {
             Arity::One,
             "learned_absolute",
         ),
-        (
-            "recompute-modules",
-            "recompute_modules",
-            Arity::Many,
-            "None",
-        ),
-        (
-            "rampup-batch-size",
-            "rampup_batch_size",
-            Arity::Many,
-            "None",
-        ),
+        ("recompute-modules", "recompute_modules", Arity::Many, "None"),
+        ("rampup-batch-size", "rampup_batch_size", Arity::Many, "None"),
         ("cp-comm-type", "cp_comm_type", Arity::Many, "p2p"),
         ("fp8-format", "fp8", Arity::One, "None"),
         (
@@ -104,12 +82,7 @@ fn fields_arities_and_defaults_are_those_of_the_parser() {
             "optim_grads_params",
         ),
         ("no-fp8-wgrad", "fp8_wgrad", Arity::InvertedSwitch, "True"),
-        (
-            "disable-fp8-wgrad",
-            "fp8_wgrad",
-            Arity::InvertedSwitch,
-            "True",
-        ),
+        ("disable-fp8-wgrad", "fp8_wgrad", Arity::InvertedSwitch, "True"),
     ] {
         let Some(Known::Relevant(spec)) = find(name) else {
             panic!("{name}");
@@ -127,10 +100,7 @@ fn fields_arities_and_defaults_are_those_of_the_parser() {
 #[test]
 fn irrelevant_retired_and_unknown_are_told_apart() {
     assert_eq!(find("lr"), Some(Known::Irrelevant(Arity::One)));
-    assert_eq!(
-        find("log-throughput"),
-        Some(Known::Irrelevant(Arity::Switch))
-    );
+    assert_eq!(find("log-throughput"), Some(Known::Irrelevant(Arity::Switch)));
     assert_eq!(find("data-path"), Some(Known::Irrelevant(Arity::Many)));
     assert_eq!(
         find("use-custom-fsdp"),

@@ -94,11 +94,7 @@ def finetune_recipe(num_nodes: int = 1, peft_scheme: Optional[str] = "lora", seq
 #[track_caller]
 fn has(imported: &ImportedText, wanted: &[(FieldId, &str)]) {
     let job = &imported.import.state.setup.job;
-    assert!(
-        check(job).config.is_some(),
-        "{:?}",
-        check(job).errors().next()
-    );
+    assert!(check(job).config.is_some(), "{:?}", check(job).errors().next());
     for (id, value) in wanted {
         let found = job.shared.get(*id).map(ToString::to_string);
         assert_eq!(found.as_deref().unwrap_or("nothing"), *value, "{id:?}");
@@ -155,12 +151,7 @@ fn callbacks_decide_settings_when_the_layout_is_known() {
         ],
     );
     let elsewhere = FILE.replace("TimingCallback", "OurCallback");
-    let marks = import_function(&elsewhere, Some(0))
-        .import
-        .state
-        .setup
-        .job
-        .not_modelled;
+    let marks = import_function(&elsewhere, Some(0)).import.state.setup.job.not_modelled;
     assert_eq!(marks.len(), 1, "{marks:?}");
     assert!(marks[0].key.contains("OurCallback"), "{marks:?}");
 }
@@ -192,43 +183,22 @@ fn fine_tuning_has_the_vocabulary_of_the_model() {
 
 #[test]
 fn gpus_that_hold_no_copy_of_the_model_are_asked_for() {
-    let wide = FILE.replace(
-        "tensor_parallelism: int = 2",
-        "tensor_parallelism: int = 32",
-    );
+    let wide = FILE.replace("tensor_parallelism: int = 2", "tensor_parallelism: int = 32");
     let imported = import_text(&wide, &ImportOptions::default()).unwrap();
     assert!(imported.import.questions.contains(&Question::Gpus));
-    let gpus = imported
-        .import
-        .state
-        .setup
-        .job
-        .shared
-        .get(FieldId::world_size)
-        .cloned();
+    let gpus = imported.import.state.setup.job.shared.get(FieldId::world_size).cloned();
     assert_eq!(gpus, None);
 }
 
 #[test]
 fn what_other_files_make_marks_the_job_or_is_asked_for() {
     let unknown = FILE.replace("bf16_mixed()", "our_precision()");
-    let marks = import_function(&unknown, Some(0))
-        .import
-        .state
-        .setup
-        .job
-        .not_modelled;
-    assert!(
-        marks.iter().any(|mark| mark.key == "trainer.plugins"),
-        "{marks:?}"
-    );
+    let marks = import_function(&unknown, Some(0)).import.state.setup.job.not_modelled;
+    assert!(marks.iter().any(|mark| mark.key == "trainer.plugins"), "{marks:?}");
     let model = FILE.replace("Llama3Config8B", "OurConfig8B");
     let questions = import_function(&model, Some(0)).import.questions;
     let name = "OurConfig8B".to_owned();
-    assert!(
-        questions.contains(&Question::Model { name }),
-        "{questions:?}"
-    );
+    assert!(questions.contains(&Question::Model { name }), "{questions:?}");
     for (text, why) in [
         (FILE.replace("Llama3Config8B", "T5Config3B"), "T5"),
         (
@@ -308,11 +278,7 @@ fn attention_of_gemma_2_is_unfused_and_under_a_cap() {
     let text = FILE.replace("Llama3Config8B", "Gemma2Config9B");
     let read = |text: &str| import_function(text, Some(0)).import.state.setup.job;
     let job = read(&text);
-    let found = |id| {
-        job.shared
-            .get(id)
-            .map(|value| value.to_string().replace('"', ""))
-    };
+    let found = |id| job.shared.get(id).map(|value| value.to_string().replace('"', ""));
     for (id, wanted) in [
         (FieldId::attention_backend, "unfused"),
         (FieldId::attn_logit_softcapping, "50"),

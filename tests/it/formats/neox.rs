@@ -30,9 +30,7 @@ fn read(text: &str, gpus: u64, fields: &[(FieldId, u64)]) -> Import {
         ..ImportOptions::default()
     };
     let imported = import_text(text, &options);
-    imported
-        .unwrap_or_else(|error| panic!("{error}\n{text}"))
-        .import
+    imported.unwrap_or_else(|error| panic!("{error}\n{text}")).import
 }
 
 #[track_caller]
@@ -105,18 +103,9 @@ fn llama_2_has_its_published_parameters_without_biases() {
         assert!(import.warning.unwrap().contains("a part of"));
         let rest = "{\n  \"train_micro_batch_size_per_gpu\": 2,\n  \"precision\": \"bfloat16\", # half\n}\n";
         let both = format!("{{\n\"pipe_parallel_size\": 1\n}}\n\n# the rest\n{rest}");
-        let import = read(
-            &format!("{text}---\n{rest}"),
-            8,
-            &[(FieldId::vocab_size, 32_000)],
-        );
+        let import = read(&format!("{text}---\n{rest}"), 8, &[(FieldId::vocab_size, 32_000)]);
         assert_eq!(total(&import), published);
-        assert!(
-            import
-                .warning
-                .unwrap()
-                .starts_with("GPT-NeoX trains with DeepSpeed.")
-        );
+        assert!(import.warning.unwrap().starts_with("GPT-NeoX trains with DeepSpeed."));
         let rows = read(&both, 8, &[]).report;
         let row = rows.iter().find(|row| row.key == "precision").unwrap();
         assert_eq!(row.line, Some(8));
@@ -129,10 +118,7 @@ fn the_batch_follows_from_the_number_of_gpus() {
     let text = JOB.replace("pipe_parallel_size: 1", "pipe_parallel_size: 2") + parallel;
     for (gpus, global) in [(96, "3072"), (8, "256")] {
         let import = read(&text, gpus, &[]);
-        assert_eq!(
-            shown(&import, FieldId::global_batch_size).as_deref(),
-            Some(global)
-        );
+        assert_eq!(shown(&import, FieldId::global_batch_size).as_deref(), Some(global));
         assert_eq!(
             shown(&import, FieldId::pipeline_model_parallel_size).as_deref(),
             Some("2")
@@ -141,14 +127,8 @@ fn the_batch_follows_from_the_number_of_gpus() {
     }
     let samples = JOB.replace("train_micro_batch_size_per_gpu: 4", "train_batch_size: 64");
     let import = read(&samples, 8, &[]);
-    assert_eq!(
-        shown(&import, FieldId::global_batch_size).as_deref(),
-        Some("64")
-    );
-    assert_eq!(
-        shown(&import, FieldId::micro_batch_size).as_deref(),
-        Some("8")
-    );
+    assert_eq!(shown(&import, FieldId::global_batch_size).as_deref(), Some("64"));
+    assert_eq!(shown(&import, FieldId::micro_batch_size).as_deref(), Some("8"));
 }
 
 /// What a line more says.
@@ -161,11 +141,7 @@ fn keys_have_the_meaning_that_gpt_neox_gives_them() {
         ("", FieldId::ffn_hidden_size, "3072"),
         ("", FieldId::add_bias_linear, "true"),
         ("fp16:\n  enabled: true", FieldId::fp16, "true"),
-        (
-            "fp16:\n  enabled: true\n  type: bfloat16",
-            FieldId::bf16,
-            "true",
-        ),
+        ("fp16:\n  enabled: true\n  type: bfloat16", FieldId::bf16, "true"),
         ("precision: bfloat16", FieldId::bf16, "true"),
         (
             "zero_optimization:\n  stage: 1",
@@ -177,16 +153,8 @@ fn keys_have_the_meaning_that_gpt_neox_gives_them() {
             FieldId::use_distributed_optimizer,
             "false",
         ),
-        (
-            "checkpoint_activations: true",
-            FieldId::recompute_granularity,
-            "full",
-        ),
-        (
-            "checkpoint_activations: true",
-            FieldId::recompute_num_layers,
-            "1",
-        ),
+        ("checkpoint_activations: true", FieldId::recompute_granularity, "full"),
+        ("checkpoint_activations: true", FieldId::recompute_num_layers, "1"),
         (
             "checkpoint_activations: true\ncheckpoint_num_layers: 2",
             FieldId::recompute_num_layers,
@@ -218,11 +186,7 @@ fn keys_have_the_meaning_that_gpt_neox_gives_them() {
             FieldId::ffn_hidden_size,
             "2048",
         ),
-        (
-            "tokenizer_type: CharLevelTokenizer",
-            FieldId::vocab_size,
-            "512",
-        ),
+        ("tokenizer_type: CharLevelTokenizer", FieldId::vocab_size, "512"),
         (
             "optimizer:\n  type: SGD\n  params:\n    momentum: 0.5",
             FieldId::sgd_momentum,
@@ -259,10 +223,7 @@ fn what_megatron_lm_lacks_marks_the_job() {
         ("train_impl: dpo", "train_impl"),
         ("optimizer:\n  type: OneBitAdam", "optimizer.type"),
         ("use_bnb_optimizer: true", "use_bnb_optimizer"),
-        (
-            "attention_config: [[[sparse_fixed, global], 1]]",
-            "attention_config",
-        ),
+        ("attention_config: [[[sparse_fixed, global], 1]]", "attention_config"),
         ("pos_emb: alibi", "pos_emb"),
         ("gpt_j_residual: true\nnum_unheard_of: 3", "num_unheard_of"),
         (
@@ -276,42 +237,32 @@ fn what_megatron_lm_lacks_marks_the_job() {
     }
 }
 
-/// Attention and MLP side by side keep less than Megatron-LM's layers, which counts where layers are not recomputed and the
-/// vocabulary is small beside them.
+/// Attention and MLP side by side keep less than Megatron-LM's layers, which counts where layers are not recomputed and
+/// the vocabulary is small beside them.
 #[test]
 fn layers_with_attention_beside_the_mlp_are_marked_where_it_counts() {
     let deep = JOB.replace("num_layers: 2", "num_layers: 24");
     for (text, more, effect) in [
         (JOB, "", MemoryEffect::BelowTwoPercent),
         (&deep, "", MemoryEffect::More),
-        (
-            &deep,
-            "checkpoint_activations: true\n",
-            MemoryEffect::BelowTwoPercent,
-        ),
+        (&deep, "checkpoint_activations: true\n", MemoryEffect::BelowTwoPercent),
     ] {
         let import = read(&format!("{text}gpt_j_residual: true\n{more}"), 8, &[]);
-        let row = import
-            .report
-            .iter()
-            .find(|row| row.key == "gpt_j_residual")
-            .unwrap();
+        let row = import.report.iter().find(|row| row.key == "gpt_j_residual").unwrap();
         assert_eq!(row.effect, Some(effect));
         assert_eq!(marks(&import).is_empty(), effect != MemoryEffect::More);
     }
 }
 
-/// Versions of GPT-NeoX have different widths of gated MLPs where the file gives none, or one that is not divided by three.
+/// Versions of GPT-NeoX have different widths of gated MLPs where the file gives none, or one that is not divided by
+/// three.
 #[test]
 fn the_width_of_a_gated_mlp_is_asked_for_where_versions_differ() {
     let question = |import: &Import| {
         import.questions.iter().find_map(|asked| match asked {
-            Question::Field { field, choices } if *field == FieldId::ffn_hidden_size => Some(
-                choices
-                    .iter()
-                    .map(|choice| choice.value)
-                    .collect::<Vec<_>>(),
-            ),
+            Question::Field { field, choices } if *field == FieldId::ffn_hidden_size => {
+                Some(choices.iter().map(|choice| choice.value).collect::<Vec<_>>())
+            }
             _ => None,
         })
     };
@@ -323,10 +274,7 @@ fn the_width_of_a_gated_mlp_is_asked_for_where_versions_differ() {
         assert_eq!(question(&read(&text, 8, &[])), Some(choices), "{lines}");
         let import = read(&text, 8, &[(FieldId::ffn_hidden_size, 2048)]);
         assert_eq!(question(&import), None);
-        assert_eq!(
-            shown(&import, FieldId::ffn_hidden_size).as_deref(),
-            Some("2048")
-        );
+        assert_eq!(shown(&import, FieldId::ffn_hidden_size).as_deref(), Some("2048"));
     }
     let text = format!("{JOB}activation: swiglu\nintermediate_size: 6144\n");
     assert_eq!(question(&read(&text, 8, &[])), None);

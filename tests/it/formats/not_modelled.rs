@@ -13,21 +13,14 @@ const LLAMA: &str = "--num-layers 32 --hidden-size 4096 --num-attention-heads 32
 fn marks(text: &str) -> Vec<String> {
     let import = import_text(text, &ImportOptions::default()).unwrap().import;
     let job: &RawJob = &import.state.setup.job;
-    job.not_modelled
-        .iter()
-        .map(|mark| mark.key.clone())
-        .collect()
+    job.not_modelled.iter().map(|mark| mark.key.clone()).collect()
 }
 
 #[test]
 fn flags_and_programs_of_scripts_mark_their_job() {
     for (program, flags, expected) in [
         ("pretrain_gpt.py", "--perform-rl-step", "perform-rl-step"),
-        (
-            "pretrain_gpt.py",
-            "--use-checkpoint-args",
-            "use-checkpoint-args",
-        ),
+        ("pretrain_gpt.py", "--use-checkpoint-args", "use-checkpoint-args"),
         (
             "pretrain_gpt.py",
             "--tensor-parallel-num-weight-shards 8",
@@ -71,10 +64,7 @@ fn keys_of_front_ends_mark_their_job() {
             "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2\nactor_rollout_ref.model.lora_rank=0",
             vec![],
         ),
-        (
-            "megatron sft --tuner_type lora --lora_rank 8 --max_length 2048",
-            vec![],
-        ),
+        ("megatron sft --tuner_type lora --lora_rank 8 --max_length 2048", vec![]),
         (
             "megatron sft --tuner_type adalora --lora_rank 8 --max_length 2048",
             vec!["tuner_type"],
@@ -104,10 +94,7 @@ fn marks_of_a_text_go_onto_the_job_and_a_whole_job_replaces_them() {
     };
     let overrides = "--tensor-model-parallel-size 2 --perform-rl-step";
     assert_eq!(keys(overrides, &onto), ["lora_rank", "perform-rl-step"]);
-    assert_eq!(
-        keys(&format!("torchrun pretrain_gpt.py {LLAMA}"), &onto),
-        [""; 0]
-    );
+    assert_eq!(keys(&format!("torchrun pretrain_gpt.py {LLAMA}"), &onto), [""; 0]);
     assert_eq!(keys("#v1;m=gpt2@1", &onto), [""; 0]);
     onto.job.unmark("lora_rank");
     assert_eq!(keys(overrides, &onto), ["perform-rl-step"]);
@@ -118,9 +105,7 @@ fn every_row_that_is_not_modelled_says_how_much_it_changes() {
     let text = format!(
         "torchrun pretrain_gpt.py {LLAMA} --perform-rl-step --ep-overlap-early-attn-memory-release --reset-position-ids --fp4-recipe custom"
     );
-    let import = import_text(&text, &ImportOptions::default())
-        .unwrap()
-        .import;
+    let import = import_text(&text, &ImportOptions::default()).unwrap().import;
     let effects: Vec<_> = import
         .report
         .iter()
@@ -131,10 +116,7 @@ fn every_row_that_is_not_modelled_says_how_much_it_changes() {
         effects,
         [
             ("--perform-rl-step", MemoryEffect::More),
-            (
-                "--ep-overlap-early-attn-memory-release",
-                MemoryEffect::BelowTwoPercent
-            ),
+            ("--ep-overlap-early-attn-memory-release", MemoryEffect::BelowTwoPercent),
             ("--reset-position-ids", MemoryEffect::Nothing),
             ("--fp4-recipe", MemoryEffect::Nothing),
         ]

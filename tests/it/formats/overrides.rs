@@ -19,10 +19,7 @@ fn keys_nest_and_values_have_types() {
         // A name with parts over it, and the name alone again.
         ("a=x a.b=1 a.c=2", r#"{"a":"x","a":{"b":1,"c":2}}"#),
         ("a=x a.b=1 a=y", r#"{"a":"y"}"#),
-        (
-            "a=true b=False c=null d=",
-            r#"{"a":true,"b":false,"c":null,"d":null}"#,
-        ),
+        ("a=true b=False c=null d=", r#"{"a":true,"b":false,"c":null,"d":null}"#),
         ("a=1e-5 b=-0.5 c=1_000", r#"{"a":1e-5,"b":-0.5,"c":1000}"#),
         (
             "a=x b=bf16_mixed c=/p/q-r d=1.2.3",
@@ -41,10 +38,7 @@ fn keys_nest_and_values_have_types() {
         ("a=${b.c}", r#"{"a":"${b.c}"}"#),
         ("a=b=c", r#"{"a":"b=c"}"#),
         ("model@pkg=llama", r#"{"model@pkg":"llama"}"#),
-        (
-            "a.b=1 \\\n  # c.d=2\n  e.f=3 \\\n",
-            r#"{"a":{"b":1},"e":{"f":3}}"#,
-        ),
+        ("a.b=1 \\\n  # c.d=2\n  e.f=3 \\\n", r#"{"a":{"b":1},"e":{"f":3}}"#),
         ("", "{}"),
     ] {
         assert_eq!(json(text), expected, "{text}");
@@ -54,14 +48,8 @@ fn keys_nest_and_values_have_types() {
 #[test]
 fn lines_removals_and_strangers_are_kept() {
     let overrides = parse("a.b=1\n~c.d\n~e=1\nword --flag=1\na.x=2");
-    assert_eq!(
-        overrides.removed,
-        [("c.d".to_owned(), 2), ("e".to_owned(), 3)]
-    );
-    assert_eq!(
-        overrides.unread,
-        [("word".to_owned(), 4), ("--flag=1".to_owned(), 4)]
-    );
+    assert_eq!(overrides.removed, [("c.d".to_owned(), 2), ("e".to_owned(), 3)]);
+    assert_eq!(overrides.unread, [("word".to_owned(), 4), ("--flag=1".to_owned(), 4)]);
     let a = overrides.root.entry("a").unwrap();
     assert_eq!(a.line, 5);
     let lines: Vec<_> = a

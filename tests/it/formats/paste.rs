@@ -49,10 +49,7 @@ fn the_code_block_of_markdown_is_the_text() {
     for around in [
         ("```\n", "\n```"),
         ("```bash\n", "\n```\n"),
-        (
-            "Here is my job, why is it out of memory?\n\n~~~sh\n",
-            "\n~~~\nThanks!",
-        ),
+        ("Here is my job, why is it out of memory?\n\n~~~sh\n", "\n~~~\nThanks!"),
         ("# Notes\n\n```text\nhello\n```\n\n```bash\n", "\n```"),
         // Copied without its end.
         ("```bash\n", ""),
@@ -135,10 +132,7 @@ fn own_embeds_and_markdown_are_the_job_of_their_link() {
     }
     // In a message.
     let told = "Look at https://example.org/memory/#v1;m=llama3-8b@1;tp=2 please";
-    assert_eq!(
-        read(told).import.state.setup.start().job,
-        state.setup.start().job
-    );
+    assert_eq!(read(told).import.state.setup.start().job, state.setup.start().job);
 }
 
 #[test]
@@ -150,10 +144,7 @@ fn a_name_on_the_hub_is_a_model() {
         "unsloth/Qwen3-8B-Base-bnb-4bit",
         "qwen3-8b",
     ] {
-        let imported = has(
-            name,
-            &[(FieldId::num_layers, 36), (FieldId::vocab_size, 151_936)],
-        );
+        let imported = has(name, &[(FieldId::num_layers, 36), (FieldId::vocab_size, 151_936)]);
         assert_eq!(imported.import.format, Format::HubModel, "{name}");
     }
     let unknown = read("acme/Unheard-7B");

@@ -45,8 +45,8 @@ fn widths(import: &Import) -> (u64, u64, bool) {
 #[test]
 fn gradients_are_as_wide_as_the_front_end_makes_them() {
     for (says, [gradients, main], copies) in [
-        // Reduced in fp32 by the preset; Transformer Engine's Adam would hold 16 bits of main parameters, but only without
-        // a recipe of fp8 or with the delayed one, and mixed precision names another.
+        // Reduced in fp32 by the preset; Transformer Engine's Adam would hold 16 bits of main parameters, but only
+        // without a recipe of fp8 or with the delayed one, and mixed precision names another.
         ("mixed_precision=bf16_mixed", [4, 4], false),
         ("mixed_precision=bf16_mixed {AWARE}", [4, 4], false),
         (
@@ -97,11 +97,7 @@ fn gradients_are_as_wide_as_the_front_end_makes_them() {
             false,
         ),
         // Without mixed precision DDP's own word counts, and its default.
-        (
-            "model.bf16=true ddp.grad_reduce_in_fp32=true",
-            [4, 4],
-            false,
-        ),
+        ("model.bf16=true ddp.grad_reduce_in_fp32=true", [4, 4], false),
         ("model.bf16=true", [2, 4], true),
         ("model.bf16=true {AWARE}", [2, 2], false),
         ("mixed_precision.fp16=true", [4, 4], false),
@@ -112,11 +108,7 @@ fn gradients_are_as_wide_as_the_front_end_makes_them() {
         assert_eq!(widths(&import), (gradients, main, copies), "{says}");
         let job = &import.state.setup.job;
         for text in [bridge::overrides(job), bridge_recipe::recipe(job)] {
-            assert_eq!(
-                widths(&read(&text)),
-                (gradients, main, copies),
-                "{says}: {text}"
-            );
+            assert_eq!(widths(&read(&text)), (gradients, main, copies), "{says}: {text}");
         }
     }
 }
@@ -130,11 +122,7 @@ fn verl_builds_the_buffer_itself_too() {
         } else {
             format!("{ddp}{says}")
         };
-        assert_eq!(
-            widths(&read(&format!("{VERL} {says}"))).0,
-            gradients,
-            "{says}"
-        );
+        assert_eq!(widths(&read(&format!("{VERL} {says}"))).0, gradients, "{says}");
     }
 }
 

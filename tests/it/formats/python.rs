@@ -64,10 +64,7 @@ fn assignments_to_a_configuration_are_read_and_nothing_else() {
         (FieldId::seq_length, Value::Int(2048)),
         (FieldId::swiglu, Value::Bool(true)),
         (FieldId::bf16, Value::Bool(true)),
-        (
-            FieldId::accumulate_allreduce_grads_in_fp32,
-            Value::Bool(false),
-        ),
+        (FieldId::accumulate_allreduce_grads_in_fp32, Value::Bool(false)),
         (FieldId::exp_avg_dtype, Value::Text("bf16".to_owned())),
     ] {
         assert_eq!(get(&import, id), Some(&value), "{id:?}");
@@ -80,10 +77,7 @@ fn assignments_to_a_configuration_are_read_and_nothing_else() {
         (row.line, row.status)
     };
     assert_eq!(rows("model.num_layers"), (Some(12), KeyStatus::Mapped));
-    assert_eq!(
-        rows("model.recompute_modules"),
-        (Some(16), KeyStatus::Mapped)
-    );
+    assert_eq!(rows("model.recompute_modules"), (Some(16), KeyStatus::Mapped));
     assert_eq!(rows("model.frobnicate").1, KeyStatus::Unknown);
     assert!(import.report.iter().all(|row| row.key != "model"));
 }
@@ -95,10 +89,7 @@ fn what_only_looks_like_python_is_what_it_was() {
             "python train.py actor_rollout_ref.model.path=Qwen/Qwen3-8B trainer.nnodes=2",
             Format::Overrides,
         ),
-        (
-            "model.num_layers=4 train.micro_batch_size=1",
-            Format::Overrides,
-        ),
+        ("model.num_layers=4 train.micro_batch_size=1", Format::Overrides),
         (
             "#!/bin/bash\ncat <<EOF\ncfg.model.num_layers = 4\nEOF\ntorchrun pretrain_gpt.py --num-layers 2\n",
             Format::Script,

@@ -1,4 +1,5 @@
-//! What an import asks for: the fields that a job needs and the text leaves out, and the variables that decide something.
+//! What an import asks for: the fields that a job needs and the text leaves out, and the variables that decide
+//! something.
 
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
@@ -60,10 +61,7 @@ fn the_vocabulary_and_the_sequence_length_are_asked_for() {
     assert_eq!(asked(&imported), ["$SEQ"]);
     // A given size, and a text that only changes the current job, leave nothing to ask for.
     let text = format!("{SHAPE} --seq-length 8 --padded-vocab-size 1024");
-    assert_eq!(
-        asked(&read(&text, &ImportOptions::default())),
-        Vec::<String>::new()
-    );
+    assert_eq!(asked(&read(&text, &ImportOptions::default())), Vec::<String>::new());
 }
 
 #[test]
@@ -118,19 +116,13 @@ fn variables_in_yaml_are_asked_for_and_replaced() {
         --save: ${OUTPUT_PATH}/x\n  --moe-layer-freq: \"'([0]*1+[1]*3)'\"\n";
     let imported = read(text, &ImportOptions::default());
     assert_eq!(asked(&imported), ["$TP", "$MBS", "gpus"]);
-    assert_eq!(
-        value(&imported, FieldId::micro_batch_size).as_deref(),
-        Some("2")
-    );
+    assert_eq!(value(&imported, FieldId::micro_batch_size).as_deref(), Some("2"));
     assert_eq!(
         value(&imported, FieldId::moe_layer_freq).as_deref(),
         Some("\"([0]+[1]*3)\"")
     );
     let options = ImportOptions {
-        variables: vec![
-            ("TP".to_owned(), "4".to_owned()),
-            ("MBS".to_owned(), "1".to_owned()),
-        ],
+        variables: vec![("TP".to_owned(), "4".to_owned()), ("MBS".to_owned(), "1".to_owned())],
         ..ImportOptions::default()
     };
     let imported = read(text, &options);
@@ -139,10 +131,7 @@ fn variables_in_yaml_are_asked_for_and_replaced() {
         value(&imported, FieldId::tensor_model_parallel_size).as_deref(),
         Some("4")
     );
-    assert_eq!(
-        value(&imported, FieldId::micro_batch_size).as_deref(),
-        Some("1")
-    );
+    assert_eq!(value(&imported, FieldId::micro_batch_size).as_deref(), Some("1"));
 }
 
 #[test]
@@ -156,12 +145,7 @@ fn references_in_yaml_are_values_of_the_file() {
         (FieldId::num_attention_heads, "4"),
         (FieldId::seq_length, "2048"),
     ] {
-        assert_eq!(
-            value(&imported, id).as_deref(),
-            Some(wanted),
-            "{}",
-            id.field().name
-        );
+        assert_eq!(value(&imported, id).as_deref(), Some(wanted), "{}", id.field().name);
     }
 }
 
@@ -184,23 +168,14 @@ fn classes_of_pai_add_tokens_to_those_of_the_tokenizer() {
             "--tokenizer-type DeepSeekV2Tokenizer --extra-vocab-size 467",
             Some("129280"),
         ),
-        (
-            "--patch-tokenizer-type DeepSeekV2Tokenizer --extra-vocab-size 5",
-            None,
-        ),
-        (
-            "--patch-tokenizer-type FalconTokenizer --extra-vocab-size 5",
-            None,
-        ),
+        ("--patch-tokenizer-type DeepSeekV2Tokenizer --extra-vocab-size 5", None),
+        ("--patch-tokenizer-type FalconTokenizer --extra-vocab-size 5", None),
         (
             "--patch-tokenizer-type Qwen2Tokenizer --extra-vocab-size 421 --padded-vocab-size 7",
             Some("7"),
         ),
     ] {
-        let imported = read(
-            &format!("{SHAPE} --seq-length 8 {flags}"),
-            &ImportOptions::default(),
-        );
+        let imported = read(&format!("{SHAPE} --seq-length 8 {flags}"), &ImportOptions::default());
         assert_eq!(
             value(&imported, FieldId::padded_vocab_size).as_deref(),
             wanted,

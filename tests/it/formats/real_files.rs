@@ -1,7 +1,7 @@
-//! Real files of other repositories. `tests/corpus/real.json` has the facts of each, never its text: the keys and values of a YAML
-//! file, the words of the command that a script starts, what a recipe calls. From these a text of the same kind is made, and what
-//! becomes of it is compared with what is written down there. `tests/corpus/real.md` is the table of it; with `SNAPSHOTS=write` in
-//! the environment both are written anew, for their author to read.
+//! Real files of other repositories. `tests/corpus/real.json` has the facts of each, never its text: the keys and
+//! values of a YAML file, the words of the command that a script starts, what a recipe calls. From these a text of the
+//! same kind is made, and what becomes of it is compared with what is written down there. `tests/corpus/real.md` is the
+//! table of it; with `SNAPSHOTS=write` in the environment both are written anew, for their author to read.
 
 mod class;
 mod rebuild;
@@ -19,9 +19,7 @@ use serde_json::Value as Json;
 use crate::oracle;
 
 fn path(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/corpus")
-        .join(file)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(file)
 }
 
 /// A file of the corpus.
@@ -89,8 +87,8 @@ fn the_table_has_what_is_written_down() {
     assert!(corpus("real.md") == table::of(&files), "real.md is old");
 }
 
-/// A job with a number that nothing marks is the model that its file is named after: within 1 % where the size of that model is
-/// published, within 5 % of the size in its name where only that is known.
+/// A job with a number that nothing marks is the model that its file is named after: within 1 % where the size of that
+/// model is published, within 5 % of the size in its name where only that is known.
 #[test]
 fn no_file_is_silently_another_model() {
     let (mut silent, mut compared) = (String::new(), 0);

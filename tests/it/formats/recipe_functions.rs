@@ -106,11 +106,7 @@ fn every_function_is_a_job_of_its_own() {
     );
     let third = import_function(FILE, Some(2));
     let asks = |asked: &Question| matches!(asked, Question::Model { name } if name == "acme_9b_pretrain_config");
-    assert!(
-        third.import.questions.iter().any(asks),
-        "{:?}",
-        third.import.questions
-    );
+    assert!(third.import.questions.iter().any(asks), "{:?}", third.import.questions);
     // What a function of another file sets, and a value that only running it would tell, mark the job.
     let marks: Vec<_> = third
         .import
@@ -121,15 +117,8 @@ fn every_function_is_a_job_of_its_own() {
         .iter()
         .map(ToString::to_string)
         .collect();
-    for key in [
-        "acme_9b_pretrain_config",
-        "tune",
-        "expert_model_parallel_size",
-    ] {
-        assert!(
-            marks.iter().any(|mark| mark.contains(key)),
-            "{key}: {marks:?}"
-        );
+    for key in ["acme_9b_pretrain_config", "tune", "expert_model_parallel_size"] {
+        assert!(marks.iter().any(|mark| mark.contains(key)), "{key}: {marks:?}");
     }
 }
 
@@ -144,10 +133,7 @@ fn one_function_is_not_asked_for() {
     assert_eq!(question(&import), None);
     has(
         &import,
-        &[
-            (FieldId::seq_length, "2048"),
-            (FieldId::micro_batch_size, "2"),
-        ],
+        &[(FieldId::seq_length, "2048"), (FieldId::micro_batch_size, "2")],
     );
 }
 
@@ -174,10 +160,7 @@ fn flags_of_the_program_that_runs_a_recipe_are_reported() {
         --step_func gpt_step model.tensor_model_parallel_size=2 train.global_batch_size=16";
     let import = import_function(command, None);
     for key in ["--recipe", "--mode", "--step_func"] {
-        assert!(
-            import.import.report.iter().any(|row| row.key == key),
-            "{key}"
-        );
+        assert!(import.import.report.iter().any(|row| row.key == key), "{key}");
     }
     has(
         &import,
@@ -188,23 +171,14 @@ fn flags_of_the_program_that_runs_a_recipe_are_reported() {
         ],
     );
     // A recipe whose name tells no model.
-    let unknown = import_function(
-        &command.replace("llama3_8b_pretrain_config", "my_own_config"),
-        None,
-    );
-    let asks =
-        |asked: &Question| matches!(asked, Question::Model { name } if name == "my_own_config");
+    let unknown = import_function(&command.replace("llama3_8b_pretrain_config", "my_own_config"), None);
+    let asks = |asked: &Question| matches!(asked, Question::Model { name } if name == "my_own_config");
     assert!(
         unknown.import.questions.iter().any(asks),
         "{:?}",
         unknown.import.questions
     );
     let adapters = import_function(&command.replace("--mode pretrain", "--mode lora"), None);
-    let row = adapters
-        .import
-        .report
-        .iter()
-        .find(|row| row.key == "--mode")
-        .unwrap();
+    let row = adapters.import.report.iter().find(|row| row.key == "--mode").unwrap();
     assert_ne!(row.note, "does not change memory");
 }

@@ -75,11 +75,7 @@ fn only_differences_from_the_preset_are_written_in_declaration_order() {
 #[test]
 fn taking_a_presets_value_away_is_a_difference() {
     let mut state = preset("deepseek-v3");
-    state
-        .setup
-        .job
-        .shared
-        .unset(FieldId::tensor_model_parallel_size);
+    state.setup.job.shared.unset(FieldId::tensor_model_parallel_size);
     state.setup.job.shared.unset(FieldId::bf16);
     check_link(&state, "#v1;m=deepseek-v3@2;tp=1;bf16=0");
 }
@@ -99,20 +95,14 @@ fn every_spelling_of_a_value_gives_the_same_link() {
     }
     for spelling in ["Et*3|(tt|)*29m|L", "Ettt|(t*2|)*29,m|L"] {
         let layout = FieldId::pipeline_model_parallel_layout;
-        check_link(
-            &plain(&[(layout, text(spelling))]),
-            "#v1;layout=Et3,t2~29,m,L",
-        );
+        check_link(&plain(&[(layout, text(spelling))]), "#v1;layout=Et3,t2~29,m,L");
     }
     let modules = FieldId::recompute_modules;
     for spelling in [
         text("moe_act,core_attn"),
         Value::List(vec![text("core_attn"), text("moe_act")]),
     ] {
-        check_link(
-            &plain(&[(modules, spelling)]),
-            "#v1;rcmod=core_attn,moe_act",
-        );
+        check_link(&plain(&[(modules, spelling)]), "#v1;rcmod=core_attn,moe_act");
     }
     check_link(&plain(&[(modules, text(""))]), "#v1;rcmod=0");
     let dropout = FieldId::attention_dropout;
@@ -138,10 +128,7 @@ fn the_reader_takes_megatron_names_and_spellings() {
         "#v1;tensor-model-parallel-size=8;num_layers=8;--moe-layer-freq=(%5B0%5D*2+%5B1%5D*6);layout=Et%7Ctt%7CL;do=true",
     );
     assert_eq!(notices, []);
-    assert_eq!(
-        encode(&state),
-        "#v1;L=8;freq=0~2,1~6;tp=8;layout=Et,t2,L;do=1"
-    );
+    assert_eq!(encode(&state), "#v1;L=8;freq=0~2,1~6;tp=8;layout=Et,t2,L;do=1");
 }
 
 #[test]
@@ -158,10 +145,7 @@ fn several_modules_say_what_is_their_own() {
     check_link(&state, "#v1;tp=4;mod=language:0,vision:8;vision.tp=1");
 
     state.setup.job.modules = vec![module("a.b", 0, 2), module("", 1, 2), module("a.b", 2, 8)];
-    check_link(
-        &state,
-        "#v1;tp=4;mod=a%2Eb:0,@0:1,a%2Eb:2;a%2Eb.tp=2;@2.tp=2;@3.tp=8",
-    );
+    check_link(&state, "#v1;tp=4;mod=a%2Eb:0,@0:1,a%2Eb:2;a%2Eb.tp=2;@2.tp=2;@3.tp=8");
 }
 
 #[test]
@@ -185,19 +169,13 @@ fn a_preset_of_several_modules_is_named_and_only_differences_are_written() {
     job.put(0, tp, Value::Int(8));
     // The default, which the preset's module does not have.
     job.modules[1].settings.unset(FieldId::projector);
-    check_link(
-        &state,
-        "#v1;m=qwen3.5-vl-27b@1;language.tp=8;images.proj=none",
-    );
+    check_link(&state, "#v1;m=qwen3.5-vl-27b@1;language.tp=8;images.proj=none");
     // A module keeps its values where it stands elsewhere, and has none under another name.
     let job = &mut state.setup.job;
     job.modules.swap(0, 1);
     job.modules[0].name = "video".to_owned();
     job.modules[0].settings = Settings::default();
-    check_link(
-        &state,
-        "#v1;m=qwen3.5-vl-27b@1;mod=video:16,language:0;language.tp=8",
-    );
+    check_link(&state, "#v1;m=qwen3.5-vl-27b@1;mod=video:16,language:0;language.tp=8");
     // What a field cannot take stays: without it the job would be another one.
     state.setup.job = start;
     state.setup.job.put(0, tp, text("many"));
@@ -278,9 +256,7 @@ fn a_job_that_makes_the_link_too_long_is_not_pinned() {
     let letters = |seed: u64| {
         let mut random = seed;
         let letters = (0..2_000).map(|_| {
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             char::from(b"abcdefghijklmnopqrstuvwxyz"[(random >> 33) as usize % 26])
         });
         letters.collect::<String>()
@@ -299,10 +275,7 @@ fn a_job_that_makes_the_link_too_long_is_not_pinned() {
         assert_eq!(decode(&encode(&state)).0, state.normalize());
         refused.map(|why| (before, why))
     });
-    assert!(
-        matches!(pinned, Some((1.., PinError::TooLong))),
-        "{pinned:?}"
-    );
+    assert!(matches!(pinned, Some((1.., PinError::TooLong))), "{pinned:?}");
     assert_eq!(left_out(&state), 0);
     // One of them grows after it was pinned, by more than goes before pinned jobs do: the job's own unknown keys.
     let more = (20..22).map(|seed| (format!("more{seed}"), text(&letters(seed))));
@@ -317,16 +290,10 @@ fn what_is_shown_is_part_of_the_link() {
     let mut state = preset("qwen3-8b");
     state.view = View {
         tab: Some("table".to_owned()),
-        stage: Some(Place {
-            module: 0,
-            pp_rank: 3,
-        }),
+        stage: Some(Place { module: 0, pp_rank: 3 }),
     };
     check_link(&state, "#v1;m=qwen3-8b@1;tab=table;stage=3");
-    state.view.stage = Some(Place {
-        module: 1,
-        pp_rank: 2,
-    });
+    state.view.stage = Some(Place { module: 1, pp_rank: 2 });
     check_link(&state, "#v1;m=qwen3-8b@1;tab=table;stage=1.2");
 }
 
@@ -334,17 +301,12 @@ fn what_is_shown_is_part_of_the_link() {
 fn unknown_keys_are_named_and_stay() {
     let link = "#v1;tp=2;newthing=a%20b;flag";
     let (state, notices) = decode(link);
-    let unknown = |key: &str| Notice::UnknownKey {
-        key: key.to_owned(),
-    };
+    let unknown = |key: &str| Notice::UnknownKey { key: key.to_owned() };
     assert_eq!(notices, [unknown("newthing"), unknown("flag")]);
     assert_eq!(encode(&state), link);
     assert_eq!(
         state.setup.job.unknown,
-        [
-            ("newthing".to_owned(), text("a b")),
-            ("flag".to_owned(), Value::Null)
-        ]
+        [("newthing".to_owned(), text("a b")), ("flag".to_owned(), Value::Null)]
     );
     // A key that a link gives a meaning is not smuggled in as an unknown one.
     let mut state = ShareState::default();
@@ -373,12 +335,7 @@ fn bad_values_are_named_and_the_job_cannot_run_with_them() {
     );
     let errors = check(&state.setup.job);
     assert!(errors.config.is_none());
-    for name in [
-        "hidden_size",
-        "moe_layer_freq",
-        "tensor_model_parallel_size",
-        "bf16",
-    ] {
+    for name in ["hidden_size", "moe_layer_freq", "tensor_model_parallel_size", "bf16"] {
         let field = FieldId::by_name(name).unwrap();
         assert!(errors.errors().any(|p| p.fields.contains(&field)), "{name}");
     }
@@ -408,9 +365,7 @@ fn every_value_that_no_field_can_take_comes_back_as_it_is_written() {
         assert_eq!(encode(&back), link);
         assert!(matches!(notices[..], [Notice::BadValue { .. }]), "{link}");
         assert!(
-            check(&back.setup.job)
-                .errors()
-                .any(|p| p.fields.contains(&field)),
+            check(&back.setup.job).errors().any(|p| p.fields.contains(&field)),
             "{link}"
         );
     }
@@ -512,12 +467,7 @@ fn too_many_and_too_long_tokens_are_named_and_the_rest_counts() {
     ));
     assert!(check(&state.setup.job).config.is_none());
     let (state, notices) = decode("#v1;tp=2;tp=4");
-    assert_eq!(
-        notices,
-        [Notice::Repeated {
-            key: "tp".to_owned()
-        }]
-    );
+    assert_eq!(notices, [Notice::Repeated { key: "tp".to_owned() }]);
     assert_eq!(encode(&state), "#v1;tp=4");
 }
 
@@ -570,11 +520,7 @@ fn long_states_are_packed_and_come_back() {
     layout.push('L');
     let state = plain(&[(FieldId::pipeline_model_parallel_layout, text(&layout))]);
     let link = encode(&state);
-    assert!(
-        link.starts_with("#z1:") && link.len() < 1_000,
-        "{}",
-        link.len()
-    );
+    assert!(link.starts_with("#z1:") && link.len() < 1_000, "{}", link.len());
     assert!(link.ends_with(|c: char| c.is_ascii_alphanumeric()));
     assert_eq!(decode(&link), (state.normalize(), vec![]));
     // Cut off or changed on the way, it is damaged and does no harm.
@@ -585,17 +531,11 @@ fn long_states_are_packed_and_come_back() {
 fn field_keys_are_free_of_what_links_reserve() {
     for id in FieldId::ALL {
         let key = id.field().key;
-        assert!(
-            !["m", "mod", "nm", "tab", "stage", "vs"].contains(&key),
-            "{key}"
-        );
+        assert!(!["m", "mod", "nm", "tab", "stage", "vs"].contains(&key), "{key}");
         assert!(key.bytes().all(|b| b.is_ascii_alphanumeric()), "{key}");
         assert_eq!(FieldId::by_key(key), Some(*id));
         // A short key may not be another field's long name.
-        assert!(
-            FieldId::by_name(key).is_none_or(|named| named == *id),
-            "{key}"
-        );
+        assert!(FieldId::by_name(key).is_none_or(|named| named == *id), "{key}");
     }
 }
 
@@ -650,9 +590,7 @@ fn value_of(kind: Kind) -> BoxedStrategy<Value> {
         Kind::LayerPattern => proptest::collection::vec(0..=1_i128, 0..30)
             .prop_map(|list| Value::List(list.into_iter().map(Value::Int).collect()))
             .boxed(),
-        Kind::Text { .. } => "[Etm|*2-9L(),]{1,12}|\\PC{1,12}"
-            .prop_map(|s| text(&s))
-            .boxed(),
+        Kind::Text { .. } => "[Etm|*2-9L(),]{1,12}|\\PC{1,12}".prop_map(|s| text(&s)).boxed(),
     };
     prop_oneof![8 => good, 1 => Just(Value::Null), 1 => "\\PC{0,9}".prop_map(|s| text(&s))].boxed()
 }
@@ -670,8 +608,7 @@ fn setup() -> impl Strategy<Value = Setup> {
     let name = "\\PC{0,6}|language|images";
     let module = (name, proptest::option::of(0..9_i128), settings());
     let modules = proptest::option::of(proptest::collection::vec(module, 0..3));
-    let unknown =
-        proptest::collection::vec(("[xyz]\\PC{0,5}", proptest::option::of("\\PC{1,9}")), 0..3);
+    let unknown = proptest::collection::vec(("[xyz]\\PC{0,5}", proptest::option::of("\\PC{1,9}")), 0..3);
     (preset, settings(), modules, unknown).prop_map(|(preset, own, modules, unknown)| {
         let mut setup = Setup {
             preset,

@@ -1,9 +1,6 @@
 //! Command lines and launch scripts.
 
-#![allow(
-    clippy::format_collect,
-    reason = "scripts are put together from a few lines"
-)]
+#![allow(clippy::format_collect, reason = "scripts are put together from a few lines")]
 
 use megatron_memory::formats::shell::{Answers, Launch, NoteKind, ShellImport, read};
 use proptest::prelude::*;
@@ -35,18 +32,12 @@ fn words_become_flags() {
     for (script, expected) in [
         ("--num-layers 4 --swiglu", "num-layers=4 swiglu"),
         ("--num-layers=4", "num-layers=4"),
-        (
-            "--moe-layer-freq=([0]*3+[1]*58)",
-            "moe-layer-freq=([0]*3+[1]*58)",
-        ),
+        ("--moe-layer-freq=([0]*3+[1]*58)", "moe-layer-freq=([0]*3+[1]*58)"),
         (
             "--moe-layer-freq ([0]*1+[1]*26) --bf16",
             "moe-layer-freq=([0]*1+[1]*26) bf16",
         ),
-        (
-            "--moe-layer-freq [0]*3+[1]*58",
-            "moe-layer-freq=[0]*3+[1]*58",
-        ),
+        ("--moe-layer-freq [0]*3+[1]*58", "moe-layer-freq=[0]*3+[1]*58"),
         (
             "--window-size 128,0 --null-tokenizer-pad-id -1",
             "window-size=128,0 null-tokenizer-pad-id=-1",
@@ -59,19 +50,13 @@ fn words_become_flags() {
             "--recompute-modules mlp moe layernorm",
             "recompute-modules=mlp|moe|layernorm",
         ),
-        (
-            "--num-layers 4\n--hidden-size 8\n",
-            "num-layers=4 hidden-size=8",
-        ),
+        ("--num-layers 4\n--hidden-size 8\n", "num-layers=4 hidden-size=8"),
         (
             "--num-layers 4 \\\n  --hidden-size 8 # the width\n",
             "num-layers=4 hidden-size=8",
         ),
         // Blanks after the backslash come with copying from web pages.
-        (
-            "--num-layers 4 \\  \n  --hidden-size 8",
-            "num-layers=4 hidden-size=8",
-        ),
+        ("--num-layers 4 \\  \n  --hidden-size 8", "num-layers=4 hidden-size=8"),
         (
             "--num-layers 4 \\\r\n --hidden-size 8\r\n",
             "num-layers=4 hidden-size=8",
@@ -161,11 +146,7 @@ fn arithmetic_has_the_precedence_and_the_signs_of_bash() {
         ("9223372036854775807", "9223372036854775807"),
     ] {
         let script = format!("A=3\nB=4\npython x.py --x $(({expression}))");
-        assert_eq!(
-            flags(&plain(&script)),
-            format!("x={expected}"),
-            "{expression}"
-        );
+        assert_eq!(flags(&plain(&script)), format!("x={expected}"), "{expression}");
     }
     for wrong in ["1/0", "9223372036854775807+1", "1+", "0.5*2"] {
         let import = plain(&format!("python x.py --x $(({wrong}))"));
@@ -189,11 +170,7 @@ fn defaults_are_taken_and_reported() {
         ("${#SET}", "1"),
     ] {
         let script = format!("SET=3\nEMPTY=\npython x.py --x {expression}");
-        assert_eq!(
-            flags(&plain(&script)),
-            format!("x={expected}"),
-            "{expression}"
-        );
+        assert_eq!(flags(&plain(&script)), format!("x={expected}"), "{expression}");
     }
     let import = plain("TP=${TP:-8}\npython x.py --tensor-model-parallel-size $TP");
     let variable = &import.variables[0];
@@ -310,10 +287,7 @@ python x.py ${ARGS[@]} --num-layers $LAYERS";
         ]
     );
     assert_eq!(import.choices[0].branches[0].flags[0].name, "fp8-format");
-    assert_eq!(
-        import.choices[1].branches[1].assignments[0].value.text,
-        "40"
-    );
+    assert_eq!(import.choices[1].branches[1].assignments[0].value.text, "40");
     // Answering the variable decides; so does naming the branch.
     let size = [("SIZE".to_owned(), "14B".to_owned())];
     let import = read(
@@ -323,16 +297,12 @@ python x.py ${ARGS[@]} --num-layers $LAYERS";
             branches: &[(2, 0)],
         },
     );
-    assert_eq!(
-        flags(&import),
-        "swiglu fp8-format=hybrid bf16 num-layers=40"
-    );
+    assert_eq!(flags(&import), "swiglu fp8-format=hybrid bf16 num-layers=40");
 }
 
 #[test]
 fn a_variable_that_nobody_mentions_counts_as_unset() {
-    let import =
-        plain("if [ -z \"$TP\" ]; then TP=4; fi\npython x.py --tensor-model-parallel-size $TP");
+    let import = plain("if [ -z \"$TP\" ]; then TP=4; fi\npython x.py --tensor-model-parallel-size $TP");
     assert_eq!(flags(&import), "tensor-model-parallel-size=4");
     assert!(!import.choices[0].decided);
     assert!(import.choices[0].branches[0].taken);
@@ -356,11 +326,7 @@ MODEL_ARGS=(--moe-layer-freq $FREQ $ARGS)";
     let import = plain(script);
     assert_eq!(flags(&import), "moe-layer-freq=[0,0,1,1,1] a=1 b=1");
     assert_eq!(
-        import
-            .notes
-            .iter()
-            .map(|n| n.kind.clone())
-            .collect::<Vec<_>>(),
+        import.notes.iter().map(|n| n.kind.clone()).collect::<Vec<_>>(),
         [NoteKind::FlagsOfVariables(vec!["MODEL_ARGS".into()])]
     );
     let endless = plain("for ((i=0; i<9; )); do A=1; done\npython x.py --bf16");
@@ -399,10 +365,7 @@ EOF";
 #[test]
 fn launchers_say_how_many_gpus() {
     for (script, gpus) in [
-        (
-            "torchrun --nproc_per_node 8 --nnodes 4 x.py --bf16",
-            Some(32),
-        ),
+        ("torchrun --nproc_per_node 8 --nnodes 4 x.py --bf16", Some(32)),
         ("torchrun --nproc-per-node=8 x.py --bf16", Some(8)),
         (
             "G=8\nN=2\ntorchrun --nproc_per_node $G --nnodes $N x.py --bf16",
@@ -421,10 +384,7 @@ fn launchers_say_how_many_gpus() {
             Some(16),
         ),
         ("srun -N4 --ntasks-per-node=4 python x.py --bf16", Some(16)),
-        (
-            "NNODES=2 NPROC_PER_NODE=8 megatron sft --bf16 true",
-            Some(16),
-        ),
+        ("NNODES=2 NPROC_PER_NODE=8 megatron sft --bf16 true", Some(16)),
         ("export WORLD_SIZE=64\npython x.py --bf16", Some(64)),
         ("torchrun --nproc_per_node 8 --nnodes $N x.py --bf16", None),
         ("torchrun --nproc_per_node gpu x.py --bf16", None),
@@ -444,10 +404,7 @@ fn hydra_overrides_are_arguments() {
     let import = plain(
         "python -m verl.trainer.main_ppo --config-path=c --config-name x \\\n algorithm.kl=0.1 +a.b=[1,2] 'c.d=\"x y\"'",
     );
-    assert_eq!(
-        import.command.program.unwrap().text,
-        "verl.trainer.main_ppo"
-    );
+    assert_eq!(import.command.program.unwrap().text, "verl.trainer.main_ppo");
     let arguments: Vec<_> = import
         .command
         .arguments
@@ -456,11 +413,7 @@ fn hydra_overrides_are_arguments() {
         .collect();
     assert_eq!(
         arguments,
-        [
-            ("algorithm.kl=0.1", 2),
-            ("+a.b=[1,2]", 2),
-            ("c.d=\"x y\"", 2)
-        ]
+        [("algorithm.kl=0.1", 2), ("+a.b=[1,2]", 2), ("c.d=\"x y\"", 2)]
     );
 }
 
@@ -574,17 +527,10 @@ python pretrain_gpt.py --num-layers 4 --hidden-size 8 --bf16";
     let import = plain(script);
     assert_eq!(flags(&import), "num-layers=4 hidden-size=8 bf16");
     assert_eq!(import.other_commands.len(), 1);
-    let notes: Vec<_> = import
-        .notes
-        .iter()
-        .map(|n| (n.line, n.kind.clone()))
-        .collect();
+    let notes: Vec<_> = import.notes.iter().map(|n| (n.line, n.kind.clone())).collect();
     assert_eq!(
         notes,
-        [
-            (1, NoteKind::AnotherCommand),
-            (2, NoteKind::Unused("UNUSED".into()))
-        ]
+        [(1, NoteKind::AnotherCommand), (2, NoteKind::Unused("UNUSED".into()))]
     );
 }
 
@@ -592,16 +538,8 @@ python pretrain_gpt.py --num-layers 4 --hidden-size 8 --bf16";
 fn what_is_not_followed_is_noted() {
     for (script, line, kind) in [
         ("\nsource env.sh", 2, NoteKind::Sourced("env.sh".into())),
-        (
-            ". \"$D/env.sh\"",
-            1,
-            NoteKind::Sourced("${D}/env.sh".into()),
-        ),
-        (
-            "cat <<EOF > f\n--num-layers 2\nEOF",
-            1,
-            NoteKind::HereDocument,
-        ),
+        (". \"$D/env.sh\"", 1, NoteKind::Sourced("${D}/env.sh".into())),
+        ("cat <<EOF > f\n--num-layers 2\nEOF", 1, NoteKind::HereDocument),
         ("while true; do sleep 1; done", 1, NoteKind::Loop),
         ("echo 'never closed", 1, NoteKind::Unclosed("'")),
         ("echo \"never closed", 1, NoteKind::Unclosed("\"")),
@@ -609,11 +547,7 @@ fn what_is_not_followed_is_noted() {
     ] {
         let import = plain(script);
         assert_eq!(import.notes.len(), 1, "{script}: {:?}", import.notes);
-        assert_eq!(
-            (import.notes[0].line, &import.notes[0].kind),
-            (line, &kind),
-            "{script}"
-        );
+        assert_eq!((import.notes[0].line, &import.notes[0].kind), (line, &kind), "{script}");
         assert_eq!(flags(&import), "", "{script}");
     }
 }
@@ -621,10 +555,7 @@ fn what_is_not_followed_is_noted() {
 #[test]
 fn nothing_is_executed_and_substitutions_stay_visible() {
     let import = plain("python x.py --num-layers $(cat layers.txt) --hidden-size `nproc`");
-    assert_eq!(
-        flags(&import),
-        "num-layers=$(cat layers.txt) hidden-size=$(nproc)"
-    );
+    assert_eq!(flags(&import), "num-layers=$(cat layers.txt) hidden-size=$(nproc)");
     assert!(import.flags().iter().all(|flag| flag.values[0].unresolved));
     assert_eq!(
         flags(&plain("python x.py --a $(echo 1 2) --b $(seq 3)")),
@@ -635,9 +566,7 @@ fn nothing_is_executed_and_substitutions_stay_visible() {
 #[test]
 fn adversarial_inputs_end_quickly() {
     let n = 2_000;
-    let doubling: String = (0..60)
-        .map(|i| format!("A{}=\"$A{i}$A{i}\"\n", i + 1))
-        .collect();
+    let doubling: String = (0..60).map(|i| format!("A{}=\"$A{i}$A{i}\"\n", i + 1)).collect();
     let arrays: String = (0..60)
         .map(|i| format!("A{}=(\"${{A{i}[@]}}\" \"${{A{i}[@]}}\")\n", i + 1))
         .collect();
@@ -669,11 +598,7 @@ fn adversarial_inputs_end_quickly() {
         "A+=x\n".repeat(n),
         "A=\"$A x\"\n".repeat(n),
         "A+=(x)\npython x.py --a \"${A[5]}\"\n".repeat(1_000),
-        format!(
-            "case {} in {}) A=1;; esac",
-            "a".repeat(n),
-            "*a".repeat(n / 2)
-        ),
+        format!("case {} in {}) A=1;; esac", "a".repeat(n), "*a".repeat(n / 2)),
         "[ -z \"$A\" ] && A=(--b)\n".repeat(n),
     ];
     for script in cases {

@@ -7,8 +7,7 @@ use megatron_memory::formats::import::{Import, Options, import};
 use megatron_memory::formats::report::KeyStatus;
 
 fn read(arguments: &str) -> Import {
-    let text =
-        format!("NPROC_PER_NODE=8 megatron sft --model org/model --max_length 4096 {arguments}");
+    let text = format!("NPROC_PER_NODE=8 megatron sft --model org/model --max_length 4096 {arguments}");
     import(&text, &Options::default()).unwrap()
 }
 

@@ -25,11 +25,7 @@ fn status(import: &Import, key: &str) -> (KeyStatus, Option<FieldId>) {
 #[test]
 fn a_known_tokenizer_gives_the_vocabulary() {
     for (flags, size, key) in [
-        (
-            "--tokenizer-type GPT2BPETokenizer",
-            50_257,
-            "--tokenizer-type",
-        ),
+        ("--tokenizer-type GPT2BPETokenizer", 50_257, "--tokenizer-type"),
         (
             "--tokenizer-type Llama2Tokenizer --tokenizer-model /data/tokenizer.model",
             32_000,
@@ -66,11 +62,7 @@ fn a_known_tokenizer_gives_the_vocabulary() {
             152_064,
             "--tokenizer-model",
         ),
-        (
-            "--tokenizer-model Qwen/Qwen3.5-27B",
-            248_320,
-            "--tokenizer-model",
-        ),
+        ("--tokenizer-model Qwen/Qwen3.5-27B", 248_320, "--tokenizer-model"),
     ] {
         let import = read(flags);
         assert_eq!(vocabulary(&import), Some(Value::Int(size)), "{flags}");
@@ -89,13 +81,7 @@ fn a_given_vocabulary_counts_and_an_unknown_tokenizer_says_nothing() {
     }
     let padded = read("--tokenizer-type GPT2BPETokenizer --padded-vocab-size 50304");
     assert_eq!(vocabulary(&padded), None);
-    for model in [
-        "Qwen/Qwen3",
-        "Qwen",
-        "/data/Qwen3-8B/tokenizer",
-        "",
-        "blob/main",
-    ] {
+    for model in ["Qwen/Qwen3", "Qwen", "/data/Qwen3-8B/tokenizer", "", "blob/main"] {
         let flags = format!("--tokenizer-type HuggingFaceTokenizer --tokenizer-model '{model}'");
         let import = read(&flags);
         assert_eq!(vocabulary(&import), None, "{model}");
@@ -112,10 +98,7 @@ fn a_variable_that_only_sets_a_path_is_neither_asked_for_nor_missing() {
         assert_eq!(status(&import, key), (KeyStatus::Ignored, None), "{key}");
     }
     let width = Some(FieldId::hidden_size);
-    assert_eq!(
-        status(&import, "--hidden-size"),
-        (KeyStatus::Missing, width)
-    );
+    assert_eq!(status(&import, "--hidden-size"), (KeyStatus::Missing, width));
     let asked: Vec<_> = import
         .questions
         .iter()

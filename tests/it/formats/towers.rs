@@ -54,9 +54,7 @@ fn job(text: &str, tokens: u64) -> RawJob {
 #[track_caller]
 fn on_rank(job: &RawJob, state: State) -> Vec<u64> {
     let checked = check(job);
-    let config = checked
-        .config
-        .unwrap_or_else(|| panic!("{:?}", checked.problems));
+    let config = checked.config.unwrap_or_else(|| panic!("{:?}", checked.problems));
     let bytes = match state {
         State::Weights => 2,
         _ => 4,
@@ -72,10 +70,7 @@ fn on_rank(job: &RawJob, state: State) -> Vec<u64> {
 }
 
 fn marks(job: &RawJob) -> Vec<&str> {
-    job.not_modelled
-        .iter()
-        .map(|mark| mark.key.as_str())
-        .collect()
+    job.not_modelled.iter().map(|mark| mark.key.as_str()).collect()
 }
 
 #[test]
@@ -104,22 +99,13 @@ fn parts_that_are_frozen_have_weights_alone() {
         (gradients[0] > 0, gradients[1])
     };
     assert_eq!(trained(""), (true, 0));
-    assert_eq!(
-        trained("--freeze_vit true --freeze_aligner true"),
-        (true, 0)
-    );
-    assert_eq!(
-        trained("--freeze_vit true --freeze_aligner false"),
-        (true, MERGERS)
-    );
+    assert_eq!(trained("--freeze_vit true --freeze_aligner true"), (true, 0));
+    assert_eq!(trained("--freeze_vit true --freeze_aligner false"), (true, MERGERS));
     assert_eq!(
         trained("--freeze_vit false --freeze_aligner true"),
         (true, TOWER - MERGERS)
     );
-    assert_eq!(
-        trained("--freeze_vit false --freeze_aligner false"),
-        (true, TOWER)
-    );
+    assert_eq!(trained("--freeze_vit false --freeze_aligner false"), (true, TOWER));
     assert_eq!(
         trained("--freeze_llm true --freeze_vit false --freeze_aligner false"),
         (false, TOWER)
@@ -135,10 +121,7 @@ fn adapters_stay_out_of_a_frozen_tower_and_beside_a_trained_one() {
         assert_eq!(marks(job), Vec::<&str>::new());
         let (weights, gradients) = (on_rank(job, State::Weights), on_rank(job, State::MainGrads));
         assert_eq!((weights[1], gradients[1]), (TOWER, expected));
-        assert!(
-            gradients[0] > 0 && gradients[0] * 50 < weights[0],
-            "{gradients:?}"
-        );
+        assert!(gradients[0] > 0 && gradients[0] * 50 < weights[0], "{gradients:?}");
     }
     // Adapters in the tower itself are not followed.
     let inside = job(&format!("{SWIFT} {lora} lora --freeze_vit false"), 1_024);
@@ -170,19 +153,13 @@ fn frameworks_have_towers_of_their_own() {
              tensor_model_parallel_size: 2\n  device_mapping: list(range(0,8))\n"
         )
     };
-    for (prefix, expected) in [
-        ("", TOWER),
-        ("    freeze_module_prefix: vision_model,talker\n", 0),
-    ] {
+    for (prefix, expected) in [("", TOWER), ("    freeze_module_prefix: vision_model,talker\n", 0)] {
         let roll = job(&roll(prefix), 1_024);
         assert_eq!(marks(&roll), Vec::<&str>::new());
         assert_eq!(on_rank(&roll, State::Weights)[1], TOWER);
         assert_eq!(on_rank(&roll, State::MainGrads)[1], expected);
     }
-    let part = job(
-        &roll("    freeze_module_prefix: vision_model.blocks\n"),
-        1_024,
-    );
+    let part = job(&roll("    freeze_module_prefix: vision_model.blocks\n"), 1_024);
     assert!(marks(&part).contains(&"vision_config"));
 }
 
@@ -217,11 +194,10 @@ fn towers_of_flag_scale_follow_from_its_keys() {
         num_layers: 28\n  num_attention_heads: 28\n  group_query_attention: true\n  num_query_groups: 4\n  \
         max_position_embeddings: 32768\n  micro_batch_size: 1\n  normalization: RMSNorm\n  seq_length: 4096\n  swiglu: true\n  \
         ffn_hidden_size: 18944\n  untie_embeddings_and_output_weights: true\n";
-    let system = "system:\n  disable_bias_linear: true\n  tensor_model_parallel_size: 2\n  precision:\n    bf16: true\n";
+    let system =
+        "system:\n  disable_bias_linear: true\n  tensor_model_parallel_size: 2\n  precision:\n    bf16: true\n";
     let read = |tokenizer: &str, keys: &str, field: FieldId| {
-        let data = format!(
-            "data:\n  tokenizer:\n    tokenizer_type: {tokenizer}\n    vocab_size: 152064\n"
-        );
+        let data = format!("data:\n  tokenizer:\n    tokenizer_type: {tokenizer}\n    vocab_size: 152064\n");
         let text = format!("{data}model:\n  {common}{keys}{system}");
         let options = ImportOptions {
             gpus: Some(8),
@@ -230,11 +206,7 @@ fn towers_of_flag_scale_follow_from_its_keys() {
         };
         import_text(&text, &options).unwrap().import.state.setup.job
     };
-    let qwen = read(
-        "Qwen2VLTokenizer",
-        "  mrope_section: [16, 24, 24]\n",
-        TOKENS,
-    );
+    let qwen = read("Qwen2VLTokenizer", "  mrope_section: [16, 24, 24]\n", TOKENS);
     let keys = "  vision_model_type: siglip\n  language_model_type: qwen2_7b\n  img_h: 384\n  img_w: 384\n  patch_dim: 14\n  \
         freeze_ViT: true\n";
     let llava = read("Qwen2TokenizerFS", keys, FieldId::items_per_sample);
@@ -249,10 +221,7 @@ fn towers_of_flag_scale_follow_from_its_keys() {
         let config = check(&job).config.unwrap();
         assert_eq!(estimate(&config).modules[1].parameters.total(), expected);
         let gradients = on_rank(&job, State::MainGrads)[1];
-        assert!(
-            gradients > trained / 2 && gradients < trained * 52 / 100,
-            "{gradients}"
-        );
+        assert!(gradients > trained / 2 && gradients < trained * 52 / 100, "{gradients}");
     }
 }
 
@@ -275,10 +244,7 @@ const PROJECTIONS: u64 = 1_281 * 1_280 + 1_281 * 2_048;
 fn omni(text: &str, sounds: u64) -> RawJob {
     let options = ImportOptions {
         model: Some(QWEN3_OMNI.to_owned()),
-        fields: vec![
-            (TOKENS, Value::Int(64)),
-            (AUDIO_TOKENS, Value::Int(sounds.into())),
-        ],
+        fields: vec![(TOKENS, Value::Int(64)), (AUDIO_TOKENS, Value::Int(sounds.into()))],
         ..ImportOptions::default()
     };
     let imported = import_text(text, &options).unwrap().import;
@@ -316,20 +282,14 @@ fn the_towers_of_qwen3_omni_come_along_without_what_speaks() {
 fn the_audio_tower_is_frozen_by_parts() {
     let trained = |flags: &str| {
         let job = omni(&format!("{SWIFT} {flags}"), 130);
-        let (weights, gradients) = (
-            on_rank(&job, State::Weights),
-            on_rank(&job, State::MainGrads),
-        );
+        let (weights, gradients) = (on_rank(&job, State::Weights), on_rank(&job, State::MainGrads));
         (weights[2], gradients[2])
     };
     let whole = trained("").0;
     for (flags, expected) in [
         ("", 0),
         ("--freeze_aligner false", PROJECTIONS),
-        (
-            "--freeze_vit false --freeze_aligner true",
-            whole - PROJECTIONS,
-        ),
+        ("--freeze_vit false --freeze_aligner true", whole - PROJECTIONS),
         ("--freeze_vit false --freeze_aligner false", whole),
     ] {
         assert_eq!(trained(flags), (whole, expected), "{flags}");

@@ -40,12 +40,7 @@ fn jobs() -> Vec<Job> {
             word => format!("'{word}'"),
         });
         let flags = flags.collect::<Vec<_>>().join(" ");
-        (
-            name.clone(),
-            flags,
-            job["world_size"].as_u64().unwrap(),
-            arguments,
-        )
+        (name.clone(), flags, job["world_size"].as_u64().unwrap(), arguments)
     })
     .collect()
 }
@@ -77,13 +72,7 @@ fn checked(settings: &Settings) -> String {
     });
     match checked.config {
         Some(config) => format!("{:?}", estimate(&config)),
-        None => format!(
-            "{:?}",
-            checked
-                .errors()
-                .map(|p| p.message.clone())
-                .collect::<Vec<_>>()
-        ),
+        None => format!("{:?}", checked.errors().map(|p| p.message.clone()).collect::<Vec<_>>()),
     }
 }
 
@@ -110,9 +99,7 @@ fn prefixes() -> [Prefix; 8] {
         ("Ray", |_, line| {
             format!("\u{1b}[36m(TrainActor pid=4711, ip=10.0.0.1)\u{1b}[0m {line}")
         }),
-        ("logging", |_, line| {
-            format!("INFO:megatron.training.arguments:{line}")
-        }),
+        ("logging", |_, line| format!("INFO:megatron.training.arguments:{line}")),
         ("carriage returns", |_, line| format!("{line}\r")),
     ]
 }
@@ -180,10 +167,7 @@ fn written_arguments_are_the_job_of_printed_ones() {
         "None" => "null".to_owned(),
         "True" | "False" => value.to_lowercase(),
         value if value.starts_with("[<") => {
-            let names = value
-                .split('.')
-                .skip(1)
-                .filter_map(|rest| rest.split(':').next());
+            let names = value.split('.').skip(1).filter_map(|rest| rest.split(':').next());
             format!("[{}]", names.collect::<Vec<_>>().join(", "))
         }
         value if value.starts_with(['[', '<', '*']) && !value.contains("]*") => value.to_owned(),
@@ -196,10 +180,7 @@ fn written_arguments_are_the_job_of_printed_ones() {
             pairs.collect::<Vec<_>>().join(between)
         };
         let namespace = with(&|name, value| format!("{name}={}", quoted(value)), ", ");
-        let dict = with(
-            &|name, value| format!("'{name}': {}", quoted(value)),
-            ",\n ",
-        );
+        let dict = with(&|name, value| format!("'{name}': {}", quoted(value)), ",\n ");
         let flat = with(&|name, value| format!("{name}: {}", yaml(value)), "\n");
         let wandb = with(
             &|name, value| format!("{name}:\n  desc: null\n  value: {}", yaml(value)),
@@ -210,9 +191,7 @@ fn written_arguments_are_the_job_of_printed_ones() {
             format!("args:\nNamespace({namespace})\n"),
             format!("{{{dict}}}"),
             flat,
-            format!(
-                "wandb_version: 1\n\n{wandb}\n_wandb:\n  desc: null\n  value:\n    cli_version: 0.18\n"
-            ),
+            format!("wandb_version: 1\n\n{wandb}\n_wandb:\n  desc: null\n  value:\n    cli_version: 0.18\n"),
         ];
         let text = &forms[at % forms.len()];
         let found = detect(text).unwrap();
@@ -247,17 +226,9 @@ fn the_tokenizer_of_a_log_says_the_vocabulary() {
         let line = " > padded vocab (size: 128000) with 256 dummy tokens (new size: 128256)";
         let import = read(&format!("{lines}\n{line}\n"));
         let number = |id| import.state.setup.job.shared.get(id).cloned();
-        assert_eq!(
-            number(FieldId::padded_vocab_size),
-            Some(Value::Int(128_256)),
-            "{name}"
-        );
+        assert_eq!(number(FieldId::padded_vocab_size), Some(Value::Int(128_256)), "{name}");
         if !given {
-            assert_eq!(
-                number(FieldId::vocab_size),
-                Some(Value::Int(128_000)),
-                "{name}"
-            );
+            assert_eq!(number(FieldId::vocab_size), Some(Value::Int(128_000)), "{name}");
             checked += 1;
         }
     }
@@ -306,20 +277,14 @@ fn measurements_of_a_log_are_read() {
     );
     assert_eq!(log.memory[1].max_allocated, mib(23_000, 25));
     assert_eq!(log.memory[1].device, Some(mib(26_000, 0)));
-    assert_eq!(
-        log.memory[2].words,
-        "before save_checkpoint for iteration 3"
-    );
+    assert_eq!(log.memory[2].words, "before save_checkpoint for iteration 3");
     let times = log.iterations.unwrap();
     assert_eq!((times.count, times.last_iteration), (3, 3));
     assert_eq!(times.median_tenth_ms, 105_125);
     let [error] = log.out_of_memory.as_slice() else {
         panic!("{:?}", log.out_of_memory)
     };
-    assert_eq!(
-        (error.rank, error.gpu, error.iteration),
-        (Some(3), Some(3), Some(4))
-    );
+    assert_eq!((error.rank, error.gpu, error.iteration), (Some(3), Some(3), Some(4)));
     let gib = |hundredths: u64| Some(Bytes(hundredths * (1 << 30) / 100));
     assert_eq!(
         [
@@ -330,14 +295,7 @@ fn measurements_of_a_log_are_read() {
             error.allocated,
             error.unallocated
         ],
-        [
-            gib(250),
-            gib(7910),
-            gib(125),
-            gib(7784),
-            gib(7000),
-            gib(500)
-        ]
+        [gib(250), gib(7910), gib(125), gib(7784), gib(7000), gib(500)]
     );
 }
 
@@ -387,16 +345,16 @@ fn measurements_stand_beside_the_prediction_of_their_stage() {
     let stages = &estimate.modules[0].stages;
     let per_stage = config.world_size() / stages.len() as u64;
     let log = (0_u64..).zip(stages).map(|(pp_rank, stage)| {
-            let parameters: u64 = stage.chunks.iter().map(|c| c.parameters.total()).sum();
-            let mib = |bytes: Bytes| bytes.0 / (1 << 20);
-            let peak = mib(stage.total) + u64::from(pp_rank == 3) * 1_000;
-            format!(
-                " > number of parameters on (tensor, pipeline) model parallel rank (0, {pp_rank}): {parameters}\n\
+        let parameters: u64 = stage.chunks.iter().map(|c| c.parameters.total()).sum();
+        let mib = |bytes: Bytes| bytes.0 / (1 << 20);
+        let peak = mib(stage.total) + u64::from(pp_rank == 3) * 1_000;
+        format!(
+            " > number of parameters on (tensor, pipeline) model parallel rank (0, {pp_rank}): {parameters}\n\
                  [Rank {}] (after 2 iterations) memory (MB) | allocated: {}.00 | max allocated: {peak}.00\n",
-                pp_rank * per_stage,
-                mib(stage.steady)
-            )
-        });
+            pp_rank * per_stage,
+            mib(stage.steady)
+        )
+    });
     let measured = training_log::read(&log.collect::<String>()).measured;
     let compared = evidence::compare_log(&job, &measured).unwrap();
     assert_eq!(compared.stages.len(), 4);
@@ -419,10 +377,7 @@ fn measurements_stand_beside_the_prediction_of_their_stage() {
 #[test]
 fn a_log_without_arguments_says_so() {
     let error = import(MEASURED, &Options::default()).unwrap_err();
-    assert!(
-        error.to_string().contains("without the arguments"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("without the arguments"), "{error}");
 }
 
 /// Five megabytes of a log are read within 200 ms in the browser; here with room for slow machines and debug builds.
@@ -434,18 +389,6 @@ fn long_logs_are_read_at_once() {
     let log = format!("{half}{}\n{half}", printed(&arguments).join("\n"));
     let start = Instant::now();
     let import = read(&log);
-    assert!(
-        start.elapsed() < Duration::from_secs(4),
-        "{:?}",
-        start.elapsed()
-    );
-    assert!(
-        import
-            .state
-            .setup
-            .job
-            .shared
-            .get(FieldId::num_layers)
-            .is_some()
-    );
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+    assert!(import.state.setup.job.shared.get(FieldId::num_layers).is_some());
 }

@@ -62,11 +62,7 @@ fn scalars_mean_what_pyyaml_makes_of_them() {
     ] {
         assert_eq!(json(text), expected, "{text}");
         if !text.contains(['#', '$']) {
-            assert_eq!(
-                json(&format!("k: {text}")),
-                format!("{{\"k\":{expected}}}"),
-                "{text}"
-            );
+            assert_eq!(json(&format!("k: {text}")), format!("{{\"k\":{expected}}}"), "{text}");
         }
     }
 }
@@ -74,11 +70,7 @@ fn scalars_mean_what_pyyaml_makes_of_them() {
 #[test]
 fn numbers_that_pyyaml_reads_as_text_are_noted() {
     let yaml = parse("a: 1.0e-5\nb: 1e-5\nc: [1e5]\n").unwrap();
-    let notes: Vec<_> = yaml
-        .notes
-        .iter()
-        .map(|n| (n.line, n.kind.clone()))
-        .collect();
+    let notes: Vec<_> = yaml.notes.iter().map(|n| (n.line, n.kind.clone())).collect();
     assert_eq!(
         notes,
         [
@@ -111,10 +103,7 @@ fn blocks_nest_by_indentation() {
             "--num-layers: 4\n--swiglu: true\n",
             r#"{"--num-layers":4,"--swiglu":true}"#,
         ),
-        (
-            "a: one\n  two\n\n  three\nb: 1",
-            r#"{"a":"one two\nthree","b":1}"#,
-        ),
+        ("a: one\n  two\n\n  three\nb: 1", r#"{"a":"one two\nthree","b":1}"#),
         ("a: |\n  x\n   y\n\nb: 1", r#"{"a":"x\n y\n","b":1}"#),
         ("a: |-\n  x\n  y\n", r#"{"a":"x\ny"}"#),
         ("a: |+\n  x\n\n", r#"{"a":"x\n\n"}"#),
@@ -127,10 +116,7 @@ fn blocks_nest_by_indentation() {
             "a: [1, [2, x y], {b: c, 'd': 3}, ]",
             r#"{"a":[1,[2,"x y"],{"b":"c","d":3}]}"#,
         ),
-        (
-            "a: [1,\n  2, # two\n  3\n]\nb: {}",
-            r#"{"a":[1,2,3],"b":{}}"#,
-        ),
+        ("a: [1,\n  2, # two\n  3\n]\nb: {}", r#"{"a":[1,2,3],"b":{}}"#),
         ("{a: 1, b, c: [x:y]}", r#"{"a":1,"b":null,"c":["x:y"]}"#),
         ("---\na: 1\n...\n", r#"{"a":1}"#),
         ("%YAML 1.1\n---\na: 1\n", r#"{"a":1}"#),
@@ -165,13 +151,7 @@ fn anchors_aliases_and_merge_keys() {
     // Of several merged maps the first counts, and of equal keys the last.
     let yaml = parse("a: &x {b: 1}\ne: &y {b: 2}\nd:\n  <<: [*x, *y]").unwrap();
     assert_eq!(
-        yaml.root
-            .get("d")
-            .unwrap()
-            .get("b")
-            .unwrap()
-            .to_value()
-            .to_string(),
+        yaml.root.get("d").unwrap().get("b").unwrap().to_value().to_string(),
         "1"
     );
 }
@@ -203,18 +183,11 @@ fn tags_and_further_documents_are_noted() {
         yaml.root.to_value().to_string(),
         r#"{"a":["bf16"],"b":"torch.bfloat16","c":[1],"d":"x"}"#
     );
-    let notes: Vec<_> = yaml
-        .notes
-        .iter()
-        .map(|n| (n.line, n.kind.clone()))
-        .collect();
+    let notes: Vec<_> = yaml.notes.iter().map(|n| (n.line, n.kind.clone())).collect();
     assert_eq!(
         notes,
         [
-            (
-                1,
-                YamlNoteKind::Tag("!!python/object/apply:torch.dtype".into())
-            ),
+            (1, YamlNoteKind::Tag("!!python/object/apply:torch.dtype".into())),
             (5, YamlNoteKind::Tag("!own".into())),
             (6, YamlNoteKind::MoreDocuments),
         ]
@@ -228,10 +201,7 @@ fn an_unquoted_layer_pattern_is_text() {
         yaml.root.to_value().to_string(),
         r#"{"--moe-layer-freq":"[0]*3+[1]*58","b":"([0]*3)"}"#
     );
-    assert_eq!(
-        yaml.notes[0].kind,
-        YamlNoteKind::Unquoted("[0]*3+[1]*58".into())
-    );
+    assert_eq!(yaml.notes[0].kind, YamlNoteKind::Unquoted("[0]*3+[1]*58".into()));
 }
 
 #[test]
@@ -253,15 +223,9 @@ fn what_is_no_yaml_is_refused_with_its_line() {
             "a: 1\n  b: 2",
             "line 2: no key may stand here: mend the indentation, or put text with a colon in quotes",
         ),
-        (
-            "a:\n  b: 1\n c: 2",
-            "line 3: expected a key, indented as those above",
-        ),
+        ("a:\n  b: 1\n c: 2", "line 3: expected a key, indented as those above"),
         ("a: 1\nb", "line 2: expected a key and a colon"),
-        (
-            "a: [1, 2",
-            "line 1: while parsing a flow sequence, expected ',' or ']'",
-        ),
+        ("a: [1, 2", "line 1: while parsing a flow sequence, expected ',' or ']'"),
         (
             "x: 1\na: {b: 1",
             "line 2: while parsing a flow mapping, did not find expected ',' or '}'",
@@ -274,10 +238,7 @@ fn what_is_no_yaml_is_refused_with_its_line() {
         ("a: [*b, c]", "line 1: nothing above is called &b"),
         ("a: &b [*b]", "line 1: a value that contains itself"),
         ("a:\n\tb: 1", "line 2: indent with blanks, not with tabs"),
-        (
-            "? [a]\n: b",
-            "line 1: a key must be plain text, not a list or a map",
-        ),
+        ("? [a]\n: b", "line 1: a key must be plain text, not a list or a map"),
         (
             "a: b: c",
             "line 1: no key may stand here: mend the indentation, or put text with a colon in quotes",
@@ -300,10 +261,7 @@ fn what_is_no_yaml_is_refused_with_its_line() {
 fn limits_hold() {
     assert_eq!(error(&"[".repeat(65)), YamlErrorKind::TooDeep);
     assert_eq!(error(&"- ".repeat(65)), YamlErrorKind::TooDeep);
-    assert_eq!(
-        error(&format!("[{}]", "1,".repeat(MAX_VALUES))),
-        YamlErrorKind::TooMany
-    );
+    assert_eq!(error(&format!("[{}]", "1,".repeat(MAX_VALUES))), YamlErrorKind::TooMany);
     assert_eq!(error(&" ".repeat(5_000_001)), YamlErrorKind::TooLong);
     // A billion laughs.
     let laughs: String = (0..20)
@@ -311,16 +269,10 @@ fn limits_hold() {
             let list = vec![format!("*a{i}"); 10].join(",");
             format!("a{}: &a{} [{list}]\n", i + 1, i + 1)
         })
-        .fold("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned(), |all, line| {
-            all + &line
-        });
+        .fold("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned(), |all, line| all + &line);
     assert_eq!(error(&laughs), YamlErrorKind::TooMany);
     // So does the text that aliases copy.
-    let copies = format!(
-        "a: &a {}\nb:\n{}",
-        "x".repeat(200_000),
-        "- *a\n".repeat(30_000)
-    );
+    let copies = format!("a: &a {}\nb:\n{}", "x".repeat(200_000), "- *a\n".repeat(30_000));
     assert_eq!(error(&copies), YamlErrorKind::TooMany);
     // Depth through aliases counts too.
     let deep: String = (0..80)

@@ -1,9 +1,7 @@
 //! Reports of checked jobs, and the reasons why they differ from the estimate.
 
 use megatron_memory::framework_reports::differences::{Difference, Effect, Framework, differences};
-use megatron_memory::framework_reports::job::{
-    megatron_bridge_input, megatron_lm_arguments, moe_layer_freq, reports,
-};
+use megatron_memory::framework_reports::job::{megatron_bridge_input, megatron_lm_arguments, moe_layer_freq, reports};
 use megatron_memory::framework_reports::python::PyValue;
 use megatron_memory::framework_reports::{megatron_bridge, megatron_lm};
 use serde_json::{Value as Json, json};
@@ -27,16 +25,9 @@ fn records(file: &str) -> Vec<(String, Json)> {
     let records = oracle::json(&format!("reference/{file}.json"))["records"].clone();
     let records = records.as_array().unwrap().iter();
     let named = records.filter_map(|r| {
-        let case = r["id"]
-            .as_str()
-            .unwrap()
-            .strip_suffix("/do_none")?
-            .to_owned();
+        let case = r["id"].as_str().unwrap().strip_suffix("/do_none")?.to_owned();
         let file = oracle::folder().join(format!("params/{case}.json"));
-        let legal = file.exists()
-            && oracle::json(&format!("params/{case}.json"))
-                .get("error")
-                .is_none();
+        let legal = file.exists() && oracle::json(&format!("params/{case}.json")).get("error").is_none();
         legal.then(|| (case, r.clone()))
     });
     named.collect()
@@ -72,11 +63,7 @@ fn megatron_bridge_gets_the_input_of_its_own_records() {
         let freq = moe_layer_freq(module);
         let report = megatron_bridge::report(&megatron_bridge_input(module, &freq));
         let report = super::megatron_bridge_record(&report);
-        for field in [
-            "components",
-            "total_parameters",
-            "weight_and_optimizer_bytes",
-        ] {
+        for field in ["components", "total_parameters", "weight_and_optimizer_bytes"] {
             assert_eq!(report[field], record[field], "{name} {field}");
         }
     }
@@ -91,13 +78,7 @@ fn gap(job: &Job, framework: Framework) -> f64 {
     let reports = reports(&job.config.modules()[0]);
     let bytes = match framework {
         Framework::MegatronLm => reports.megatron_lm.weight_and_optimizer_bytes.unwrap(),
-        Framework::MegatronBridge => {
-            reports
-                .megatron_bridge
-                .estimate
-                .unwrap()
-                .weight_and_optimizer_bytes
-        }
+        Framework::MegatronBridge => reports.megatron_bridge.estimate.unwrap().weight_and_optimizer_bytes,
     };
     let stages = job.estimate.modules[0].stages.iter();
     #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -137,11 +118,7 @@ fn reasons_explain_the_whole_gap() {
         ("qwen3_30b_a3b_tp1_ep8", json!({}), MegatronBridge),
         ("qwen3_30b_a3b_tp1_ep8", json!({}), MegatronLm),
         ("gpt_oss_20b_tp1_ep8", json!({}), MegatronLm),
-        (
-            "syn_dense_base",
-            json!({"grad_reduce_in_bf16": true}),
-            MegatronLm,
-        ),
+        ("syn_dense_base", json!({"grad_reduce_in_bf16": true}), MegatronLm),
         (
             "syn_dense_base",
             json!({"optimizer": "sgd", "use_distributed_optimizer": false}),
@@ -162,10 +139,7 @@ fn reasons_explain_the_whole_gap() {
 fn only_reasons_that_apply_are_given() {
     let ids = |job: &Job| -> Vec<&str> { found(job).iter().map(|d| d.id).collect() };
     let plain = json!({"normalization": "LayerNorm", "tensor_model_parallel_size": 1, "sequence_parallel": false, "recompute_granularity": null});
-    assert_eq!(
-        ids(&case("syn_dense_gelu", plain)),
-        ["formula_of_megatron_bridge"]
-    );
+    assert_eq!(ids(&case("syn_dense_gelu", plain)), ["formula_of_megatron_bridge"]);
     let experts = ids(&case("mixtral_8x7b_tp2_ep4_etp2", json!({})));
     let expected = [
         "router",
@@ -175,12 +149,7 @@ fn only_reasons_that_apply_are_given() {
     ];
     assert_eq!(experts, expected);
     let uneven = ids(&case("dsv3_tp8_pp16_ep8_etp1_last1", json!({})));
-    for id in [
-        "average_stage",
-        "unread_split",
-        "ends_added_up",
-        "latent_attention",
-    ] {
+    for id in ["average_stage", "unread_split", "ends_added_up", "latent_attention"] {
         assert!(uneven.contains(&id), "{id} in {uneven:?}");
     }
 }
@@ -191,13 +160,7 @@ fn deepseek_v3_is_explained_in_words() {
     let mut text = String::new();
     for d in found(&job) {
         let names: Vec<_> = d.frameworks.iter().map(|f| f.name()).collect();
-        text += &[
-            d.id,
-            &names.join(" and "),
-            &d.text,
-            &format!("{:?}", d.effect),
-        ]
-        .join("\n  ");
+        text += &[d.id, &names.join(" and "), &d.text, &format!("{:?}", d.effect)].join("\n  ");
         text.push('\n');
     }
     crate::report::snapshot("differences_deepseek_v3", &text);

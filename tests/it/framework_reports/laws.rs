@@ -24,14 +24,7 @@ fn anything() -> impl Strategy<Value = Value> {
         any::<i128>().prop_map(Value::Int),
         select(vec![i128::MIN, i128::MAX, 1 << 20, (1 << 20) + 1, 1 << 63]).prop_map(Value::Int),
         any::<f64>().prop_map(Value::Float),
-        select(vec![
-            f64::NAN,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            -0.0,
-            1e300
-        ])
-        .prop_map(Value::Float),
+        select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e300]).prop_map(Value::Float),
         "[-+ _0-9a-z.]{0,6}".prop_map(Value::Text),
     ];
     leaf.prop_recursive(2, 16, 8, |item| {
@@ -110,15 +103,10 @@ fn megatron_bridge_reports_add_up_on_any_input() {
             ("include_activation".into(), Value::Bool(true)),
         ]);
         let report = megatron_bridge::report(&(&input).into());
-        prop_assert_eq!(
-            report.report_error.is_some(),
-            report.report_verbose_stdout.is_empty()
-        );
+        prop_assert_eq!(report.report_error.is_some(), report.report_verbose_stdout.is_empty());
         if let Ok(estimate) = report.estimate {
             let TrainingMemory {
-                components,
-                activation,
-                ..
+                components, activation, ..
             } = &estimate;
             let weights = components
                 .iter()
@@ -160,15 +148,9 @@ fn what_is_no_map_has_no_attributes() {
 fn layers_beyond_any_model_end_in_an_error() {
     let mut records = records("reference/megatron_bridge_estimate.json");
     let record = records.first_mut().unwrap();
-    for (layers, exception) in [
-        (1_u64 << 20, None),
-        ((1 << 20) + 1, Some(Exception::MemoryError)),
-    ] {
+    for (layers, exception) in [(1_u64 << 20, None), ((1 << 20) + 1, Some(Exception::MemoryError))] {
         record["model"]["num_layers"] = layers.into();
         let report = megatron_bridge::report(&(&plain(record)).into());
-        assert_eq!(
-            report.estimate.err().map(|error| error.exception),
-            exception
-        );
+        assert_eq!(report.estimate.err().map(|error| error.exception), exception);
     }
 }

@@ -34,9 +34,7 @@ fn check(path: &str, inputs: &[&str], report: fn(&Json) -> Json) {
         .iter()
         .flat_map(|record| {
             let mut expected = record.as_object().unwrap().clone();
-            expected.retain(|key, _| {
-                !LABELS.contains(&key.as_str()) && !inputs.contains(&key.as_str())
-            });
+            expected.retain(|key, _| !LABELS.contains(&key.as_str()) && !inputs.contains(&key.as_str()));
             let id = record["id"].as_str().unwrap();
             differences(id, &Json::Object(expected), &report(record))
         })

@@ -20,9 +20,7 @@ fn chosen(record: &Json) -> Option<NameSet<RecomputeModule>> {
         .iter()
         .map(|name| {
             let all = RecomputeModule::ALL.iter();
-            *all.clone()
-                .find(|m| m.name() == name.as_str().unwrap())
-                .unwrap()
+            *all.clone().find(|m| m.name() == name.as_str().unwrap()).unwrap()
         })
         .collect();
     Some(NameSet::<RecomputeModule>::of(&modules))
@@ -73,9 +71,7 @@ fn term(what: &str, mla: bool) -> &'static str {
         "input norm output" | "input norm statistics" => "input norm: stats + output",
         "pre-MLP norm output" | "pre-MLP norm statistics" => "pre-mlp norm: stats + output",
         "queries, keys and values" => "fused qkv (kept whole by the v view)",
-        "queries after rotary embedding" | "keys after rotary embedding" if !mla => {
-            "q,k after rope"
-        }
+        "queries after rotary embedding" | "keys after rotary embedding" if !mla => "q,k after rope",
         "normed queries" | "normed keys" => "q,k after rope",
         "queries after rotary embedding" | "keys" => "q,k for attention",
         "values" => "v for attention",
@@ -88,9 +84,7 @@ fn term(what: &str, mla: bool) -> &'static str {
         "kind of the attention mask" => "checkpoint argument",
         "compressed queries" | "query norm statistics" => "q down-projection, norm stats",
         "query norm output" => "q norm output",
-        "compressed keys and values" | "key and value norm statistics" => {
-            "kv down-projection, norm stats"
-        }
+        "compressed keys and values" | "key and value norm statistics" => "kv down-projection, norm stats",
         "key and value norm output" => "kv norm output",
         "output of linear_fc1" => "mlp fc1 output",
         "output of the activation function" => "mlp activation output",
@@ -107,13 +101,10 @@ fn term(what: &str, mla: bool) -> &'static str {
         "experts: output of linear_fc1" => "experts fc1 output",
         "experts: output of the activation function" => "experts activation output",
         "experts: activation before the probability" => "experts gelu output before probability",
-        "shared experts: output of linear_fc1"
-        | "shared experts: output of the activation function" => {
+        "shared experts: output of linear_fc1" | "shared experts: output of the activation function" => {
             "shared experts fc1 output + activation"
         }
-        "shared experts: output" | "shared experts: gate score" => {
-            "shared expert output before gate + gate score"
-        }
+        "shared experts: output" | "shared experts: gate score" => "shared expert output before gate + gate score",
         other => panic!("no term for {other}"),
     }
 }
@@ -128,16 +119,10 @@ fn every_term_is_what_the_modules_keep() {
         let mut terms: BTreeMap<&str, u64> = BTreeMap::new();
         let kept = kept_by(Kernels::TE_LIKE, kind, record);
         for tensor in &kept {
-            *terms
-                .entry(term(tensor.what, kind.starts_with("mla")))
-                .or_default() += tensor.bytes();
+            *terms.entry(term(tensor.what, kind.starts_with("mla"))).or_default() += tensor.bytes();
         }
         let expected: BTreeMap<&str, u64> = if record["recompute"] == "full" {
-            [(
-                "residual into attention",
-                record["measured"].as_u64().unwrap(),
-            )]
-            .into()
+            [("residual into attention", record["measured"].as_u64().unwrap())].into()
         } else {
             let expected = record["terms"].as_object().unwrap().iter();
             expected
@@ -168,10 +153,7 @@ fn layers_keep_what_was_measured_with_both_engines() {
                 "te_like" => (Kernels::TE_LIKE, 0),
                 _ => (Kernels::LOCAL, 1),
             };
-            let kept: u64 = kept_by(kernels, kind, record)
-                .iter()
-                .map(ActivationTensor::bytes)
-                .sum();
+            let kept: u64 = kept_by(kernels, kind, record).iter().map(ActivationTensor::bytes).sum();
             assert_eq!(
                 kept, measured,
                 "{kind} {} {} {} {}",
@@ -211,9 +193,7 @@ fn the_identities_of_selective_recompute_emerge() {
             ..RecomputeOptions::NONE
         };
         let kept = kept(&tape, recompute_options);
-        let kept = kept
-            .iter()
-            .filter(|tensor| !tensor.what.contains("statistics"));
+        let kept = kept.iter().filter(|tensor| !tensor.what.contains("statistics"));
         let bytes: u64 = kept.map(ActivationTensor::bytes).sum();
         let (sbh, scores) = (s * b * h, if selective { 0 } else { 5 * a * s * s * b });
         let expected = if sequence_parallel || t == 1 {

@@ -69,8 +69,8 @@ fn regathering(job: &Json) -> Json {
     with(job, &json!({"peft_sequence_parallel_input_regather": true}))
 }
 
-/// Published peaks of runs that differ only in `sequence_parallel_input_regather`, in GB (`skills/nemo-mbridge-perf-memory-tuning`
-/// of Megatron-Bridge).
+/// Published peaks of runs that differ only in `sequence_parallel_input_regather`, in GB
+/// (`skills/nemo-mbridge-perf-memory-tuning` of Megatron-Bridge).
 #[test]
 fn gathering_inputs_again_saves_what_was_measured() {
     let runs = [
@@ -104,10 +104,7 @@ fn peaks_of_published_runs_are_met() {
     for (job, measured) in [(regathering(&clamped), 51.371), (clamped, 52.185)] {
         let uneven = with(&job, &json!({"expert_load_imbalance": 1.2}));
         let [balanced, uneven] = [job, uneven].map(|job| peak_gb(&job) / measured - 1.0);
-        assert!(
-            (-0.05..0.0).contains(&balanced),
-            "{balanced} of {measured} GB"
-        );
+        assert!((-0.05..0.0).contains(&balanced), "{balanced} of {measured} GB");
         assert!(uneven.abs() < 0.01, "{uneven} of {measured} GB");
     }
 }
@@ -115,10 +112,7 @@ fn peaks_of_published_runs_are_met() {
 /// The job trained in full, with adapters and with Megatron FSDP.
 #[test]
 fn settings_of_a_method_make_the_job_that_it_counts() {
-    let pipeline = with(
-        &qwen3_8b(),
-        &json!({"peft": null, "pipeline_model_parallel_size": 2}),
-    );
+    let pipeline = with(&qwen3_8b(), &json!({"peft": null, "pipeline_model_parallel_size": 2}));
     for (job, current) in [
         (qwen3_8b(), Some(TrainingMethod::Adapters)),
         (
@@ -126,10 +120,7 @@ fn settings_of_a_method_make_the_job_that_it_counts() {
             Some(TrainingMethod::Full),
         ),
         (
-            with(
-                &qwen3_8b(),
-                &json!({"peft": null, "use_megatron_fsdp": true}),
-            ),
+            with(&qwen3_8b(), &json!({"peft": null, "use_megatron_fsdp": true})),
             Some(TrainingMethod::Fsdp),
         ),
         (with(&qwen3_8b(), &json!({"use_megatron_fsdp": true})), None),
@@ -162,22 +153,13 @@ fn settings_of_a_method_make_the_job_that_it_counts() {
 /// What adapters save of each tensor comes to what they save of the whole.
 #[test]
 fn tensors_that_adapters_save_add_up() {
-    let stage = StageRef {
-        module: 0,
-        pp_rank: 0,
-    };
+    let stage = StageRef { module: 0, pp_rank: 0 };
     for job in [qwen3_8b(), qwen3_30b(), gpt_oss_120b()] {
         let tensors = saved_by_adapters(&raw(&job), stage);
         let signed = |bytes: Bytes| i128::from(bytes.0);
-        let saved: i128 = tensors
-            .iter()
-            .map(|t| signed(t.full_training) - signed(t.bytes))
-            .sum();
+        let saved: i128 = tensors.iter().map(|t| signed(t.full_training) - signed(t.bytes)).sum();
         let total = |job: &Json| signed(estimate(&config(job)).modules[0].stages[0].total);
-        assert_eq!(
-            saved,
-            total(&with(&job, &json!({"peft": null}))) - total(&job)
-        );
+        assert_eq!(saved, total(&with(&job, &json!({"peft": null}))) - total(&job));
         assert!(tensors.is_sorted_by_key(|t| signed(t.bytes) - signed(t.full_training)));
         // Adapters have weights that full training has not, and frozen weights no first moments.
         assert!(
@@ -198,14 +180,7 @@ fn tensors_that_adapters_save_add_up() {
 #[test]
 fn frozen_weights_say_what_training_them_would_take() {
     let config = config(&qwen3_8b());
-    let lines = stage_lines(
-        &config,
-        &estimate(&config),
-        StageRef {
-            module: 0,
-            pp_rank: 0,
-        },
-    );
+    let lines = stage_lines(&config, &estimate(&config), StageRef { module: 0, pp_rank: 0 });
     let says = |id: &str| find(&lines, id).unwrap().what.contains("It is frozen");
     let of_layers = |name: &str| format!("weights_dense/{name}");
     let leaf = |prefix: String| {
@@ -245,7 +220,8 @@ fn peft() -> impl Strategy<Value = Json> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
-    /// The frozen model is the model: adapters only add parameters. And no state is larger than with all of them trained.
+    /// The frozen model is the model: adapters only add parameters. And no state is larger than with all of them
+    /// trained.
     #[test]
     fn adapters_add_to_the_model_and_need_less_than_training_it(job in any_job(), peft in peft()) {
         let job = with(&job, &json!({"mla_q_proj_layernorm": true, "peft_type": "none"}));

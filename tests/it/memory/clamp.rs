@@ -22,10 +22,7 @@ fn job(settings: &Json) -> Json {
 
 /// Bytes of all kept tensors.
 fn kept(job: &Json) -> u64 {
-    kept_by_a_layer(job)
-        .iter()
-        .map(ActivationTensor::bytes)
-        .sum()
+    kept_by_a_layer(job).iter().map(ActivationTensor::bytes).sum()
 }
 
 #[test]

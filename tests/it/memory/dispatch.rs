@@ -23,10 +23,7 @@ fn buffers(settings: &Json) -> Option<u64> {
     let config = config(&job(settings));
     let range = memory_range(&config.modules()[0], Bytes(1 << 30), Bytes::ZERO);
     let field = FieldId::moe_flex_dispatcher_backend;
-    let found = range
-        .overheads()
-        .find(|overhead| overhead.field == field)
-        .copied();
+    let found = range.overheads().find(|overhead| overhead.field == field).copied();
     let all: Bytes = range.overheads().map(|overhead| overhead.high).sum();
     assert_eq!(range.high, Bytes(1 << 30) + all);
     found.map(|overhead| overhead.high.0)

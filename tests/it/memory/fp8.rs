@@ -70,8 +70,7 @@ fn inputs_of_linear_layers_are_kept_in_one_byte() {
 #[test]
 fn with_sequence_parallelism_a_rank_keeps_its_part() {
     for recipe in ["delayed", "tensorwise", "blockwise"] {
-        let two =
-            json!({"tensor_model_parallel_size": 2, "sequence_parallel": true, "world_size": 2});
+        let two = json!({"tensor_model_parallel_size": 2, "sequence_parallel": true, "world_size": 2});
         let job = with(&job(&fp8(recipe, "h100-80gb")), &two);
         // Norm outputs are this rank's tokens, the inputs of the row-parallel layers its columns.
         let proj = if recipe == "delayed" { T * H / 2 } else { 0 };
@@ -98,9 +97,7 @@ fn without_a_cache_every_micro_batch_keeps_the_weights() {
 #[test]
 fn transposed_weights_can_be_made_anew_in_each_backward_pass() {
     let anew = json!({"no_fp8_weight_transpose_cache": true});
-    let copies = |job: &Json| {
-        line(&lines(&config(job)), "copies of weights in fp8").map_or(0, |line| line.bytes.0)
-    };
+    let copies = |job: &Json| line(&lines(&config(job)), "copies of weights in fp8").map_or(0, |line| line.bytes.0);
     let weights = 4 * H * H + 3 * H * F;
     for (recipe, gpu, saved) in [
         ("delayed", "h100-80gb", 1),
@@ -135,10 +132,7 @@ fn line<'a>(lines: &'a [Line], label: &str) -> Option<&'a Line> {
 }
 
 fn lines(config: &Config) -> Vec<Line> {
-    let place = StageRef {
-        module: 0,
-        pp_rank: 0,
-    };
+    let place = StageRef { module: 0, pp_rank: 0 };
     stage_lines(config, &estimate(config), place)
 }
 
@@ -157,19 +151,13 @@ fn weights_have_copies_in_fp8_or_are_stored_in_it() {
     ] {
         let job = job(&fp8(recipe, gpu));
         let plain = config(&job);
-        let found = |config: &Config, label: &str| {
-            line(&lines(config), label).map_or(0, |line| line.bytes.0)
-        };
+        let found = |config: &Config, label: &str| line(&lines(config), label).map_or(0, |line| line.bytes.0);
         assert_eq!(
             found(&plain, "copies of weights in fp8"),
             copies * weights,
             "{recipe} on {gpu}"
         );
-        assert_eq!(
-            found(&plain, "scales of weights in fp8"),
-            scales,
-            "{recipe} on {gpu}"
-        );
+        assert_eq!(found(&plain, "scales of weights in fp8"), scales, "{recipe} on {gpu}");
         let stage = &estimate(&plain).modules[0].stages[0];
         assert_eq!(stage.bytes(Bucket::WeightsDense).0, 2 * (weights + others));
         let gathered = config(&with(&job, &json!({"fp8_param_gather": true})));
@@ -179,10 +167,7 @@ fn weights_have_copies_in_fp8_or_are_stored_in_it() {
             weights + 2 * others,
             "{recipe} on {gpu}"
         );
-        assert_eq!(
-            stage.bytes(Bucket::MainParamsDense).0,
-            4 * (weights + others)
-        );
+        assert_eq!(stage.bytes(Bucket::MainParamsDense).0, 4 * (weights + others));
         assert_eq!(
             found(&gathered, "copies of weights in fp8"),
             (copies - 1) * weights,
@@ -200,10 +185,7 @@ fn recipes_keep_scales_and_maxima_for_every_tensor() {
     };
     // Four modules with three tensors forwards and two backwards: scales and histories, each less than a block.
     assert_eq!(found(&fp8("delayed", "h100-80gb")), 4 * 4 * 512);
-    let long = with(
-        &fp8("delayed", "h100-80gb"),
-        &json!({"fp8_amax_history_len": 1024}),
-    );
+    let long = with(&fp8("delayed", "h100-80gb"), &json!({"fp8_amax_history_len": 1024}));
     assert_eq!(found(&long), 4 * (2 * 512 + 1024 * 4 * 3 + 1024 * 4 * 2));
     // A scale and a maximum, each in a block of its own.
     assert_eq!(found(&fp8("tensorwise", "h100-80gb")), 4 * 5 * 2 * 512);
@@ -227,10 +209,7 @@ fn first_and_last_layers_stay_in_bf16() {
     let stage = &estimate(&config).modules[0].stages[0];
     let expected = weights + 2 * (3 * weights + others);
     assert_eq!(stage.bytes(Bucket::WeightsDense).0, expected);
-    let copies = line(&lines(&config), "copies of weights in fp8")
-        .unwrap()
-        .bytes
-        .0;
+    let copies = line(&lines(&config), "copies of weights in fp8").unwrap().bytes.0;
     assert_eq!(copies, weights);
     let kept = |layer| -> u64 {
         let tape = layer_tape(&Sizes::new(m), LayerSpec::all(m)[layer]);
@@ -250,11 +229,7 @@ fn experts_get_whole_groups_of_rows() {
     });
     let raw = |change: &Json| kept(&job(&with(&moe, change)), "experts: output of linear_fc1").0;
     assert_eq!(raw(&json!({})), 200 * 512 * 2);
-    for (recipe, gpu) in [
-        ("delayed", "h100-80gb"),
-        ("blockwise", "h100-80gb"),
-        ("mxfp8", "b200"),
-    ] {
+    for (recipe, gpu) in [("delayed", "h100-80gb"), ("blockwise", "h100-80gb"), ("mxfp8", "b200")] {
         assert_eq!(raw(&fp8(recipe, gpu)), 256 * 512 * 2, "{recipe}");
     }
     // Inputs of both products in 1 byte: 256 rows of 512 and of 256.
@@ -263,10 +238,7 @@ fn experts_get_whole_groups_of_rows() {
     assert_eq!(kept(&job, "input in fp8").0, attention + 256 * (512 + 256));
     // Run again, the activation leaves its own output to linear_fc2, which then keeps nothing.
     let again = json!({"recompute_granularity": "selective", "recompute_modules": ["moe_act"]});
-    assert_eq!(
-        kept(&with(&job, &again), "input in fp8").0,
-        attention + 256 * 512
-    );
+    assert_eq!(kept(&with(&job, &again), "input in fp8").0, attention + 256 * 512);
 }
 
 #[test]
@@ -291,16 +263,10 @@ fn main_parameters_are_rounded_all_at_once_before_they_become_weights_in_fp8() {
         // Transformer Engine's Adam writes the weights itself.
         (with(&delayed, &aware), 0),
         // Gone before the weights are made.
-        (
-            with(&json!({"exp_avg_dtype": "fp16"}), &aware),
-            (4 + 4) * all / 2,
-        ),
+        (with(&json!({"exp_avg_dtype": "fp16"}), &aware), (4 + 4) * all / 2),
     ] {
         let config = config(&with(&job, &change));
-        let place = StageRef {
-            module: 0,
-            pp_rank: 0,
-        };
+        let place = StageRef { module: 0, pp_rank: 0 };
         let step = timeline(&config, place, 1).unwrap().optimizer_step;
         assert_eq!(step[Bucket::Transients as usize].0, bytes, "{change}");
     }
@@ -319,17 +285,9 @@ fn attention_in_fp8_keeps_queries_keys_and_values_in_fp8() {
     let (width, heads) = (i128::from(H), 8);
     for (recipe, gpu, change) in [
         // Queries, keys, values and the output in one byte, and a second number for each row.
-        (
-            "delayed",
-            "h100-80gb",
-            -4 * tokens * width + 4 * tokens * heads,
-        ),
+        ("delayed", "h100-80gb", -4 * tokens * width + 4 * tokens * heads),
         // The output stays in bf16.
-        (
-            "tensorwise",
-            "b200",
-            -3 * tokens * width + 4 * tokens * heads,
-        ),
+        ("tensorwise", "b200", -3 * tokens * width + 4 * tokens * heads),
         // Two copies of one byte, each with a scale for 32 elements.
         ("mxfp8", "b200", 6 * tokens * width / 32),
         // Blockwise scaling has no attention in fp8.
@@ -339,11 +297,7 @@ fn attention_in_fp8_keeps_queries_keys_and_values_in_fp8() {
         let (_, before) = kept(&job(&plain), "");
         let attention = with(&plain, &json!({"fp8_dot_product_attention": true}));
         let (_, after) = kept(&job(&attention), "");
-        assert_eq!(
-            i128::from(after) - i128::from(before),
-            change,
-            "{recipe} on {gpu}"
-        );
+        assert_eq!(i128::from(after) - i128::from(before), change, "{recipe} on {gpu}");
         let whole = with(&plain, &json!({"fp8_multi_head_attention": true}));
         let (_, whole) = kept(&job(&whole), "");
         let expected = if recipe == "delayed" { after } else { before };
@@ -382,18 +336,9 @@ fn a_recorded_run_with_fused_operations_is_met() {
     });
     let estimate = estimate(&config(&job));
     let stage = &estimate.modules[0].stages[0];
-    let within_one_percent =
-        |number: u64, measured: u64| number.abs_diff(measured) * 100 <= measured;
-    assert!(
-        within_one_percent(stage.steady.0, 1_384_147_968),
-        "{:?}",
-        stage.steady
-    );
-    assert!(
-        within_one_percent(stage.total.0, 2_956_330_496),
-        "{:?}",
-        stage.total
-    );
+    let within_one_percent = |number: u64, measured: u64| number.abs_diff(measured) * 100 <= measured;
+    assert!(within_one_percent(stage.steady.0, 1_384_147_968), "{:?}", stage.steady);
+    assert!(within_one_percent(stage.total.0, 2_956_330_496), "{:?}", stage.total);
 }
 
 #[test]
@@ -426,25 +371,14 @@ fn head_and_buffers(job: &Json) -> (Vec<Named>, Vec<Named>) {
     let m = &config.modules()[0];
     let tape = head_tape(&Sizes::new(m), 0, true, 0);
     let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
-    let tensors = tensors
-        .iter()
-        .map(|tensor| (tensor.what.to_owned(), tensor.bytes()));
+    let tensors = tensors.iter().map(|tensor| (tensor.what.to_owned(), tensor.bytes()));
     let estimate = estimate(&config);
-    let lines = stage_lines(
-        &config,
-        &estimate,
-        StageRef {
-            module: 0,
-            pp_rank: 0,
-        },
-    );
+    let lines = stage_lines(&config, &estimate, StageRef { module: 0, pp_rank: 0 });
     let buffers = lines.iter().find(|line| line.id == Bucket::Buffers.id());
     let buffers = buffers.map_or(&[][..], |line: &Line| &line.children).iter();
     (
         tensors.collect(),
-        buffers
-            .map(|line| (line.label.clone(), line.bytes.0))
-            .collect(),
+        buffers.map(|line| (line.label.clone(), line.bytes.0)).collect(),
     )
 }
 
@@ -471,22 +405,12 @@ fn the_output_layer_in_mxfp8_keeps_its_input_in_one_byte_and_its_weight_in_two_m
         .filter(|line| line.0.contains("output layer"))
         .collect();
     let expected = [
-        (
-            "copies of the output layer's weight in fp8".to_owned(),
-            2 * weight,
-        ),
-        (
-            "scales of the output layer's weight in fp8".to_owned(),
-            2 * weight / 32,
-        ),
+        ("copies of the output layer's weight in fp8".to_owned(), 2 * weight),
+        ("scales of the output layer's weight in fp8".to_owned(), 2 * weight / 32),
     ];
     assert_eq!(own, expected.iter().collect::<Vec<_>>());
     // PyTorch multiplies nothing any more.
-    let torch = |lines: &[Named]| {
-        lines
-            .iter()
-            .any(|line| line.0.contains("workspaces of PyTorch"))
-    };
+    let torch = |lines: &[Named]| lines.iter().any(|line| line.0.contains("workspaces of PyTorch"));
     assert!(torch(&buffers_before) && !torch(&buffers_after));
     // Without a cache the weight is made anew in every pass, and kept for the backward pass.
     let anew = json!({"disable_parameter_transpose_cache": true});

@@ -13,10 +13,7 @@ use super::jobs::{any_job, config, with};
 use super::laws::adds_up;
 use crate::oracle;
 
-const FIRST: StageRef = StageRef {
-    module: 0,
-    pp_rank: 0,
-};
+const FIRST: StageRef = StageRef { module: 0, pp_rank: 0 };
 
 /// The groups of a case, one a line: the layer's number and what is known of its buffer.
 fn expected(case: &Json) -> Vec<(Option<u32>, Json)> {
@@ -65,11 +62,7 @@ fn every_buffer_is_exact() {
 fn labelled(line: &Line, label: &str) -> u64 {
     let children = line.children.iter();
     let below: u64 = children.map(|child| labelled(child, label)).sum();
-    if line.label == label {
-        line.bytes.0
-    } else {
-        below
-    }
+    if line.label == label { line.bytes.0 } else { below }
 }
 
 #[test]
@@ -87,13 +80,10 @@ fn states_and_what_stays_gathered_are_exact() {
             let stage = estimate.worst_stage().unwrap();
             let lines = stage_lines(&config, &estimate, FIRST);
             let padding = lines.iter().flat_map(|line| &line.children);
-            let padding: Vec<&Line> = padding
-                .filter(|line| line.label.starts_with("padding"))
-                .collect();
+            let padding: Vec<&Line> = padding.filter(|line| line.label.starts_with("padding")).collect();
             let sum_of = |dense: Bucket, expert: Bucket| {
                 let padding = padding.iter().flat_map(|line| &line.children);
-                let padding = padding
-                    .filter(|line| [dense.label(), expert.label()].contains(&line.label.as_str()));
+                let padding = padding.filter(|line| [dense.label(), expert.label()].contains(&line.label.as_str()));
                 let padding: Bytes = padding.map(|line| line.bytes).sum();
                 (stage.bytes(dense) + stage.bytes(expert) + padding).0
             };
@@ -244,8 +234,7 @@ fn at_peak(job: &Json, label: &str) -> u64 {
 
 #[test]
 fn layers_are_gathered_ahead_up_to_half_of_the_communication_size() {
-    let gathered =
-        |settings: Json| at_peak(&small_job(&settings), "parameters gathered for layers");
+    let gathered = |settings: Json| at_peak(&small_job(&settings), "parameters gathered for layers");
     let layer = layer_elements(&small_job(&json!({})));
     // The heaviest moment is in the last layer's backward pass; the layers before it are gathered ahead.
     assert_eq!(gathered(json!({})), 6 * layer * 2);
@@ -253,10 +242,7 @@ fn layers_are_gathered_ahead_up_to_half_of_the_communication_size() {
         let settings = json!({ "suggested_communication_unit_size": size });
         assert_eq!(gathered(settings), layers * layer * 2, "{size}");
     }
-    assert_eq!(
-        gathered(json!({ "data_parallel_sharding_strategy": "optim_grads" })),
-        0
-    );
+    assert_eq!(gathered(json!({ "data_parallel_sharding_strategy": "optim_grads" })), 0);
     assert_eq!(gathered(json!({ "fsdp_double_buffer": true })), 0);
 }
 
@@ -267,10 +253,7 @@ fn double_buffers_hold_two_layers() {
     let gradients = "double buffers for unreduced gradients";
     for (settings, expected) in [
         (json!({}), [0, 0]),
-        (
-            json!({ "fsdp_double_buffer": true }),
-            [4 * layer, 4 * layer],
-        ),
+        (json!({ "fsdp_double_buffer": true }), [4 * layer, 4 * layer]),
         (json!({ "use_nccl_ub": true }), [4 * layer, 4 * layer]),
         (
             json!({ "fsdp_double_buffer": true, "megatron_fsdp_grad_comm_dtype": "fp32" }),

@@ -66,8 +66,7 @@ fn every_layer_in_flight_has_static_inputs() {
 
 #[test]
 fn pipelines_have_more_of_them_in_flight() {
-    let pipeline =
-        json!({"pipeline_model_parallel_size": 4, "world_size": 4, "global_batch_size": 16});
+    let pipeline = json!({"pipeline_model_parallel_size": 4, "world_size": 4, "global_batch_size": 16});
     let plain = stages(&job(&pipeline));
     let graphed = stages(&job(&with(&pipeline, &graphs(&["mlp"]))));
     for (rank, (plain, graphed)) in plain.iter().zip(&graphed).enumerate() {
@@ -120,18 +119,11 @@ fn checkpointed_modules_keep_what_they_save_in_graphs() {
 #[test]
 fn the_peak_is_the_largest_of_a_jobs_life() {
     // A loss over a large vocabulary: no graph captures it.
-    let loss = stage(&job(&with(
-        &graphs(&["mlp"]),
-        &json!({"padded_vocab_size": 65536}),
-    )));
+    let loss = stage(&job(&with(&graphs(&["mlp"]), &json!({"padded_vocab_size": 65536}))));
     assert_eq!(loss.moment.graph_phase, GraphPhase::BeforeCapture);
     let plain = stage(&job(&json!({"padded_vocab_size": 65536})));
     assert_eq!(loss.total, plain.total);
-    assert!(
-        loss.moment
-            .to_string()
-            .ends_with(", before CUDA graphs are captured")
-    );
+    assert!(loss.moment.to_string().ends_with(", before CUDA graphs are captured"));
     // Many layers in flight: the capture has them all, and static tensors besides.
     let deep = json!({"num_layers": 32, "pipeline_model_parallel_size": 2, "world_size": 2, "global_batch_size": 8});
     let whole = &stages(&job(&with(&deep, &graphs(&[]))))[0];
@@ -195,7 +187,8 @@ fn lines_add_up_in_every_era() {
         "moe_shared_expert_intermediate_size": 512, "moe_token_dispatcher_type": "alltoall", "mtp_num_layers": 1,
     });
     let pipeline = json!({"num_layers": 8, "pipeline_model_parallel_size": 2, "world_size": 2, "global_batch_size": 8});
-    let recompute = json!({"recompute_granularity": "selective", "recompute_modules": ["core_attn", "layernorm", "moe_act"]});
+    let recompute =
+        json!({"recompute_granularity": "selective", "recompute_modules": ["core_attn", "layernorm", "moe_act"]});
     let scopes: [&[&str]; 6] = [
         &[],
         &["attn"],

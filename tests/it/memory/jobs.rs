@@ -54,12 +54,7 @@ fn model() -> impl Strategy<Value = Map<String, Json>> {
     let kind = prop_oneof![Just("dense"), Just("moe"), Just("mla"), Just("mla_moe")];
     let attention = prop_oneof![Just("flash"), Just("fused"), Just("unfused"), Just("auto")];
     let switches = prop::collection::vec(any::<bool>(), 12);
-    let recipe = prop_oneof![
-        Just("none"),
-        Just("tensorwise"),
-        Just("blockwise"),
-        Just("mxfp8")
-    ];
+    let recipe = prop_oneof![Just("none"), Just("tensorwise"), Just("blockwise"), Just("mxfp8")];
     let switches = (switches, recipe, prop::collection::vec(any::<bool>(), 4));
     (kind, attention, 1u64..3, switches).prop_map(|(kind, attention, batch, (on, recipe, fp8))| {
         let mut job = json!({
@@ -90,8 +85,10 @@ fn model() -> impl Strategy<Value = Map<String, Json>> {
             }));
         }
         if kind.contains("mla") {
-            put(json!({ "multi_latent_attention": true, "q_lora_rank": 96, "kv_lora_rank": 64, "qk_head_dim": 32,
-                "qk_pos_emb_head_dim": 16, "v_head_dim": 32, "position_embedding_type": "rope" }));
+            put(
+                json!({ "multi_latent_attention": true, "q_lora_rank": 96, "kv_lora_rank": 64, "qk_head_dim": 32,
+                "qk_pos_emb_head_dim": 16, "v_head_dim": 32, "position_embedding_type": "rope" }),
+            );
         } else if on[11] {
             put(json!({ "group_query_attention": true, "num_query_groups": 4 }));
         }
@@ -122,16 +119,9 @@ fn parallelism() -> impl Strategy<Value = Json> {
 pub(crate) fn any_job() -> impl Strategy<Value = Json> {
     (model(), parallelism()).prop_map(|(mut model, parallelism)| {
         let mut parallelism = parallelism.as_object().unwrap().clone();
-        let microbatches = parallelism
-            .remove("microbatches")
-            .unwrap()
-            .as_u64()
-            .unwrap();
+        let microbatches = parallelism.remove("microbatches").unwrap().as_u64().unwrap();
         let batch = model["micro_batch_size"].as_u64().unwrap();
-        model.insert(
-            "global_batch_size".to_owned(),
-            json!(2 * microbatches * batch),
-        );
+        model.insert("global_batch_size".to_owned(), json!(2 * microbatches * batch));
         if model.contains_key("num_experts") {
             // Megatron refuses experts with TP but without sequence parallelism.
             let tp = parallelism["tensor_model_parallel_size"].as_u64().unwrap();

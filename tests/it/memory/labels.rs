@@ -32,8 +32,7 @@ fn the_head_has_a_row_for_each_label_on_every_tensor_parallel_rank() {
     let head = labels(3, &json!({})).parameters.total();
     assert_eq!(language_model - head, (VOCABULARY - 3) * HIDDEN);
     let on_rank = |count| {
-        let split =
-            json!({"tensor_model_parallel_size": 2, "sequence_parallel": true, "world_size": 2});
+        let split = json!({"tensor_model_parallel_size": 2, "sequence_parallel": true, "world_size": 2});
         labels(count, &split).stages[0].parameters().total()
     };
     assert_eq!(on_rank(20) - on_rank(10), 10 * HIDDEN);
@@ -46,10 +45,7 @@ fn beside_adapters_a_copy_of_the_head_is_trained_and_the_first_one_stays_frozen(
         let config = config(&job);
         let module = &estimate(&config).modules[0];
         let parameters = module.stages[0].parameters();
-        (
-            parameters.total(),
-            parameters.trainable(&config.modules()[0]),
-        )
+        (parameters.total(), parameters.trainable(&config.modules()[0]))
     };
     let ((few, trained_of_few), (many, trained_of_many)) = (lora(10), lora(30));
     assert_eq!(many - few, 2 * 20 * HIDDEN);
@@ -60,17 +56,16 @@ fn beside_adapters_a_copy_of_the_head_is_trained_and_the_first_one_stays_frozen(
 fn logits_are_those_of_labels() {
     let peak = |count: u64, settings: &Json| labels(count, settings).stages[0].total.0;
     let count = VOCABULARY / 2;
-    // bf16 logits and their fp32 copy. Of the weight: itself, its stand-in gradient, main gradient, main parameter and moments.
+    // bf16 logits and their fp32 copy. Of the weight: itself, its stand-in gradient, main gradient, main parameter and
+    // moments.
     let each = TOKENS * (2 + 4) + HIDDEN * (2 + 2 + 4 + 4 + 4 + 4);
     let more = |settings: &Json| peak(2 * count, settings) - peak(count, settings);
     assert_eq!(more(&json!({})), count * each);
     // Every rank of sequence parallelism has all logits.
-    let split =
-        json!({"tensor_model_parallel_size": 2, "sequence_parallel": true, "world_size": 2});
+    let split = json!({"tensor_model_parallel_size": 2, "sequence_parallel": true, "world_size": 2});
     assert_eq!(more(&split), count * each);
     // Context-parallel ranks compute those of their own tokens, and gather all in fp32.
-    let context =
-        json!({"context_parallel_size": 2, "world_size": 2, "use_distributed_optimizer": false});
+    let context = json!({"context_parallel_size": 2, "world_size": 2, "use_distributed_optimizer": false});
     assert!(more(&context) > count * TOKENS * 4 * 2);
     let few = peak(2, &json!({}));
     let language_model = module(&json!({})).stages[0].total.0;

@@ -22,35 +22,22 @@ pub(super) fn adds_up(line: &Line) {
         return;
     }
     let formula = line.formula.as_ref().expect("a product or a sum");
-    let bare = formula
-        .legend()
-        .iter()
-        .any(|(symbol, _)| *symbol == "bytes");
+    let bare = formula.legend().iter().any(|(symbol, _)| *symbol == "bytes");
     assert!(!bare, "{} has no factors: {formula:?}", line.id);
 }
 
 fn recompute_options() -> impl Strategy<Value = serde_json::Value> {
     prop_oneof![
         Just(json!({})),
-        Just(
-            json!({"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1})
-        ),
-        Just(
-            json!({"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 3})
-        ),
-        Just(
-            json!({"recompute_granularity": "full", "recompute_method": "block", "recompute_num_layers": 1})
-        ),
+        Just(json!({"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1})),
+        Just(json!({"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 3})),
+        Just(json!({"recompute_granularity": "full", "recompute_method": "block", "recompute_num_layers": 1})),
         Just(json!({"recompute_granularity": "selective", "recompute_modules": ["core_attn"]})),
-        Just(
-            json!({"recompute_granularity": "selective", "recompute_modules": ["core_attn", "layernorm", "mlp"]})
-        ),
+        Just(json!({"recompute_granularity": "selective", "recompute_modules": ["core_attn", "layernorm", "mlp"]})),
         Just(
             json!({"recompute_granularity": "selective", "recompute_modules": ["moe", "shared_experts", "layernorm"]})
         ),
-        Just(
-            json!({"fine_grained_activation_offloading": true, "offload_modules": ["core_attn", "attn_proj"]})
-        ),
+        Just(json!({"fine_grained_activation_offloading": true, "offload_modules": ["core_attn", "attn_proj"]})),
         Just(json!({
             "fine_grained_activation_offloading": true, "min_offloaded_tensor_size": 1000,
             "offload_modules": ["attn_norm", "qkv_linear", "core_attn", "mlp_norm", "expert_fc1", "moe_act"],
@@ -66,10 +53,7 @@ fn saving(job: &serde_json::Value, recompute_options: &serde_json::Value) -> ser
     if recompute_options.get("cpu_offloading_num_layers").is_some() {
         let size = |key: &str| job[key].as_u64().unwrap();
         let world = 2 * size("tensor_model_parallel_size") * size("context_parallel_size");
-        job = with(
-            &job,
-            &json!({"pipeline_model_parallel_size": 1, "world_size": world}),
-        );
+        job = with(&job, &json!({"pipeline_model_parallel_size": 1, "world_size": world}));
         let job = job.as_object_mut().unwrap();
         job.remove("virtual_pipeline_model_parallel_size");
     }
@@ -123,8 +107,9 @@ fn kept(job: &serde_json::Value) -> u64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Full recompute keeps the layer's input, which is no more than any selective choice, which is no more than nothing
-    /// recomputed; further modules only save more. In fp8 that is not so: what runs again needs its input in bf16.
+    /// Full recompute keeps the layer's input, which is no more than any selective choice, which is no more than
+    /// nothing recomputed; further modules only save more. In fp8 that is not so: what runs again needs its input in
+    /// bf16.
     #[test]
     fn recompute_never_keeps_more(job in any_job(), chosen in prop::sample::subsequence(vec!["core_attn", "layernorm", "mlp", "moe", "moe_act", "shared_experts", "mla_up_proj"], 0..7)) {
         let mut job = job;

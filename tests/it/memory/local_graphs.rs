@@ -64,8 +64,8 @@ fn the_first_iteration_runs_without_graphs_and_then_captures_them() {
     let (total, phase) = at(&graphed, JobMoment::FirstIteration);
     assert_eq!(phase, GraphPhase::BeforeCapture);
     assert_eq!(total, at(&plain, JobMoment::FirstIteration).0);
-    // Without passes before the capture, and with many layers, it needs what they keep, their last output, a copy of the main
-    // gradients of one layer, and what its forward graph needs for a moment.
+    // Without passes before the capture, and with many layers, it needs what they keep, their last output, a copy of
+    // the main gradients of one layer, and what its forward graph needs for a moment.
     let deep = json!({"num_layers": 32, "cuda_graph_warmup_steps": 0});
     let captured = stage(&local(&deep));
     let one_more = stage(&local(&with(&deep, &json!({"num_layers": 33}))));
@@ -107,7 +107,8 @@ fn replays_have_all_that_layers_keep_in_their_pool() {
 #[test]
 fn a_graph_for_each_micro_batch_in_flight() {
     let pipeline = |change: &Json| {
-        let pipeline = json!({"num_layers": 32, "pipeline_model_parallel_size": 4, "world_size": 4, "global_batch_size": 16});
+        let pipeline =
+            json!({"num_layers": 32, "pipeline_model_parallel_size": 4, "world_size": 4, "global_batch_size": 16});
         with(&pipeline, change)
     };
     let graphed = stages(&local(&pipeline(&json!({"cuda_graph_warmup_steps": 0}))));
@@ -130,10 +131,7 @@ fn modules_say_which_layers_are_captured() {
     };
     // One of its modules takes the whole layer.
     for modules in [json!(["attn"]), json!(["mlp"]), json!(["attn", "mlp"])] {
-        assert_eq!(
-            kept(&json!({"cuda_graph_modules": modules})),
-            kept(&json!({}))
-        );
+        assert_eq!(kept(&json!({"cuda_graph_modules": modules})), kept(&json!({})));
     }
     // Nothing is captured of a GPT's layers with experts unless their attention is.
     let experts = json!({"num_experts": 8, "moe_router_topk": 2, "moe_grouped_gemm": true, "moe_ffn_hidden_size": 512});
@@ -158,26 +156,17 @@ fn settings_that_are_not_followed_beside_local_graphs_mark_the_job() {
     let hybrid = json!({"hybrid_layer_pattern": "M*E-", "num_layers": null, "mamba_num_heads": 16, "num_experts": 8,
         "moe_router_topk": 2, "moe_grouped_gemm": true, "moe_ffn_hidden_size": 512});
     assert_eq!(
-        marks(&with(
-            &hybrid,
-            &json!({"cuda_graph_modules": ["mamba", "attn"]})
-        )),
+        marks(&with(&hybrid, &json!({"cuda_graph_modules": ["mamba", "attn"]}))),
         0
     );
-    assert_eq!(
-        marks(&with(
-            &hybrid,
-            &json!({"cuda_graph_modules": ["moe_router"]})
-        )),
-        1
-    );
+    assert_eq!(marks(&with(&hybrid, &json!({"cuda_graph_modules": ["moe_router"]}))), 1);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Every byte has its line in every phase, graphs never make the first iteration cheaper, and where no layer is captured
-    /// nothing differs.
+    /// Every byte has its line in every phase, graphs never make the first iteration cheaper, and where no layer is
+    /// captured nothing differs.
     #[test]
     fn lines_add_up_and_graphs_never_need_less(
         layers in prop::sample::select(vec![4u64, 16, 32]),

@@ -27,8 +27,7 @@ fn nemo_rl_makes_the_softmax_in_fp32_and_again_where_it_is_chunked() {
     // The same beside the logits in bf16.
     let deferred = peak(&json!({"token_loss": "nemo_rl_deferred"}));
     assert_eq!(deferred - fp32, LOGITS * 2);
-    let chunked =
-        |chunk: u64| peak(&json!({"token_loss": "nemo_rl_deferred", "logprob_chunk_size": chunk}));
+    let chunked = |chunk: u64| peak(&json!({"token_loss": "nemo_rl_deferred", "logprob_chunk_size": chunk}));
     // Of a chunk: logits and softmax in fp32, and the targets twice in 8 bytes.
     assert_eq!(chunked(1024) - chunked(128), (1024 - 128) * VOCABULARY * 24);
     // Of all tokens: the logits in bf16 and their gradient.
@@ -38,10 +37,7 @@ fn nemo_rl_makes_the_softmax_in_fp32_and_again_where_it_is_chunked() {
     // A chunk is no longer than the sample.
     assert_eq!(chunked(TOKENS), chunked(TOKENS * 4));
     // A chunk counts only where the loss converts the logits.
-    assert_eq!(
-        peak(&json!({"token_loss": "nemo_rl", "logprob_chunk_size": 128})),
-        fp32
-    );
+    assert_eq!(peak(&json!({"token_loss": "nemo_rl", "logprob_chunk_size": 128})), fp32);
 }
 
 #[test]

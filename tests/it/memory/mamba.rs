@@ -11,11 +11,7 @@ use crate::oracle;
 
 /// The job of a record: one Mamba layer on one GPU.
 fn job(record: &Json) -> Json {
-    let norm = if record["rms"] == true {
-        "RMSNorm"
-    } else {
-        "LayerNorm"
-    };
+    let norm = if record["rms"] == true { "RMSNorm" } else { "LayerNorm" };
     json!({
         "hybrid_layer_pattern": "M", "hidden_size": record["hidden"], "num_attention_heads": 1, "vocab_size": 128,
         "seq_length": record["s"], "micro_batch_size": record["b"], "mamba_num_heads": record["heads"],
@@ -39,10 +35,7 @@ fn every_tensor_that_a_real_layer_keeps_is_listed() {
             .collect();
         ours.sort_unstable();
         let tensors = record["tensors"].as_array().unwrap();
-        let mut theirs: Vec<u64> = tensors
-            .iter()
-            .map(|tensor| tensor["bytes"].as_u64().unwrap())
-            .collect();
+        let mut theirs: Vec<u64> = tensors.iter().map(|tensor| tensor["bytes"].as_u64().unwrap()).collect();
         theirs.sort_unstable();
         // The mean and the deviation of a LayerNorm are one tensor here.
         if record["rms"] == true {

@@ -46,19 +46,10 @@ fn an_offload_module_moves_what_it_keeps() {
     let both = kept_by_a_layer(&job(&fine(&["core_attn", "attn_proj"])));
     assert_eq!(bytes(&both, "attention output"), 0);
     // The fused kernel keeps its output itself, but linear_proj does as well.
-    let fused = with(
-        &job(&fine(&["core_attn"])),
-        &json!({"attention_backend": "fused"}),
-    );
-    assert_eq!(
-        bytes(&kept_by_a_layer(&fused), "attention output"),
-        T * H * 2
-    );
+    let fused = with(&job(&fine(&["core_attn"])), &json!({"attention_backend": "fused"}));
+    assert_eq!(bytes(&kept_by_a_layer(&fused), "attention output"), T * H * 2);
     // Norms are part of the linear layers after them: there is no module to offload.
-    assert_eq!(
-        kept_by_a_layer(&job(&fine(&["attn_norm", "mlp_norm"]))),
-        plain
-    );
+    assert_eq!(kept_by_a_layer(&job(&fine(&["attn_norm", "mlp_norm"]))), plain);
     let linear = kept_by_a_layer(&job(&fine(&["qkv_linear"])));
     assert_eq!(bytes(&plain, "layer input"), T * H * 2);
     assert_eq!(bytes(&linear, "layer input"), 0);
@@ -68,10 +59,7 @@ fn an_offload_module_moves_what_it_keeps() {
 #[test]
 fn small_tensors_stay() {
     let least = |elements: u64| {
-        let change = with(
-            &fine(&["core_attn"]),
-            &json!({"min_offloaded_tensor_size": elements}),
-        );
+        let change = with(&fine(&["core_attn"]), &json!({"min_offloaded_tensor_size": elements}));
         bytes(&kept_by_a_layer(&job(&change)), "attention probabilities")
     };
     assert_eq!(least(8 * T * T), 0);
@@ -93,15 +81,8 @@ fn one_layer_is_back_ahead_of_its_backward_pass_every_tensor_as_often_as_it_was_
     let wide = json!({"padded_vocab_size": 1 << 20});
     let config = config(&with(&job(&fine(&["core_attn"])), &wide));
     let stage = &estimate(&config).modules[0].stages[0];
-    assert!(
-        stage.moment.to_string().contains("output"),
-        "{}",
-        stage.moment
-    );
-    let place = StageRef {
-        module: 0,
-        pp_rank: 0,
-    };
+    assert!(stage.moment.to_string().contains("output"), "{}", stage.moment);
+    let place = StageRef { module: 0, pp_rank: 0 };
     let lines = stage_lines(&config, &estimate(&config), place);
     let back = |what: &str| {
         let label = format!("back from the host: {what}");
@@ -123,11 +104,7 @@ fn whole_layers_leave_as_many_as_are_not_offloaded() {
         let change = json!({"cpu_offloading_num_layers": layers});
         let config = config(&with(&job(&flash), &change));
         let stage = estimate(&config).modules[0].stages[0].clone();
-        assert!(
-            stage.moment.to_string().contains("output"),
-            "{}",
-            stage.moment
-        );
+        assert!(stage.moment.to_string().contains("output"), "{}", stage.moment);
         stage.bytes(Bucket::ActivationsMlp).0
     };
     let each = activations(0) / 4;

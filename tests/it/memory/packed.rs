@@ -22,10 +22,7 @@ fn without_buffers(job: &Json) -> Vec<Vec<u64>> {
             .map(|(_, bytes): (_, megatron_memory::units::Bytes)| bytes.0)
             .collect()
     };
-    stages
-        .into_iter()
-        .map(|stage| buckets(stage.memory))
-        .collect()
+    stages.into_iter().map(|stage| buckets(stage.memory)).collect()
 }
 
 proptest! {
@@ -33,8 +30,8 @@ proptest! {
 
     #[test]
     fn equal_samples_need_what_they_need_unpacked(job in any_job()) {
-        // FlashAttention copies several samples to have the batch first, the data loader makes a mask for rows of one sample, and
-        // rotary embedding that is not fused has cosines and sines for every token of a pack.
+        // FlashAttention copies several samples to have the batch first, the data loader makes a mask for rows of one
+        // sample, and rotary embedding that is not fused has cosines and sines for every token of a pack.
         let plain = json!({"create_attention_mask_in_dataloader": false, "apply_rope_fusion": true});
         let mut plain = with(&job, &plain);
         if plain["attention_backend"] != "unfused" {
@@ -98,13 +95,7 @@ fn tokens_of_micro_batches_follow_from_budget_and_samples() {
             Some(16_064),
         ),
         // The longest sample is a micro batch of its own.
-        (
-            json!({"max_seqlen_per_dp_cp_rank": 2048}),
-            8192,
-            1,
-            16,
-            None,
-        ),
+        (json!({"max_seqlen_per_dp_cp_rank": 2048}), 8192, 1, 16, None),
         // Packs of a length are full.
         (
             json!({"max_seqlen_per_dp_cp_rank": null, "sft": true, "mean_sample_length": 512, "micro_batch_size": 2}),
@@ -128,9 +119,7 @@ fn tokens_of_micro_batches_follow_from_budget_and_samples() {
         assert_eq!(packing.batch().tokens, tokens, "{settings}");
         assert_eq!(packing.batch().samples, samples, "{settings}");
         assert_eq!(module.derived().num_microbatches, count, "{settings}");
-        let found = estimate(&config)
-            .average_batch
-            .map(|average| average.tokens);
+        let found = estimate(&config).average_batch.map(|average| average.tokens);
         assert_eq!(found, average, "{settings}");
     }
 }
@@ -143,10 +132,7 @@ fn what_the_number_is_of_is_said() {
         batches(&config, &estimate(&config), scale)
     };
     let with_mean = said(&json!({"mean_sample_length": 1001})).unwrap();
-    assert!(
-        with_mean.contains("average one of 16,064 tokens"),
-        "{with_mean}"
-    );
+    assert!(with_mean.contains("average one of 16,064 tokens"), "{with_mean}");
     let without = said(&json!({})).unwrap();
     assert!(without.contains("16,384 tokens"), "{without}");
     let none = json!({"max_seqlen_per_dp_cp_rank": null});

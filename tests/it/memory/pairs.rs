@@ -30,11 +30,7 @@ fn job(change: &Json) -> Json {
 
 #[test]
 fn the_gradient_of_the_embedding_waits_for_the_loss_of_the_next_micro_batch() {
-    let stage = estimate(&config(&job(&json!({}))))
-        .modules
-        .remove(0)
-        .stages
-        .remove(0);
+    let stage = estimate(&config(&job(&json!({})))).modules.remove(0).stages.remove(0);
     let moment = &stage.moment;
     assert_eq!(
         (moment.block, moment.pass),
@@ -47,10 +43,7 @@ fn the_gradient_of_the_embedding_waits_for_the_loss_of_the_next_micro_batch() {
     let kept: Bytes = kept.map(|bucket| stage.bytes(bucket)).sum();
     assert_eq!(kept, stage.chunks[0].kept);
     assert!(stage.bytes(Bucket::ActivationsOutput) >= Bytes(T * V * 2));
-    assert_eq!(
-        stage.bytes(Bucket::Transients),
-        Bytes(V * H * 2 + T * H * 2)
-    );
+    assert_eq!(stage.bytes(Bucket::Transients), Bytes(V * H * 2 + T * H * 2));
     // Where nothing overlaps, the embedding is the last to go, when all else of its micro batch is gone.
     let alone = job(&json!({"overlap_moe_expert_parallel_comm": false}));
     let alone = estimate(&config(&alone)).modules.remove(0).stages.remove(0);

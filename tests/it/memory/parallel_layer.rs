@@ -25,10 +25,7 @@ fn job(settings: &Json) -> Json {
 
 /// Bytes of all tensors that a layer keeps.
 fn kept(job: &Json) -> u64 {
-    kept_by_a_layer(job)
-        .iter()
-        .map(ActivationTensor::bytes)
-        .sum()
+    kept_by_a_layer(job).iter().map(ActivationTensor::bytes).sum()
 }
 
 #[test]
@@ -41,7 +38,8 @@ fn falcon_7b_has_one_norm_a_layer() {
     assert_eq!(expected - 65_024 * H, 6_921_720_704);
 }
 
-/// The norm before attention stands for both: no stream between the halves, no second norm of it with mean and deviation.
+/// The norm before attention stands for both: no stream between the halves, no second norm of it with mean and
+/// deviation.
 #[test]
 fn both_halves_keep_the_output_of_one_norm() {
     let beside = job(&json!({}));
@@ -59,9 +57,7 @@ fn other_layers_than_those_of_falcon_are_refused() {
     ] {
         let raw = super::jobs::raw(&job(&settings));
         let problems = check(&raw).problems;
-        let is_named = problems
-            .iter()
-            .any(|problem| problem.rule == "parallel_attention");
+        let is_named = problems.iter().any(|problem| problem.rule == "parallel_attention");
         assert!(is_named, "{settings}: {problems:?}");
     }
 }

@@ -42,20 +42,11 @@ fn kept(job: &Json, word: &str) -> u64 {
 fn buffers(job: &Json, word: &str) -> Vec<(String, u64)> {
     let config = config(job);
     let estimate = estimate(&config);
-    let lines = stage_lines(
-        &config,
-        &estimate,
-        StageRef {
-            module: 0,
-            pp_rank: 0,
-        },
-    );
+    let lines = stage_lines(&config, &estimate, StageRef { module: 0, pp_rank: 0 });
     let all = lines.iter().find(|line| line.id == Bucket::Buffers.id());
     let lines = all.map_or(&[][..], |line: &Line| &line.children);
     let named = lines.iter().filter(|line| line.label.starts_with(word));
-    named
-        .map(|line| (line.label.clone(), line.bytes.0))
-        .collect()
+    named.map(|line| (line.label.clone(), line.bytes.0)).collect()
 }
 
 #[test]
@@ -64,10 +55,7 @@ fn experts_get_tensors_of_a_fixed_size_whatever_the_routing() {
     let bytes = |rows: u64| rows * 2 * F * 2;
     for (settings, rows) in [
         (json!({"moe_expert_rank_capacity_factor": 1}), TOKENS * K),
-        (
-            json!({"moe_expert_rank_capacity_factor": 1.5}),
-            TOKENS * K * 3 / 2,
-        ),
+        (json!({"moe_expert_rank_capacity_factor": 1.5}), TOKENS * K * 3 / 2),
         // 4096 · 4 · 1.01 = 16547.84, up to a multiple of 256.
         (json!({"moe_expert_rank_capacity_factor": 1.01}), 16_640),
         (
@@ -100,8 +88,7 @@ fn fields_of_what_is_off_change_nothing() {
         (stage.memory, stage.total, stage.steady)
     };
     let plain = needs(&job(&json!({})));
-    let others =
-        json!({"moe_paged_stash_page_size": 128, "moe_paged_stash_buffer_size_factor_cuda": 2});
+    let others = json!({"moe_paged_stash_page_size": 128, "moe_paged_stash_buffer_size_factor_cuda": 2});
     assert_eq!(needs(&job(&others)), plain);
     let capacity = json!({"moe_expert_rank_capacity_factor": 1.5});
     let with_capacity = needs(&job(&capacity));
@@ -125,17 +112,11 @@ fn the_stash_has_pages_for_the_mean_of_tokens() {
     let of_scales = (4 * TOKENS * K / 32 * 11 / 10).div_ceil(64);
     let expected = [
         ("stash: input of linear_fc1", pages * 64 * H),
-        (
-            "stash: scales of the input of linear_fc1",
-            of_scales * 64 * H,
-        ),
+        ("stash: scales of the input of linear_fc1", of_scales * 64 * H),
         ("stash: output of linear_fc1", pages * 64 * 2 * F * 2),
         ("stash: probabilities", pages * 64 * 4),
         ("stash: input of linear_fc2", pages * 64 * F),
-        (
-            "stash: scales of the input of linear_fc2",
-            of_scales * 64 * F,
-        ),
+        ("stash: scales of the input of linear_fc2", of_scales * 64 * F),
     ];
     let blocks = |bytes: u64| bytes.div_ceil(512) * 512;
     let expected = expected.map(|(what, bytes)| (what.to_owned(), blocks(bytes)));
@@ -170,10 +151,7 @@ fn a_stash_saves_what_routing_leaves_free() {
         // The pages stay between iterations.
         assert!(after.steady > before.steady, "{more}");
         // As large as the fixed tensors, the stash saves nothing.
-        let large = with(
-            &stashed,
-            &json!({"moe_paged_stash_buffer_size_factor_cuda": 3}),
-        );
+        let large = with(&stashed, &json!({"moe_paged_stash_buffer_size_factor_cuda": 3}));
         assert!(stage(&large).total > before.total, "{more}");
     }
 }
@@ -202,20 +180,13 @@ fn lines_add_up_to_the_peak() {
 #[test]
 fn fused_experts_go_to_the_host_as_a_whole() {
     let plain = job(&json!({"moe_router_padding_for_quantization": true}));
-    let offloaded =
-        json!({"fine_grained_activation_offloading": true, "offload_modules": ["fused_group_mlp"]});
+    let offloaded = json!({"fine_grained_activation_offloading": true, "offload_modules": ["fused_group_mlp"]});
     let offloaded = with(&plain, &offloaded);
     assert!(kept(&plain, "output of linear_fc1") > 0);
     assert_eq!(kept(&offloaded, "output of linear_fc1"), 0);
     // Smaller tensors stay: probabilities, and with this limit all but the output of linear_fc1.
-    assert_eq!(
-        kept(&offloaded, "probabilities"),
-        kept(&plain, "probabilities")
-    );
-    let least = with(
-        &offloaded,
-        &json!({"min_offloaded_tensor_size": TOKENS * K * 2 * F}),
-    );
+    assert_eq!(kept(&offloaded, "probabilities"), kept(&plain, "probabilities"));
+    let least = with(&offloaded, &json!({"min_offloaded_tensor_size": TOKENS * K * 2 * F}));
     assert_eq!(kept(&least, "output of linear_fc1"), 0);
     assert!(kept(&least, "input in fp8") > kept(&offloaded, "input in fp8"));
     assert!(stage(&offloaded).total < stage(&plain).total);

@@ -54,13 +54,7 @@ fn instances_of_the_distributed_optimizer_show_in_the_groups() {
     );
     let config = config(&job);
     let module = &config.modules()[0];
-    let shards = |kind| {
-        module
-            .rank_grids()
-            .unwrap()
-            .process_groups(kind)
-            .group_size()
-    };
+    let shards = |kind| module.rank_grids().unwrap().process_groups(kind).group_size();
     assert_eq!(shards(ProcessGroup::IntraDpCp), module.dense_shard());
     assert_eq!(shards(ProcessGroup::IntraExptDp), module.expert_shard());
     assert_eq!((module.dense_shard(), module.expert_shard()), (4, 2));
@@ -85,12 +79,7 @@ fn offloaded_states_are_not_beside_the_passes() {
             &json!({ "micro_batch_size": micro_batch_size, "seq_length": 16 * micro_batch_size }),
         );
         let (plain, offloaded) = (config(&job), config(&with(&job, &on)));
-        let states = |config: &Config| -> u64 {
-            of_optimizer
-                .iter()
-                .map(|bucket| bytes(config, *bucket))
-                .sum()
-        };
+        let states = |config: &Config| -> u64 { of_optimizer.iter().map(|bucket| bytes(config, *bucket)).sum() };
         let stage = |config: &Config| estimate(config).modules[0].stages[0].clone();
         let (before, after) = (stage(&plain), stage(&offloaded));
         assert_eq!(before.steady, after.steady);
@@ -102,15 +91,7 @@ fn offloaded_states_are_not_beside_the_passes() {
             assert_eq!(after.moment.pass, PassName::OptimizerStep);
             assert_eq!(states(&offloaded), states(&plain));
         }
-        let first = timeline(
-            &offloaded,
-            StageRef {
-                module: 0,
-                pp_rank: 0,
-            },
-            8,
-        )
-        .unwrap();
+        let first = timeline(&offloaded, StageRef { module: 0, pp_rank: 0 }, 8).unwrap();
         let in_step: u64 = first.optimizer_step.iter().map(|bytes| bytes.0).sum();
         let heaviest = first.points.iter().map(|point| point.total.0).max();
         assert_eq!(heaviest.max(Some(in_step)), Some(after.total.0));

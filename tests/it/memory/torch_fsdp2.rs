@@ -10,10 +10,7 @@ use serde_json::{Value as Json, json};
 use super::jobs::{any_job, config, with};
 use super::laws::adds_up;
 
-const FIRST: StageRef = StageRef {
-    module: 0,
-    pp_rank: 0,
-};
+const FIRST: StageRef = StageRef { module: 0, pp_rank: 0 };
 
 const HIDDEN: u64 = 512;
 const FFN: u64 = 1200;
@@ -58,8 +55,7 @@ fn parts(width: u64) -> u64 {
     let word = (VOCABULARY, HIDDEN);
     let layers = (0..LAYERS).flat_map(|_| LAYER);
     let all = layers.chain([word, (HIDDEN, 1), word]);
-    all.map(|matrix| (part(matrix) * width).next_multiple_of(512))
-        .sum()
+    all.map(|matrix| (part(matrix) * width).next_multiple_of(512)).sum()
 }
 
 /// Bytes of a bucket with its padding.
@@ -92,11 +88,7 @@ fn at_peak(job: &Json, label: &str) -> u64 {
 fn states_are_the_first_ranks_rows() {
     let job = small_job(&json!({}));
     assert_eq!(padded(&job, Bucket::WeightsDense), parts(2));
-    for bucket in [
-        Bucket::MainParamsDense,
-        Bucket::ExpAvgDense,
-        Bucket::ExpAvgSqDense,
-    ] {
+    for bucket in [Bucket::MainParamsDense, Bucket::ExpAvgDense, Bucket::ExpAvgSqDense] {
         assert_eq!(padded(&job, bucket), parts(4), "{bucket:?}");
     }
     let fp32 = small_job(&json!({"bf16": false}));
@@ -121,24 +113,20 @@ fn gradients_are_in_bf16_until_the_optimizer_has_them_in_fp32() {
 
 #[test]
 fn a_layer_and_the_next_are_gathered() {
-    let gathered =
-        |settings: Json| at_peak(&small_job(&settings), "parameters gathered for layers");
-    let waiting =
-        |settings: Json| at_peak(&small_job(&settings), "gradients before their reduction");
+    let gathered = |settings: Json| at_peak(&small_job(&settings), "parameters gathered for layers");
+    let waiting = |settings: Json| at_peak(&small_job(&settings), "gradients before their reduction");
     let norm = HIDDEN;
     let word = RANKS * part((VOCABULARY, HIDDEN));
     // The heaviest moment is in the last layer's backward pass. The layer before it is gathered ahead.
     assert_eq!(gathered(json!({})), 2 * (2 * layer() + norm));
     // Gradients are not padded before they are copied into the buffer that they are reduced from.
-    let own: u64 = LAYER
-        .into_iter()
-        .map(|(rows, columns)| rows * columns)
-        .sum();
+    let own: u64 = LAYER.into_iter().map(|(rows, columns)| rows * columns).sum();
     assert_eq!(waiting(json!({})), 2 * (own + word + norm));
     // With one micro batch this is also where the first reduced ones are.
     let one = json!({ "global_batch_size": RANKS });
     assert_eq!(waiting(one), 2 * (own + word + norm + word / RANKS));
-    // Where layers stay gathered, the loss needs the most: the word embedding, the output layer and its buffer are there too.
+    // Where layers stay gathered, the loss needs the most: the word embedding, the output layer and its buffer are
+    // there too.
     let kept = json!({ "torch_fsdp2_reshard_after_forward": false });
     assert_eq!(gathered(kept), 2 * (LAYERS * layer() + 3 * word + norm));
 }

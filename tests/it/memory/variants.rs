@@ -67,15 +67,9 @@ fn fused_sparse_attention_keeps_its_operands_and_the_picked_tokens() {
     let picked = S * 4 * 1024;
     let cudnn = sparse(json!({"dsa_kernel_backend": "cudnn", "gpu": "h100-80gb"}));
     let sums = S * 16 * 4;
-    assert_eq!(
-        kept_bytes(&cudnn, &[]),
-        around_sparse() + operands + picked + sums
-    );
+    assert_eq!(kept_bytes(&cudnn, &[]), around_sparse() + operands + picked + sums);
     let tilelang = sparse(json!({"dsa_kernel_backend": "tilelang"}));
-    assert_eq!(
-        kept_bytes(&tilelang, &[]),
-        around_sparse() + operands + picked
-    );
+    assert_eq!(kept_bytes(&tilelang, &[]), around_sparse() + operands + picked);
 }
 
 #[test]
@@ -99,10 +93,7 @@ fn the_loss_of_an_indexer_keeps_its_projections_or_their_gradients() {
     assert_eq!(with_loss("cudnn", false), projections + operands);
     assert_eq!(with_loss("cudnn", true), projections + operands);
     // The loss over all tokens is PyTorch's also beside TileLang's attention, which has its indices converted.
-    assert_eq!(
-        with_loss("tilelang", false),
-        projections + operands + S * 8 * 1024
-    );
+    assert_eq!(with_loss("tilelang", false), projections + operands + S * 8 * 1024);
     let gradient = S * 4 * 1024;
     let weights_in_fp32 = S * 2 * heads;
     assert_eq!(
@@ -141,10 +132,7 @@ fn a_fused_down_projection_of_mla_keeps_no_norm_of_its_own() {
 fn an_l2_norm_keeps_one_number_a_head() {
     let change = json!({"group_query_attention": true, "num_query_groups": 4});
     let plain = with(change, json!({"kv_channels": 64}));
-    let l2 = kept_bytes(
-        &job("*", with(plain.clone(), json!({"qk_l2_norm": true}))),
-        &[],
-    );
+    let l2 = kept_bytes(&job("*", with(plain.clone(), json!({"qk_l2_norm": true}))), &[]);
     let learned = with(plain, json!({"qk_layernorm": true}));
     let learned = kept_bytes(&job("*", learned), &[]);
     // The learned norms of Transformer Engine copy queries and keys; L2 norms keep the projection with values in it
@@ -206,10 +194,7 @@ fn a_gated_delta_product_keeps_its_steps() {
     assert_eq!(kept_bytes(&product, &[]), all);
     // Each module keeps its input and loses its outputs and what it keeps within.
     let in_proj = S * (2 * H + 4 + 2 * projected);
-    assert_eq!(
-        kept_bytes(&product, &[RecomputeModule::GdpInProj]),
-        all - in_proj
-    );
+    assert_eq!(kept_bytes(&product, &[RecomputeModule::GdpInProj]), all - in_proj);
     let qkv = S * (normed + by_head + values);
     assert_eq!(kept_bytes(&product, &[RecomputeModule::GdpQkv]), all - qkv);
 }

@@ -77,10 +77,7 @@ fn removing_the_last_encoder_leaves_the_plain_job() {
         let (plain, job) = (check(&plain), check(&job));
         assert_eq!(plain.problems, job.problems, "{id}");
         let (plain, job) = (plain.config.unwrap(), job.config.unwrap());
-        assert_eq!(
-            format!("{:?}", estimate(&plain)),
-            format!("{:?}", estimate(&job))
-        );
+        assert_eq!(format!("{:?}", estimate(&plain)), format!("{:?}", estimate(&job)));
     }
 }
 
@@ -89,8 +86,7 @@ fn removing_the_last_encoder_leaves_the_plain_job() {
 fn modules_are_copied_moved_and_named() {
     let mut job = jobs::by_id("llava-7b").unwrap().contents().unwrap().job;
     assert_eq!(job.duplicate_module(1), 2);
-    let names =
-        |job: &RawJob| -> Vec<String> { job.modules.iter().map(|m| m.name.clone()).collect() };
+    let names = |job: &RawJob| -> Vec<String> { job.modules.iter().map(|m| m.name.clone()).collect() };
     assert_eq!(names(&job), ["language", "images", "images_2"]);
     assert_eq!(check(&job).problems, []);
     let before = estimate(&check(&job).config.unwrap());
@@ -212,8 +208,7 @@ fn component_specs_go_both_ways() {
         let before = estimate(&check(&job).config.unwrap());
         let specs = job.component_specs();
         assert_eq!(specs.lines().count(), job.modules.len());
-        job.set_component_specs(&specs, &Settings::default())
-            .unwrap();
+        job.set_component_specs(&specs, &Settings::default()).unwrap();
         let after = estimate(&check(&job).config.unwrap());
         assert_eq!(format!("{before:?}"), format!("{after:?}"), "{}", preset.id);
     }
@@ -246,11 +241,7 @@ fn component_specs_go_both_ways() {
 /// What the list shows of the reference layout, with and without a mistake in it.
 #[test]
 fn rows_show_sizes_ranks_and_memory() {
-    let mut job = jobs::by_id("qwen3.5-vl-27b")
-        .unwrap()
-        .contents()
-        .unwrap()
-        .job;
+    let mut job = jobs::by_id("qwen3.5-vl-27b").unwrap().contents().unwrap().job;
     let config = check(&job).config.unwrap();
     let estimate = estimate(&config);
     let shown = rows(&job, Some((&config, &estimate)));
@@ -297,13 +288,7 @@ fn links_carry_modules() {
         let (back, notices) = decode(&link);
         assert!(notices.is_empty(), "{notices:?}");
         assert_eq!(encode(&back), link);
-        let (before, after) = (
-            check(&job).config.unwrap(),
-            check(&back.setup.job).config.unwrap(),
-        );
-        assert_eq!(
-            format!("{:?}", estimate(&before)),
-            format!("{:?}", estimate(&after))
-        );
+        let (before, after) = (check(&job).config.unwrap(), check(&back.setup.job).config.unwrap());
+        assert_eq!(format!("{:?}", estimate(&before)), format!("{:?}", estimate(&after)));
     }
 }

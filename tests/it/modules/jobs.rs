@@ -23,11 +23,7 @@ fn every_preset_job_runs() {
         assert_eq!(checked.problems, [], "{}", preset.id);
         let config = checked.config.unwrap();
         let result = estimate(&config);
-        assert!(
-            result.worst_rank.total < config.gpu_memory().unwrap(),
-            "{}",
-            preset.id
-        );
+        assert!(result.worst_rank.total < config.gpu_memory().unwrap(), "{}", preset.id);
         assert!(!contents.source.is_empty());
     }
 }
@@ -63,11 +59,7 @@ fn preset_jobs_have_the_published_parameters() {
 /// Bridge's reference layout: the language model on ranks 0 to 15, images on rank 16.
 #[test]
 fn the_reference_layout_is_the_published_one() {
-    let job = jobs::by_id("qwen3.5-vl-27b")
-        .unwrap()
-        .contents()
-        .unwrap()
-        .job;
+    let job = jobs::by_id("qwen3.5-vl-27b").unwrap().contents().unwrap().job;
     let config = check(&job).config.unwrap();
     assert_eq!(config.world_size(), 17);
     let spans: Vec<_> = config
@@ -133,9 +125,9 @@ fn sets_of_modules_are_accepted_and_refused_as_upstream_does() {
             assert!(result.config.is_none(), "{}", record["input"]);
             let message = error["message"].as_str().unwrap();
             let same = result.errors().any(|p| p.message == message)
-                || result.errors().any(|p| {
-                    p.rule == "modules" && p.message.split(';').next() == message.split(';').next()
-                });
+                || result
+                    .errors()
+                    .any(|p| p.rule == "modules" && p.message.split(';').next() == message.split(';').next());
             assert!(
                 same || record["input"].get("language").is_none(),
                 "{message}: {:#?}",
@@ -150,10 +142,7 @@ fn sets_of_modules_are_accepted_and_refused_as_upstream_does() {
         for m in config.modules() {
             let expected = &record["modules"][m.name()];
             let derived = m.derived();
-            assert_eq!(
-                json!(derived.data_parallel_size),
-                expected["data_parallel_size"]
-            );
+            assert_eq!(json!(derived.data_parallel_size), expected["data_parallel_size"]);
             assert_eq!(
                 json!(derived.expert_data_parallel_size),
                 expected["expert_data_parallel_size"]
@@ -205,11 +194,7 @@ fn one_module_is_the_plain_job() {
         module["name"] = json!("language");
         let (plain, listed) = (checked(&plain), checked(&json!({ "modules": [module] })));
         assert_eq!(plain.problems, listed.problems, "{name}");
-        assert_eq!(
-            format!("{:?}", plain.config),
-            format!("{:?}", listed.config),
-            "{name}"
-        );
+        assert_eq!(format!("{:?}", plain.config), format!("{:?}", listed.config), "{name}");
     }
 }
 
@@ -265,11 +250,7 @@ fn modules_share_micro_batches() {
         assert_eq!(result.problems, []);
         let config = result.config.unwrap();
         let images = &config.modules()[1];
-        assert_eq!(
-            images.args().micro_batch_size,
-            expected,
-            "DP {dp}, {items} items"
-        );
+        assert_eq!(images.args().micro_batch_size, expected, "DP {dp}, {items} items");
         assert_eq!(images.derived().num_microbatches, 2);
         assert_eq!(images.derived().global_batch_size, 16);
         assert_eq!(images.args().seq_length, 14 * 14 + 1);
@@ -282,26 +263,13 @@ fn freezing_saves_gradients_and_states() {
     let states = |job: &Json| {
         let config = checked(job).config.unwrap();
         let stage = estimate(&config).modules[1].stages[0].clone();
-        let states: u64 = Bucket::ALL
-            .iter()
-            .skip(2)
-            .map(|b| stage.bytes(*b).0)
-            .take(8)
-            .sum();
-        (
-            stage.bytes(Bucket::WeightsDense),
-            states,
-            stage.saved_by_freezing.0,
-        )
+        let states: u64 = Bucket::ALL.iter().skip(2).map(|b| stage.bytes(*b).0).take(8).sum();
+        (stage.bytes(Bucket::WeightsDense), states, stage.saved_by_freezing.0)
     };
     let trained = states(&pair());
     let encoder = states(&change(pair(), 1, json!({"frozen": true})));
     let projector = states(&change(pair(), 1, json!({"projector_frozen": true})));
-    let both = states(&change(
-        pair(),
-        1,
-        json!({"frozen": true, "projector_frozen": true}),
-    ));
+    let both = states(&change(pair(), 1, json!({"frozen": true, "projector_frozen": true})));
     assert_eq!(trained.2, 0);
     assert_eq!(both.1, 0);
     for frozen in [encoder, projector, both] {
@@ -311,9 +279,7 @@ fn freezing_saves_gradients_and_states() {
     // The projector is 512 to 1024 to 1024 with biases; gradients take 4 bytes, the states 12 over 4 ranks.
     let parameters = 512 * 1024 + 1024 * 1024 + 2 * 1024;
     assert_eq!(encoder.1, 4 * parameters + 12 * parameters / 4);
-    let config = checked(&change(pair(), 1, json!({"frozen": true})))
-        .config
-        .unwrap();
+    let config = checked(&change(pair(), 1, json!({"frozen": true}))).config.unwrap();
     let notes = freezing(&config, &estimate(&config));
     assert!(
         notes
@@ -325,11 +291,7 @@ fn freezing_saves_gradients_and_states() {
 
 #[test]
 fn ranks_have_the_memory_of_their_stage() {
-    let job = jobs::by_id("qwen3.5-vl-27b")
-        .unwrap()
-        .contents()
-        .unwrap()
-        .job;
+    let job = jobs::by_id("qwen3.5-vl-27b").unwrap().contents().unwrap().job;
     let config = check(&job).config.unwrap();
     let result = estimate(&config);
     for (rank, module, pp_rank) in [(0, 0, 0), (7, 0, 0), (8, 0, 1), (15, 0, 1), (16, 1, 0)] {
@@ -345,11 +307,7 @@ fn ranks_have_the_memory_of_their_stage() {
 /// On shared ranks the worst rank has the memory of all modules.
 #[test]
 fn shared_ranks_add_up() {
-    let mut job = change(
-        pair(),
-        1,
-        json!({"rank_offset": 0, "data_parallel_size": 8}),
-    );
+    let mut job = change(pair(), 1, json!({"rank_offset": 0, "data_parallel_size": 8}));
     job["modules"][0]["data_parallel_size"] = json!(4);
     job["modules"][0]["tensor_model_parallel_size"] = json!(2);
     job["colocate_modules"] = json!(true);
@@ -363,33 +321,21 @@ fn shared_ranks_add_up() {
     let both = stages().map(|stage| stage.total.0).sum::<u64>() - twice;
     assert_eq!(estimate.worst_rank.total.0, both);
     assert_eq!(estimate.worst_rank.stages.len(), 2);
-    assert_eq!(
-        estimate.worst,
-        StageRef {
-            module: 0,
-            pp_rank: 0
-        }
-    );
+    assert_eq!(estimate.worst, StageRef { module: 0, pp_rank: 0 });
     for rank in 0..8 {
         let memory = rank_memory(&config, &estimate, rank).unwrap();
         assert_eq!((memory.total.0, memory.stages.len()), (both, 2));
-        let sum: u64 = Bucket::ALL
-            .iter()
-            .map(|bucket| memory.bytes(*bucket).0)
-            .sum();
+        let sum: u64 = Bucket::ALL.iter().map(|bucket| memory.bytes(*bucket).0).sum();
         assert_eq!(sum, both);
     }
 }
 
-/// An encoder on shared ranks of a pipeline is on its first stage, and has as many micro batches in flight as that stage.
+/// An encoder on shared ranks of a pipeline is on its first stage, and has as many micro batches in flight as that
+/// stage.
 #[test]
 fn encoders_share_the_first_stage_of_a_pipeline() {
     for vpp in [None, Some(2), Some(3)] {
-        let mut job = change(
-            pair(),
-            1,
-            json!({"rank_offset": 0, "data_parallel_size": 2}),
-        );
+        let mut job = change(pair(), 1, json!({"rank_offset": 0, "data_parallel_size": 2}));
         let language = &mut job["modules"][0];
         language["num_layers"] = json!(24);
         language["pipeline_model_parallel_size"] = json!(4);
@@ -405,8 +351,8 @@ fn encoders_share_the_first_stage_of_a_pipeline() {
         let estimate = estimate(&config);
         let [language, encoder] = [0, 1].map(|module| &estimate.modules[module].stages);
         assert_eq!((language.len(), encoder.len()), (4, 1));
-        // Without interleaving one for each stage; with it two groups, since the first one's backward pass through the first
-        // chunk comes after its backward passes through the others.
+        // Without interleaving one for each stage; with it two groups, since the first one's backward pass through the
+        // first chunk comes after its backward passes through the others.
         let in_flight = match vpp {
             None => 4,
             Some(_) => 8,
@@ -428,18 +374,8 @@ fn encoders_share_the_first_stage_of_a_pipeline() {
 #[test]
 fn mistakes_are_named_at_their_module() {
     let cases = [
-        (
-            "a gap",
-            change(pair(), 1, json!({"rank_offset": 5})),
-            1,
-            true,
-        ),
-        (
-            "an overlap",
-            change(pair(), 1, json!({"rank_offset": 2})),
-            1,
-            true,
-        ),
+        ("a gap", change(pair(), 1, json!({"rank_offset": 5})), 1, true),
+        ("an overlap", change(pair(), 1, json!({"rank_offset": 2})), 1, true),
         (
             "two of one name",
             change(pair(), 1, json!({"name": "language"})),
@@ -452,12 +388,7 @@ fn mistakes_are_named_at_their_module() {
             1,
             true,
         ),
-        (
-            "no language module",
-            change(pair(), 0, json!({"name": "llm"})),
-            0,
-            true,
-        ),
+        ("no language module", change(pair(), 0, json!({"name": "llm"})), 0, true),
         (
             "beyond the world",
             change(pair(), 1, json!({"rank_offset": 8})),
@@ -470,24 +401,12 @@ fn mistakes_are_named_at_their_module() {
             1,
             true,
         ),
-        (
-            "DP 0",
-            change(pair(), 1, json!({"data_parallel_size": 0})),
-            1,
-            true,
-        ),
-        (
-            "DP 3",
-            change(pair(), 1, json!({"data_parallel_size": 3})),
-            1,
-            true,
-        ),
+        ("DP 0", change(pair(), 1, json!({"data_parallel_size": 0})), 1, true),
+        ("DP 3", change(pair(), 1, json!({"data_parallel_size": 3})), 1, true),
     ];
     for (what, job, module, repair) in cases {
         let found = errors(&job);
-        let named = found
-            .iter()
-            .find(|p| p.rule == "modules" && p.module == module);
+        let named = found.iter().find(|p| p.rule == "modules" && p.module == module);
         let named = named.unwrap_or_else(|| panic!("{what}: {found:#?}"));
         assert_eq!(named.repair.is_some(), repair, "{what}: {named:?}");
     }
@@ -509,16 +428,8 @@ fn encoders_have_rules_of_their_own() {
             "projector_by_tp",
             "1023",
         ),
-        (
-            json!({"projector_output_size": 512}),
-            "projector_output",
-            "1024",
-        ),
-        (
-            json!({"micro_batch_size": 3}),
-            "module_micro_batch",
-            "8 samples",
-        ),
+        (json!({"projector_output_size": 512}), "projector_output", "1024"),
+        (json!({"micro_batch_size": 3}), "module_micro_batch", "8 samples"),
     ];
     for (values, rule, words) in cases {
         let job = change(pair(), 1, values.clone());
@@ -546,11 +457,7 @@ fn encoders_need_less_than_language_models() {
     assert_eq!(missing.len(), 1, "{missing:?}");
     assert_eq!(missing[0].fields, [FieldId::seq_length]);
     let tokens = change(pair(), 1, json!({"front_end": "tokens", "seq_length": 128}));
-    assert!(
-        errors(&tokens)
-            .iter()
-            .any(|p| p.rule == "vocabulary" && p.module == 1)
-    );
+    assert!(errors(&tokens).iter().any(|p| p.rule == "vocabulary" && p.module == 1));
 }
 
 /// A list of one module is the plain job, for every model preset.
@@ -602,20 +509,13 @@ fn lines_add_up() {
             for (module, e) in result.modules.iter().enumerate() {
                 for (pp_rank, stage) in e.stages.iter().enumerate() {
                     let lines = stage_lines(&config, &result, StageRef { module, pp_rank });
-                    let place = format!(
-                        "{} module {module} stage {pp_rank} frozen {frozen:?}",
-                        preset.id
-                    );
+                    let place = format!("{} module {module} stage {pp_rank} frozen {frozen:?}", preset.id);
                     for bucket in Bucket::ALL {
                         let line = lines.iter().find(|line| line.id == bucket.id());
                         let bytes = line.map_or(0, |line| line.bytes.0);
                         assert_eq!(bytes, stage.bytes(bucket).0, "{place} {}", bucket.id());
                         if let Some(line) = line {
-                            assert_eq!(
-                                line.children.iter().map(|c| c.bytes.0).sum::<u64>(),
-                                bytes,
-                                "{place}"
-                            );
+                            assert_eq!(line.children.iter().map(|c| c.bytes.0).sum::<u64>(), bytes, "{place}");
                         }
                     }
                 }
@@ -641,18 +541,12 @@ fn labelled(lines: &[Line], label: &str) -> u64 {
 fn outputs_of_encoders_wait_at_the_first_stage() {
     let config = checked(&pair()).config.unwrap();
     let result = estimate(&config);
-    let at = StageRef {
-        module: 0,
-        pp_rank: 0,
-    };
+    let at = StageRef { module: 0, pp_rank: 0 };
     let stage = &result.modules[0].stages[0];
     // Two samples with an image of 14 · 14 patches, 1024 wide, in bf16; one micro batch at a time.
     assert_eq!(stage.in_flight, [1]);
     let lines = stage_lines(&config, &result, at);
-    assert_eq!(
-        labelled(&lines, "outputs of the encoders"),
-        2 * 196 * 1024 * 2
-    );
+    assert_eq!(labelled(&lines, "outputs of the encoders"), 2 * 196 * 1024 * 2);
     // Alone, the language model gets nothing.
     let mut alone = pair();
     alone["modules"].as_array_mut().unwrap().pop();
@@ -660,10 +554,7 @@ fn outputs_of_encoders_wait_at_the_first_stage() {
     let config = checked(&alone).config.unwrap();
     let result = estimate(&config);
     assert_eq!(
-        labelled(
-            &stage_lines(&config, &result, at),
-            "outputs of the encoders"
-        ),
+        labelled(&stage_lines(&config, &result, at), "outputs of the encoders"),
         0
     );
 }
@@ -705,8 +596,5 @@ fn frozen_modules_keep_less() {
     assert!(without * 4 < trained, "{without} of {trained}");
     let frozen = change(pair(), 0, json!({"frozen": true}));
     let (trained, without) = (kept(&pair(), 0), kept(&frozen, 0));
-    assert!(
-        without < trained && without * 2 > trained,
-        "{without} of {trained}"
-    );
+    assert!(without < trained && without * 2 > trained, "{without} of {trained}");
 }

@@ -23,9 +23,7 @@ fn alone(id: &str, changes: &[(&str, Value)]) -> Estimate {
         ..RawJob::default()
     };
     let checked = check(&raw);
-    let config = checked
-        .config
-        .unwrap_or_else(|| panic!("{id}: {:?}", checked.problems));
+    let config = checked.config.unwrap_or_else(|| panic!("{id}: {:?}", checked.problems));
     estimate(&config)
 }
 
@@ -70,9 +68,7 @@ fn encoders_have_their_published_sizes() {
 fn differences_from_published_sizes_are_explained() {
     let difference = |id: &str| {
         let published = encoders::by_id(id).unwrap().parameters;
-        let total = alone(id, &without_projector(id)).modules[0]
-            .parameters
-            .total();
+        let total = alone(id, &without_projector(id)).modules[0].parameters.total();
         i128::from(total) - i128::from(published)
     };
     // A weight and a bias of 1024 in the norm after the class token.
@@ -80,25 +76,16 @@ fn differences_from_published_sizes_are_explained() {
     // A bias on the keys of every layer.
     assert_eq!(difference("whisper-large-v3"), 32 * 1280);
     assert_eq!(difference("whisper-base"), 6 * 512);
-    assert_eq!(
-        difference("internvit-6b-448"),
-        5_536_496_000 - 5_540_000_000
-    );
+    assert_eq!(difference("internvit-6b-448"), 5_536_496_000 - 5_540_000_000);
 }
 
 #[test]
 fn the_list_is_the_folder() {
     for (folder, mut listed) in [
-        (
-            "encoders",
-            ENCODERS.iter().map(|e| e.id).collect::<Vec<_>>(),
-        ),
+        ("encoders", ENCODERS.iter().map(|e| e.id).collect::<Vec<_>>()),
         (
             "jobs",
-            megatron_memory::presets::jobs::JOBS
-                .iter()
-                .map(|job| job.id)
-                .collect(),
+            megatron_memory::presets::jobs::JOBS.iter().map(|job| job.id).collect(),
         ),
     ] {
         let path = format!("{}/src/presets/{folder}", env!("CARGO_MANIFEST_DIR"));
@@ -148,10 +135,7 @@ fn front_ends_are_replicated_and_projectors_split() {
         (("dense_mlp", "sharded"), layers * 2 * h * f / 2),
         (("dense_mlp_bias", "sharded"), layers * f / 2),
         (("dense_mlp_bias", "replicated"), layers * h),
-        (
-            ("projector", "sharded"),
-            (h * 4096 + 4096 + 4096 * 4096) / 2,
-        ),
+        (("projector", "sharded"), (h * 4096 + 4096 + 4096 * 4096) / 2),
         (("projector", "replicated"), 4096),
     ]);
     assert_eq!(counts, expected);
@@ -214,11 +198,7 @@ fn linear_attention_layers_are_counted() {
         .map(|(.., count)| count)
         .sum();
     let (keys, values) = (16 * 128, 48 * 128);
-    let one = 5120 * (2 * keys + 2 * values + 2 * 48)
-        + (2 * keys + values) * 4
-        + 2 * 48
-        + 128
-        + values * 5120;
+    let one = 5120 * (2 * keys + 2 * values + 2 * 48) + (2 * keys + values) * 4 + 2 * 48 + 128 + values * 5120;
     assert_eq!(linear, 48 * one);
     // Everything in it but the norm is split over TP 4, and half of the layers are on each stage.
     let local: u64 = result.modules[0].stages[0]
@@ -244,8 +224,8 @@ fn more_deepstack_projectors_need_no_more_stand_ins() {
     assert_eq!(buffers(1), buffers(3));
 }
 
-/// The convolutions of Qwen3-Omni's audio encoder keep their inputs, and the activation functions theirs: 640 chunks of 100 frames
-/// of 128 bands, which three steps of 2 make 13 tokens of 16 bands.
+/// The convolutions of Qwen3-Omni's audio encoder keep their inputs, and the activation functions theirs: 640 chunks of
+/// 100 frames of 128 bands, which three steps of 2 make 13 tokens of 16 bands.
 #[test]
 fn convolutions_over_time_and_frequency_keep_their_inputs() {
     let changes = [

@@ -4,41 +4,22 @@ use std::collections::BTreeSet;
 
 use megatron_memory::parallel::groups::process_groups::ProcessGroup;
 use megatron_memory::parallel::groups::seeds::{SeedRule, Seeds};
-use megatron_memory::parallel::groups::{
-    Dim, Grid, MemberOrder, ModelParallel, Partition, RankGrids, RankOrder, View,
-};
+use megatron_memory::parallel::groups::{Dim, Grid, MemberOrder, ModelParallel, Partition, RankGrids, RankOrder, View};
 use proptest::prelude::*;
 
 fn lists(partition: &Partition) -> Vec<Vec<u64>> {
-    partition
-        .iter()
-        .map(|group| group.ranks().collect())
-        .collect()
+    partition.iter().map(|group| group.ranks().collect()).collect()
 }
 
 fn grids(tp: u64, cp: u64, pp: u64, ep: u64, etp: u64, world: u64) -> RankGrids {
-    RankGrids::new(
-        &ModelParallel {
-            tp,
-            cp,
-            pp,
-            ep,
-            etp,
-        },
-        world,
-        RankOrder::PpLast,
-        0,
-    )
-    .unwrap()
+    RankGrids::new(&ModelParallel { tp, cp, pp, ep, etp }, world, RankOrder::PpLast, 0).unwrap()
 }
 
 #[test]
 fn members_follow_the_listed_dimensions_when_asked() {
     // The example in the documentation of `HyperCommGrid._gen_rank_enum`, and its ascending counterpart.
     let grid = Grid::new(0, &[('a', 2), ('b', 2), ('c', 2)]).unwrap();
-    let listed = grid
-        .partition(&['a', 'b'], MemberOrder::LastListedFastest)
-        .unwrap();
+    let listed = grid.partition(&['a', 'b'], MemberOrder::LastListedFastest).unwrap();
     assert_eq!(lists(&listed), [[0, 2, 1, 3], [4, 6, 5, 7]]);
     let ascending = grid.partition(&['a', 'b'], MemberOrder::Ascending).unwrap();
     assert_eq!(lists(&ascending), [[0, 1, 2, 3], [4, 5, 6, 7]]);
@@ -63,24 +44,12 @@ fn unknown_or_repeated_dimensions_make_no_partition() {
 fn sixteen_ranks_with_tp_2_and_pp_4() {
     let grids = grids(2, 1, 4, 1, 2, 16);
     let groups = |kind| lists(&grids.process_groups(kind));
-    let dp = [
-        [0, 2],
-        [1, 3],
-        [4, 6],
-        [5, 7],
-        [8, 10],
-        [9, 11],
-        [12, 14],
-        [13, 15],
-    ];
+    let dp = [[0, 2], [1, 3], [4, 6], [5, 7], [8, 10], [9, 11], [12, 14], [13, 15]];
     assert_eq!(groups(ProcessGroup::Dp), dp);
     assert_eq!(groups(ProcessGroup::Tp)[0], [0, 1]);
     let pp = [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]];
     assert_eq!(groups(ProcessGroup::Pp), pp);
-    assert_eq!(
-        groups(ProcessGroup::Embd),
-        [[0, 12], [1, 13], [2, 14], [3, 15]]
-    );
+    assert_eq!(groups(ProcessGroup::Embd), [[0, 12], [1, 13], [2, 14], [3, 15]]);
     assert_eq!(groups(ProcessGroup::PosEmbd), [[0], [1], [2], [3]]);
     assert_eq!(grids.process_groups(ProcessGroup::Embd).index_of(4), None);
 }
@@ -88,10 +57,7 @@ fn sixteen_ranks_with_tp_2_and_pp_4() {
 #[test]
 fn without_pipeline_the_embedding_group_is_the_rank_itself() {
     let grids = grids(1, 1, 1, 1, 1, 3);
-    assert_eq!(
-        lists(&grids.process_groups(ProcessGroup::Embd)),
-        [[0], [1], [2]]
-    );
+    assert_eq!(lists(&grids.process_groups(ProcessGroup::Embd)), [[0], [1], [2]]);
 }
 
 #[test]
@@ -119,18 +85,13 @@ fn pipeline_before_data_parallelism_when_dp_is_last() {
 #[test]
 fn optimizer_instances_cut_the_data_parallel_groups() {
     // As `initialize_model_parallel` with 16 ranks and two instances creates them.
-    let grids = grids(2, 2, 1, 2, 1, 16)
-        .with_optimizer_instances(2)
-        .unwrap();
+    let grids = grids(2, 2, 1, 2, 1, 16).with_optimizer_instances(2).unwrap();
     let groups = |kind| lists(&grids.process_groups(kind));
     let intra = [[0, 2, 4, 6], [8, 10, 12, 14], [1, 3, 5, 7], [9, 11, 13, 15]];
     assert_eq!(groups(ProcessGroup::IntraDpCp), intra);
     let intra_expert = [[0, 2, 4, 6], [8, 10, 12, 14], [1, 3, 5, 7], [9, 11, 13, 15]];
     assert_eq!(groups(ProcessGroup::IntraExptDp), intra_expert);
-    assert_eq!(
-        groups(ProcessGroup::InterDistOpt)[..3],
-        [[0, 8], [2, 10], [4, 12]]
-    );
+    assert_eq!(groups(ProcessGroup::InterDistOpt)[..3], [[0, 8], [2, 10], [4, 12]]);
     let instances = [(0..8).collect::<Vec<_>>(), (8..16).collect()];
     assert_eq!(groups(ProcessGroup::IntraDistOpt), instances);
     assert!(grids.with_optimizer_instances(3).is_err());
@@ -138,11 +99,7 @@ fn optimizer_instances_cut_the_data_parallel_groups() {
 
 #[test]
 fn sizes_that_do_not_divide_the_world_are_refused() {
-    let error = |model, world| {
-        RankGrids::new(&model, world, RankOrder::PpLast, 0)
-            .unwrap_err()
-            .message
-    };
+    let error = |model, world| RankGrids::new(&model, world, RankOrder::PpLast, 0).unwrap_err().message;
     let model = ModelParallel {
         tp: 3,
         ..ModelParallel::default()
@@ -152,8 +109,7 @@ fn sizes_that_do_not_divide_the_world_are_refused() {
         ep: 3,
         ..ModelParallel::default()
     };
-    let message =
-        "world_size (8) is not divisible by expert_tensor_model_pipeline_parallel size (3)";
+    let message = "world_size (8) is not divisible by expert_tensor_model_pipeline_parallel size (3)";
     assert_eq!(error(model, 8), message);
     let huge = ModelParallel {
         tp: u64::MAX,
@@ -217,11 +173,7 @@ fn names_read_back() {
                 .iter()
                 .all(|dim| grids(1, 1, 1, 1, 1, 1).view(kind.view()).has(*dim))
         );
-        assert!(
-            kind.dims()
-                .iter()
-                .all(|dim| Dim::from_name(dim.name()) == Some(*dim))
-        );
+        assert!(kind.dims().iter().all(|dim| Dim::from_name(dim.name()) == Some(*dim)));
     }
 }
 

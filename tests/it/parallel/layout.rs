@@ -1,8 +1,8 @@
 //! Tests of custom layouts in `parallel::stages`.
 
 use megatron_memory::parallel::stages::{
-    Chunk, LayerType, LayoutErrorKind, MAX_LAYOUT_ITEMS, PipelineLayout, StageInput, StageLayout,
-    StageProblem, nests, stage_layout,
+    Chunk, LayerType, LayoutErrorKind, MAX_LAYOUT_ITEMS, PipelineLayout, StageInput, StageLayout, StageProblem, nests,
+    stage_layout,
 };
 use proptest::prelude::*;
 
@@ -31,13 +31,7 @@ fn layouts_that_megatron_refuses_are_refused() {
             "t*4|Et*4L",
             "begins with the embedding (E), not with decoder (t)",
         ),
-        (
-            2,
-            None,
-            0,
-            "Et*4|Lt*4",
-            "ends with the loss (L), not with decoder (t)",
-        ),
+        (2, None, 0, "Et*4|Lt*4", "ends with the loss (L), not with decoder (t)"),
         (2, None, 0, "|", "this one is empty"),
         (
             2,
@@ -46,34 +40,10 @@ fn layouts_that_megatron_refuses_are_refused() {
             "EEt*4|t*4L",
             "embedding (E) exactly once, and this one 2 times",
         ),
-        (
-            2,
-            None,
-            0,
-            "Et*4L|t*4L",
-            "loss (L) exactly once, and this one 2 times",
-        ),
-        (
-            2,
-            None,
-            0,
-            "Et*4|t*5L",
-            "9 decoder layers (t), and num_layers is 8",
-        ),
-        (
-            2,
-            None,
-            0,
-            "Et*4|t*4mL",
-            "1 MTP layers (m), and mtp_num_layers is 0",
-        ),
-        (
-            2,
-            None,
-            2,
-            "Et*4|t*4mL",
-            "1 MTP layers (m), and mtp_num_layers is 2",
-        ),
+        (2, None, 0, "Et*4L|t*4L", "loss (L) exactly once, and this one 2 times"),
+        (2, None, 0, "Et*4|t*5L", "9 decoder layers (t), and num_layers is 8"),
+        (2, None, 0, "Et*4|t*4mL", "1 MTP layers (m), and mtp_num_layers is 0"),
+        (2, None, 2, "Et*4|t*4mL", "1 MTP layers (m), and mtp_num_layers is 2"),
         (2, None, 1, "Et*4|mt*4L", "before the MTP layers"),
         (2, None, 1, "Et*4|t*3m|tL|", "before the MTP layers"),
         (
@@ -99,10 +69,7 @@ fn layouts_that_megatron_refuses_are_refused() {
             layout: Some(&layout),
             ..StageInput::default()
         });
-        assert!(
-            found.iter().any(|p| p.to_string().contains(part)),
-            "{text}: {found:?}"
-        );
+        assert!(found.iter().any(|p| p.to_string().contains(part)), "{text}: {found:?}");
     }
 
     let layout = layout("Et*4|t*4L");
@@ -136,10 +103,7 @@ fn layouts_that_megatron_takes_are_taken() {
             layout: Some(&layout),
             ..StageInput::default()
         });
-        let counts: Vec<_> = in_layer_order(&stages)
-            .into_iter()
-            .map(Chunk::num_layers)
-            .collect();
+        let counts: Vec<_> = in_layer_order(&stages).into_iter().map(Chunk::num_layers).collect();
         assert_eq!(counts, expected, "{text}");
         assert!(in_layer_order(&stages).last().unwrap().output, "{text}");
     }
@@ -164,10 +128,7 @@ fn layout_strings_expand_as_megatron_expands_them() {
     ];
     for (text, expanded) in cases {
         assert_eq!(layout(text), layout(expanded), "{text}");
-        assert_eq!(
-            layout(text).num_stages() as usize,
-            expanded.matches('|').count() + 1
-        );
+        assert_eq!(layout(text).num_stages() as usize, expanded.matches('|').count() + 1);
     }
     assert!(nests("((t|)*2m|)*2") && !nests("(t)*2(t)*2"));
 }
@@ -200,10 +161,7 @@ fn a_layout_that_cannot_be_read_says_where_and_why() {
 
 #[test]
 fn layouts_come_as_lists_of_names_too() {
-    let rows = [
-        vec!["embedding", " Decoder "],
-        vec!["decoder", "MTP", "loss"],
-    ];
+    let rows = [vec!["embedding", " Decoder "], vec!["decoder", "MTP", "loss"]];
     assert_eq!(PipelineLayout::from_names(rows), Ok(layout("Et|tmL")));
     let error = PipelineLayout::from_names([vec!["embedding"], vec!["encoder"]]).unwrap_err();
     assert_eq!((error.position, error.kind), (1, LayoutErrorKind::Encoder));

@@ -3,9 +3,7 @@
 mod specs;
 
 use megatron_memory::parallel::groups::{Dim, Grid, MemberOrder, RankGrids, View};
-use megatron_memory::parallel::mimo::spec::{
-    build_layout, parse_component_spec, write_component_spec,
-};
+use megatron_memory::parallel::mimo::spec::{build_layout, parse_component_spec, write_component_spec};
 use megatron_memory::parallel::mimo::{
     Change, Field, MimoInput, ModuleInput, ModuleParallelism, Problem, Repair, Rule,
 };
@@ -28,14 +26,7 @@ const DENSE: [&str; 9] = [
     "tp-dp-cp",
     "tp-cp-dp-pp",
 ];
-const EXPERT: [&str; 6] = [
-    "ep",
-    "expt_tp",
-    "expt_dp",
-    "pp",
-    "expt_tp-ep",
-    "expt_tp-ep-pp",
-];
+const EXPERT: [&str; 6] = ["ep", "expt_tp", "expt_dp", "pp", "expt_tp-ep", "expt_tp-ep-pp"];
 
 fn value(json: &Json) -> Value {
     serde_json::from_value(json.clone()).unwrap()
@@ -45,11 +36,7 @@ fn value(json: &Json) -> Value {
 fn apply(job: &mut MimoInput, repair: &Repair) {
     for change in &repair.changes {
         match change {
-            Change::Set {
-                module,
-                field,
-                value,
-            } => job.modules[*module].set(*field, Value::Int(*value)),
+            Change::Set { module, field, value } => job.modules[*module].set(*field, Value::Int(*value)),
             Change::Rename { module, name } => job.modules[*module].name.clone_from(name),
             Change::WorldSize(ranks) => job.world_size = Value::Int(*ranks),
         }
@@ -92,15 +79,9 @@ fn derived(parallelism: &ModuleParallelism) -> Json {
 
 fn enumerations(grid: &Grid<Dim>, keys: &[&str]) -> Json {
     let groups = |key: &str| {
-        let dims: Vec<_> = key
-            .split('-')
-            .map(|name| Dim::from_name(name).unwrap())
-            .collect();
+        let dims: Vec<_> = key.split('-').map(|name| Dim::from_name(name).unwrap()).collect();
         let partition = grid.partition(&dims, MemberOrder::Ascending).unwrap();
-        let groups: Vec<Vec<u64>> = partition
-            .iter()
-            .map(|group| group.ranks().collect())
-            .collect();
+        let groups: Vec<Vec<u64>> = partition.iter().map(|group| group.ranks().collect()).collect();
         (key.to_owned(), json!(groups))
     };
     Json::Object(keys.iter().map(|key| groups(key)).collect())
@@ -125,11 +106,9 @@ fn modules_are_finalized_as_upstream_does() {
         let module = ModuleInput::read("module", &value(&record["input"])).unwrap();
         let mut ours = json!({"input": record["input"], "world_size": record["world_size"]});
         // Sizes were only recorded where the model-parallel sizes allow a division.
-        let before = module.as_set().filter(|set| {
-            Field::ALL[..5]
-                .iter()
-                .all(|field| set.get(*field) > Some(0))
-        });
+        let before = module
+            .as_set()
+            .filter(|set| Field::ALL[..5].iter().all(|field| set.get(*field) > Some(0)));
         ours["before"] = before.map_or(Json::Null, |parallelism| derived(&parallelism));
         match module.finalize(&value(&record["world_size"])) {
             Err(error) => ours["error"] = refused(&error),
@@ -147,16 +126,14 @@ fn modules_are_finalized_as_upstream_does() {
 #[test]
 fn sets_of_modules_are_finalized_as_upstream_does() {
     // Read without the detour through serde_json's maps, which forget the order of modules.
-    let text =
-        std::fs::read_to_string(oracle::folder().join("reference/mimo_config.json")).unwrap();
+    let text = std::fs::read_to_string(oracle::folder().join("reference/mimo_config.json")).unwrap();
     let ordered: Value = serde_json::from_str(&text).unwrap();
     let Some(Value::List(ordered)) = ordered.get("mimo_parallelism") else {
         panic!("no records")
     };
     let records = records("reference/mimo_config.json", "mimo_parallelism", 24);
     for (record, ordered) in records.into_iter().zip(ordered) {
-        let input =
-            MimoInput::read(ordered.get("input").unwrap(), &value(&record["world_size"])).unwrap();
+        let input = MimoInput::read(ordered.get("input").unwrap(), &value(&record["world_size"])).unwrap();
         let names: Vec<_> = input.modules.iter().map(|module| &module.name).collect();
         let mut ours = json!({"input": record["input"], "world_size": record["world_size"], "module_names": names});
         ours["total_world_size_before"] = number(input.total_world_size());
@@ -292,10 +269,7 @@ fn one_click_puts_it_right() {
             json!([{"name": "language", "data_parallel_size": 4, "expert_model_parallel_size": 3}]),
             4,
         ),
-        (
-            json!([{"name": "language", "tensor_model_parallel_size": 2}]),
-            8,
-        ),
+        (json!([{"name": "language", "tensor_model_parallel_size": 2}]), 8),
         (
             json!([{"name": "language", "data_parallel_size": 8, "rank_offset": -1}]),
             8,
@@ -333,24 +307,14 @@ fn repairs_stay_close_to_what_was_set() {
         ["Set data_parallel_size of images to 2"]
     );
     let tp = |tp: i64| json!([{"name": "language", "tensor_model_parallel_size": tp, "data_parallel_size": 1}]);
-    assert_eq!(
-        label(tp(7), 7),
-        ["Set tensor_model_parallel_size of language to 8"]
-    );
-    assert_eq!(
-        label(tp(6), 6),
-        ["Set tensor_model_parallel_size of language to 4"]
-    );
+    assert_eq!(label(tp(7), 7), ["Set tensor_model_parallel_size of language to 8"]);
+    assert_eq!(label(tp(6), 6), ["Set tensor_model_parallel_size of language to 4"]);
     let images = json!({"name": "images", "data_parallel_size": 4, "rank_offset": 6});
     assert_eq!(
         label(json!([language(4), images]), 8),
-        [
-            "Move images to rank 4",
-            "Lay the modules out one after another"
-        ]
+        ["Move images to rank 4", "Lay the modules out one after another"]
     );
-    let twice =
-        json!([language(4), {"name": "language", "data_parallel_size": 4, "rank_offset": 4}]);
+    let twice = json!([language(4), {"name": "language", "data_parallel_size": 4, "rank_offset": 4}]);
     assert_eq!(label(twice, 8), ["Rename language to language_2"]);
 }
 
@@ -369,28 +333,18 @@ fn a_rank_belongs_to_one_module() {
     assert_eq!(names(15), ["language"]);
     assert_eq!(names(16), ["images"]);
     assert_eq!(names(17), [""; 0]);
-    assert_eq!(
-        layout
-            .module("language")
-            .unwrap()
-            .grids
-            .coordinates(13)
-            .unwrap()
-            .dp,
-        1
-    );
+    assert_eq!(layout.module("language").unwrap().grids.coordinates(13).unwrap().dp, 1);
 }
 
 #[test]
 fn colocated_modules_share_every_rank() {
     let language = json!({"name": "language", "tensor_model_parallel_size": 4});
     let images = |dp: i64| json!({"name": "images", "data_parallel_size": dp});
-    let layout = input(&json!([language, images(8)]), 8)
-        .check_colocated()
-        .unwrap();
+    let layout = input(&json!([language, images(8)]), 8).check_colocated().unwrap();
     assert_eq!(layout.modules_at(7).count(), 2);
     assert_eq!(layout.modules()[0].parallelism.data_parallel_size, Some(2));
-    let staged = json!({"name": "images", "pipeline_model_parallel_size": 2, "rank_offset": 1, "data_parallel_size": 3});
+    let staged =
+        json!({"name": "images", "pipeline_model_parallel_size": 2, "rank_offset": 1, "data_parallel_size": 3});
     let problems = input(&json!([language, staged]), 8).check_colocated();
     let expected = [
         Rule::SameRanks,

@@ -36,23 +36,13 @@ fn most_alive(schedule: &Schedule, counts: impl Fn(u32) -> bool) -> u64 {
 /// The steps as a drawing: `f` and `b`, microbatch, chunk; `+` joins what runs at once.
 fn drawn(input: ScheduleInput) -> String {
     let pass = |direction, pass: Option<Pass>| {
-        pass.map(|p| {
-            format!(
-                "{direction}{}{}",
-                p.microbatch,
-                ["", "'", "\""][p.chunk as usize]
-            )
-        })
+        pass.map(|p| format!("{direction}{}{}", p.microbatch, ["", "'", "\""][p.chunk as usize]))
     };
     let step = |step: Step| {
         let passes = [pass("f", step.forward), pass("b", step.backward)];
         passes.into_iter().flatten().collect::<Vec<_>>().join("+")
     };
-    Schedule::new(input)
-        .steps()
-        .map(step)
-        .collect::<Vec<_>>()
-        .join(" ")
+    Schedule::new(input).steps().map(step).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -71,11 +61,7 @@ fn one_forward_one_backward() {
     assert_eq!(drawn(plain(4, 0, 5)), "f0 f1 f2 f3 b0 f4 b1 b2 b3 b4");
     assert_eq!(drawn(plain(4, 2, 3)), "f0 f1 b0 f2 b1 b2");
     assert_eq!(drawn(plain(4, 3, 2)), "f0 b0 f1 b1");
-    assert_eq!(
-        drawn(plain(4, 0, 2)),
-        "f0 f1 b0 b1",
-        "fewer microbatches than ranks"
-    );
+    assert_eq!(drawn(plain(4, 0, 2)), "f0 f1 b0 b1", "fewer microbatches than ranks");
 }
 
 #[test]
@@ -106,10 +92,7 @@ fn overlap_brings_one_more_microbatch_and_joins_the_passes() {
         overlap_moe_expert_parallel_comm: true,
         ..interleaved(2, 1, 2, 4)
     };
-    assert_eq!(
-        drawn(input),
-        "f0 f1 f0' f1'+b0' f2+b1' f3+b0 f2'+b1 f3'+b2' b3' b2 b3"
-    );
+    assert_eq!(drawn(input), "f0 f1 f0' f1'+b0' f2+b1' f3+b0 f2'+b1 f3'+b2' b3' b2 b3");
     assert_eq!(
         most_alive(&Schedule::new(input), |_| true),
         3,
@@ -124,10 +107,7 @@ fn warm_up_counts_as_megatron_counts_it() {
             for m in 1..20 {
                 let schedule = Schedule::new(plain(pp, pp_rank, m));
                 assert_eq!(schedule.warm_up(), u64::from((pp - pp_rank - 1).min(m)));
-                assert_eq!(
-                    most_alive(&schedule, |_| true),
-                    u64::from((pp - pp_rank).min(m))
-                );
+                assert_eq!(most_alive(&schedule, |_| true), u64::from((pp - pp_rank).min(m)));
                 for vpp in 1..4 {
                     for overlap in [false, true] {
                         let input = ScheduleInput {
@@ -135,8 +115,7 @@ fn warm_up_counts_as_megatron_counts_it() {
                             microbatch_group_size_per_vp_stage: Some(pp + 1),
                             ..interleaved(pp, pp_rank, vpp, m)
                         };
-                        let count =
-                            (pp - pp_rank - 1) * 2 + (vpp - 1) * (pp + 1) + u32::from(overlap);
+                        let count = (pp - pp_rank - 1) * 2 + (vpp - 1) * (pp + 1) + u32::from(overlap);
                         let schedule = Schedule::new(input);
                         assert_eq!(schedule.warm_up(), u64::from(count.min(m * vpp)));
                     }
@@ -170,10 +149,7 @@ fn schedules_that_megatron_refuses_are_refused() {
         (plain(4, 0, 1), None),
         (interleaved(4, 3, 2, 8), None),
         (grouped(5, interleaved(4, 0, 2, 9)), None), // the last group has 4
-        (
-            plain(0, 0, 4),
-            Some("pipeline_model_parallel_size must be at least 1"),
-        ),
+        (plain(0, 0, 4), Some("pipeline_model_parallel_size must be at least 1")),
         (plain(4, 0, 0), Some("num_microbatches must be at least 1")),
         (plain(4, 4, 8), Some("no pipeline rank 4 among 4")),
         (
@@ -195,16 +171,9 @@ fn schedules_that_megatron_refuses_are_refused() {
     ];
     for (input, expected) in cases {
         let found = input.problems();
-        let text = found
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("\n");
+        let text = found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         assert_eq!(found.is_empty(), expected.is_none(), "{input:?}: {text}");
-        assert!(
-            text.contains(expected.unwrap_or_default()),
-            "{input:?}: {text}"
-        );
+        assert!(text.contains(expected.unwrap_or_default()), "{input:?}: {text}");
         assert!(found.iter().all(|p| !p.fields().is_empty()));
         for problem in found {
             if let ScheduleProblem::LastGroup { near, .. } = problem {
@@ -318,9 +287,7 @@ fn heaviest(input: ScheduleInput, chunks: &[ChunkBytes], from: usize, to: usize)
     let mut live = vec![0u32; count as usize];
     let kept = |live: &[u32]| -> u128 {
         let pairs = live.iter().zip(chunks);
-        pairs
-            .map(|(n, w)| u128::from(*n) * u128::from(w.stored))
-            .sum()
+        pairs.map(|(n, w)| u128::from(*n) * u128::from(w.stored)).sum()
     };
     let weight = |chunk: u32| chunks.get(chunk as usize).copied().unwrap_or_default();
     let mut best: Option<Moment> = None;
@@ -388,23 +355,16 @@ fn any_input() -> impl Strategy<Value = ScheduleInput> {
     sizes
         .prop_flat_map(|(pp, vpp, num_microbatches)| {
             let group = prop::option::weighted(0.6, 1u32..14);
-            (
-                Just((pp, vpp, num_microbatches)),
-                0..pp,
-                group,
-                any::<bool>(),
-            )
+            (Just((pp, vpp, num_microbatches)), 0..pp, group, any::<bool>())
         })
-        .prop_map(
-            |((pp, vpp, num_microbatches), pp_rank, group, overlap)| ScheduleInput {
-                pp,
-                pp_rank,
-                vpp,
-                num_microbatches,
-                microbatch_group_size_per_vp_stage: group,
-                overlap_moe_expert_parallel_comm: overlap,
-            },
-        )
+        .prop_map(|((pp, vpp, num_microbatches), pp_rank, group, overlap)| ScheduleInput {
+            pp,
+            pp_rank,
+            vpp,
+            num_microbatches,
+            microbatch_group_size_per_vp_stage: group,
+            overlap_moe_expert_parallel_comm: overlap,
+        })
 }
 
 fn any_weights() -> impl Strategy<Value = Vec<ChunkBytes>> {
@@ -417,17 +377,15 @@ fn any_weights() -> impl Strategy<Value = Vec<ChunkBytes>> {
         1 => (1u64..50, Just(u64::MAX)),
     ];
     let weight = (passes, behind, deferral).prop_map(
-        |((stored, forward, backward), (idle, input_grad, output_grad), (deferred, deferrals))| {
-            ChunkBytes {
-                deferred,
-                deferrals,
-                stored,
-                forward,
-                backward,
-                idle,
-                input_grad,
-                output_grad,
-            }
+        |((stored, forward, backward), (idle, input_grad, output_grad), (deferred, deferrals))| ChunkBytes {
+            deferred,
+            deferrals,
+            stored,
+            forward,
+            backward,
+            idle,
+            input_grad,
+            output_grad,
         },
     );
     prop::collection::vec(weight, 0..5)

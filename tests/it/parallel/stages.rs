@@ -1,8 +1,7 @@
 //! Tests of `parallel::stages`.
 
 use megatron_memory::parallel::stages::{
-    Chunk, PipelineLayout, Place, StageInput, StageLayout, StageProblem, VppChoice, resolve_vpp,
-    stage_layout,
+    Chunk, PipelineLayout, Place, StageInput, StageLayout, StageProblem, VppChoice, resolve_vpp, stage_layout,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -42,19 +41,14 @@ fn every_rank_holds_what_the_real_model_built() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let case = oracle::json(&format!("params/{name}"));
         let config = &case["config"];
-        let pipeline_layout = config["pipeline_model_parallel_layout"]
-            .as_str()
-            .map(layout);
+        let pipeline_layout = config["pipeline_model_parallel_layout"].as_str().map(layout);
         let mut input = StageInput {
             num_layers: number(config, "num_layers").unwrap(),
             pp: number(config, "pipeline_model_parallel_size").unwrap(),
             vpp: None,
             decoder_first_pipeline_num_layers: number(config, "decoder_first_pipeline_num_layers"),
             decoder_last_pipeline_num_layers: number(config, "decoder_last_pipeline_num_layers"),
-            account_for_embedding_in_pipeline_split: truth(
-                config,
-                "account_for_embedding_in_pipeline_split",
-            ),
+            account_for_embedding_in_pipeline_split: truth(config, "account_for_embedding_in_pipeline_split"),
             account_for_loss_in_pipeline_split: truth(config, "account_for_loss_in_pipeline_split"),
             mtp_num_layers: number(config, "mtp_num_layers"),
             layout: pipeline_layout.as_ref(),
@@ -170,11 +164,7 @@ fn mtp_on_a_rank_of_its_own_has_an_embedding() {
         layout: Some(&text),
         ..StageInput::default()
     });
-    let held: Vec<_> = stages
-        .chunks()
-        .iter()
-        .map(|c| (c.mtp, c.word_embedding()))
-        .collect();
+    let held: Vec<_> = stages.chunks().iter().map(|c| (c.mtp, c.word_embedding())).collect();
     assert_eq!(held, [(0, true), (0, false), (2, true), (0, false)]);
 }
 
@@ -227,10 +217,7 @@ fn an_uneven_number_of_layers_names_what_would_fit() {
             last_rank_layers: Some(10),
         }]
     );
-    assert_eq!(
-        found[0].fields(),
-        ["pipeline_model_parallel_size", "num_layers"]
-    );
+    assert_eq!(found[0].fields(), ["pipeline_model_parallel_size", "num_layers"]);
 }
 
 #[test]
@@ -254,13 +241,8 @@ fn splits_that_megatron_refuses_are_refused() {
             },
         ),
         (
-            StageInput {
-                num_layers: 0,
-                ..base
-            },
-            StageProblem::Zero {
-                field: "num_layers",
-            },
+            StageInput { num_layers: 0, ..base },
+            StageProblem::Zero { field: "num_layers" },
         ),
         (
             StageInput {
@@ -359,10 +341,7 @@ fn splits_that_megatron_refuses_are_refused() {
                 vpp: Some(u32::MAX),
                 ..base
             },
-            StageProblem::TooManyChunks {
-                pp: 4,
-                vpp: u32::MAX,
-            },
+            StageProblem::TooManyChunks { pp: 4, vpp: u32::MAX },
         ),
     ];
     for (input, expected) in cases {
@@ -444,10 +423,7 @@ fn virtual_stages_that_megatron_refuses_are_refused() {
             "6 layers, which num_layers_per_virtual_pipeline_stage 4 does not divide; near: 1, 2, 3, 6",
         ),
         (
-            StageInput {
-                num_layers: 26,
-                ..base
-            },
+            StageInput { num_layers: 26, ..base },
             choice(Some(2), None, true),
             "num_layers 26 must be divisible",
         ),

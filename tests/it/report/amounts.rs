@@ -49,11 +49,7 @@ fn only_zero_prints_as_zero_and_only_equal_amounts_are_unchanged() {
         (gib, gib + small, "<0.01 GiB more"),
         (gib + small, gib, "<0.01 GiB less"),
         (Bytes::ZERO, gib, "+1.00 GiB"),
-        (
-            Bytes(GIB * 100),
-            Bytes(GIB * 100 + GIB / 50),
-            "+0.02 GiB (<0.1 %)",
-        ),
+        (Bytes(GIB * 100), Bytes(GIB * 100 + GIB / 50), "+0.02 GiB (<0.1 %)"),
     ] {
         assert_eq!(scale.change(from, to), words);
     }
@@ -62,8 +58,8 @@ fn only_zero_prints_as_zero_and_only_equal_amounts_are_unchanged() {
     assert_eq!(percent(Bytes(1), gib), "<0.1 %");
 }
 
-/// A printed number in steps of its last decimal, and the most by which it is off in half steps: an amount below half a step
-/// prints as less than one.
+/// A printed number in steps of its last decimal, and the most by which it is off in half steps: an amount below half a
+/// step prints as less than one.
 fn printed(text: &str) -> (u128, u128) {
     match text.strip_prefix('<') {
         Some(_) => (0, 1),
@@ -101,11 +97,7 @@ proptest! {
 
 #[test]
 fn the_footnote_names_the_rounding() {
-    for (decimals, words) in [
-        (0, "to 1 GiB,"),
-        (1, "to 0.1 GiB,"),
-        (2, "up to 0.005 GiB for"),
-    ] {
+    for (decimals, words) in [(0, "to 1 GiB,"), (1, "to 0.1 GiB,"), (2, "up to 0.005 GiB for")] {
         let note = Scale {
             unit: Unit::Gib,
             decimals,
@@ -145,22 +137,13 @@ fn tight_is_what_fits_with_the_least_of_all_allowances_alone() {
         (gib(76), gib(80), Some(gib(80)), Verdict::Fits),
         (gib(76), gib(80) + Bytes(1), Some(gib(80)), Verdict::Tight),
         (gib(80), gib(85), Some(gib(80)), Verdict::Tight),
-        (
-            gib(80) + Bytes(1),
-            gib(85),
-            Some(gib(80)),
-            Verdict::DoesNotFit,
-        ),
+        (gib(80) + Bytes(1), gib(85), Some(gib(80)), Verdict::DoesNotFit),
         (gib(80), gib(85), None, Verdict::Unknown),
     ] {
         let device = (low, high);
         let memory = gpu.map(|gpu: Bytes| gpu.0 >> 20);
         let job = Job::small(json!({"gpu_memory_mib": memory}));
-        assert_eq!(
-            Verdict::of(&job.config, device),
-            verdict,
-            "{device:?} of {gpu:?}"
-        );
+        assert_eq!(Verdict::of(&job.config, device), verdict, "{device:?} of {gpu:?}");
     }
 }
 
@@ -193,11 +176,7 @@ fn free_memory_is_a_range_on_the_basis_of_the_verdict() {
 fn the_headline_is_the_fullest_stage_against_the_gpu() {
     let job = Job::small(json!({"gpu_memory_mib": 8192}));
     let summary = Summary::new(&job.config, &job.estimate);
-    let totals: Vec<u64> = job.estimate.modules[0]
-        .stages
-        .iter()
-        .map(|s| s.total.0)
-        .collect();
+    let totals: Vec<u64> = job.estimate.modules[0].stages.iter().map(|s| s.total.0).collect();
     // Both stages hold two layers and 32,000 rows; the last one has the final norm on top.
     assert_eq!(summary.worst.pp_rank, 1);
     assert!(totals[1] > totals[0]);

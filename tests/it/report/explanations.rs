@@ -24,22 +24,12 @@ fn text(explanation: &Explanation) -> String {
         } => {
             writeln!(out, "{symbols}\n{values}").unwrap();
             for factor in legend {
-                writeln!(
-                    out,
-                    "  {} = {}: {}",
-                    factor.symbol, factor.value, factor.meaning
-                )
-                .unwrap();
+                writeln!(out, "  {} = {}: {}", factor.symbol, factor.value, factor.meaning).unwrap();
             }
         }
         How::Sum(terms) => {
             for term in terms {
-                writeln!(
-                    out,
-                    "  {} {} {} [{}]",
-                    term.number, term.percent, term.label, term.path
-                )
-                .unwrap();
+                writeln!(out, "  {} {} {} [{}]", term.number, term.percent, term.label, term.path).unwrap();
             }
         }
     }
@@ -66,10 +56,7 @@ fn a_tensor_is_explained_by_its_shape() {
 fn a_bucket_is_explained_by_its_components_and_they_by_their_tensors() {
     let job = Job::small(json!({}));
     snapshot("explain_bucket", &explained(&job, 0, "weights_dense"));
-    snapshot(
-        "explain_component",
-        &explained(&job, 0, "weights_dense/attention"),
-    );
+    snapshot("explain_component", &explained(&job, 0, "weights_dense/attention"));
     snapshot("explain_across", &explained(&job, 0, "*/attention"));
     snapshot("explain_total", &explained(&job, 0, ""));
     assert_eq!(explain(&job.lines(0), "weights_dense/att", Unit::Gib), None);
@@ -116,11 +103,7 @@ fn every_number_of_every_case_can_be_explained_and_adds_up() {
                     panic!("{}", tensor.id)
                 };
                 for factor in legend {
-                    assert_ne!(
-                        factor.meaning, "",
-                        "{file} {}: {}",
-                        tensor.id, factor.symbol
-                    );
+                    assert_ne!(factor.meaning, "", "{file} {}: {}", tensor.id, factor.symbol);
                 }
             }
         }
@@ -136,21 +119,9 @@ fn what_is_about_the_same_lights_up_together() {
         (Target::stage(stage(3)), Target::stage(stage(4)), false),
         (Target::stage(stage(3)), line(3, "weights_dense"), false),
         (line(3, "weights_dense"), line(4, "weights_dense"), true),
-        (
-            line(3, "weights_dense"),
-            line(3, "weights_dense/attention"),
-            true,
-        ),
-        (
-            line(3, "*/attention"),
-            line(3, "weights_dense/attention/x"),
-            true,
-        ),
-        (
-            line(3, "*/attention"),
-            line(3, "weights_dense/router"),
-            false,
-        ),
+        (line(3, "weights_dense"), line(3, "weights_dense/attention"), true),
+        (line(3, "*/attention"), line(3, "weights_dense/attention/x"), true),
+        (line(3, "*/attention"), line(3, "weights_dense/router"), false),
         (line(3, "weights_dense"), Target::stage(stage(3)), false),
         (line(3, "weights_dense"), line(3, "weights_expert"), false),
         (Target::default(), Target::default(), false),

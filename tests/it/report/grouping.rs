@@ -24,10 +24,7 @@ fn groupings() -> [Grouping; 4] {
 
 #[test]
 fn groups_follow_each_other_in_the_order_of_their_buckets() {
-    let buckets: Vec<Bucket> = BucketGroup::ALL
-        .iter()
-        .flat_map(|group| group.buckets())
-        .collect();
+    let buckets: Vec<Bucket> = BucketGroup::ALL.iter().flat_map(|group| group.buckets()).collect();
     assert_eq!(buckets, Bucket::ALL);
     for group in BucketGroup::ALL {
         assert_eq!(Bucket::by_id(group.id()), None);
@@ -40,9 +37,7 @@ fn segments_have_the_bytes_of_the_stage_in_every_grouping() {
     let job = Job::small(json!({}));
     for stage in job.estimate.modules.iter().flat_map(|m| &m.stages) {
         for grouping in groupings() {
-            let bytes = grouping
-                .segments()
-                .map(|s| s.bytes(|bucket| stage.bytes(bucket)));
+            let bytes = grouping.segments().map(|s| s.bytes(|bucket| stage.bytes(bucket)));
             assert_eq!(bytes.sum::<Bytes>(), stage.total, "{grouping:?}");
             for bucket in Bucket::ALL {
                 let segment = grouping.segment(bucket);

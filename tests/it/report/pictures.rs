@@ -3,9 +3,7 @@ use std::fmt::Write;
 use megatron_memory::export::svg::document;
 use megatron_memory::memory::StageRef;
 use megatron_memory::report::amount::Unit;
-use megatron_memory::report::charts::{
-    CHARTS, ROW, Subject, bucket_bar, buckets, components, stage_bars, timeline,
-};
+use megatron_memory::report::charts::{CHARTS, ROW, Subject, bucket_bar, buckets, components, stage_bars, timeline};
 use megatron_memory::report::grouping::Grouping;
 use megatron_memory::report::scene::{Class, Drawing, Px, Scene, Shape};
 use serde_json::json;
@@ -47,12 +45,7 @@ fn text(scene: &Scene) -> String {
 
 fn drawing(d: &Drawing) -> String {
     let shape = match &d.shape {
-        Shape::Rect {
-            x,
-            y,
-            width,
-            height,
-        } => format!("{x},{y} {width}x{height}"),
+        Shape::Rect { x, y, width, height } => format!("{x},{y} {width}x{height}"),
         Shape::Area { corners } => {
             let corners = corners.iter().map(|(x, y)| format!("{x},{y}"));
             corners.collect::<Vec<_>>().join(" ")
@@ -63,11 +56,7 @@ fn drawing(d: &Drawing) -> String {
         } => format!("{x1},{y1} to {x2},{y2}"),
         Shape::Text { x, y, anchor, text } => format!("{x},{y} {}: {text}", anchor.name()),
     };
-    let about = d
-        .target
-        .as_ref()
-        .map(|t| format!(" -> {}", t.path))
-        .unwrap_or_default();
+    let about = d.target.as_ref().map(|t| format!(" -> {}", t.path)).unwrap_or_default();
     format!("{} {shape}{about}\n", d.class.names())
 }
 
@@ -106,18 +95,11 @@ fn the_headline_bar_of_colocated_modules_is_the_worst_rank() {
         .map(end)
         .max()
         .unwrap();
-    let band = scene
-        .behind
-        .iter()
-        .find(|d| d.class == Class::Band)
-        .unwrap();
+    let band = scene.behind.iter().find(|d| d.class == Class::Band).unwrap();
     let Shape::Rect { x: from, .. } = band.shape else {
         panic!("the band is a rectangle")
     };
-    assert_eq!(
-        filled, from,
-        "what is allowed for begins where the rank's memory ends"
-    );
+    assert_eq!(filled, from, "what is allowed for begins where the rank's memory ends");
     assert_ne!(rank.total, job.estimate.worst_stage().unwrap().total);
 }
 
@@ -159,23 +141,17 @@ fn an_iteration_is_drawn_step_by_step() {
 
 #[test]
 fn a_picture_stands_by_itself_as_a_file() {
-    let job = Job::case(
-        "mixtral_8x7b_tp2_ep4_etp2",
-        json!({"gpu_memory_mib": 81_559}),
-    );
+    let job = Job::case("mixtral_8x7b_tp2_ep4_etp2", json!({"gpu_memory_mib": 81_559}));
     let mut scene = draw(&job, bucket_bar::CHART, 400);
     scene.title = String::from("<a & \"b\">\u{1}");
     let file = document(&scene, ".bucket{fill:red}");
-    assert!(file.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"scene scene-bucket_bar\" width=\"400\""), "{file}");
     assert!(
-        file.contains("<title>&lt;a &amp; &quot;b&quot;&gt; </title>"),
+        file.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"scene scene-bucket_bar\" width=\"400\""),
         "{file}"
     );
+    assert!(file.contains("<title>&lt;a &amp; &quot;b&quot;&gt; </title>"), "{file}");
     assert!(file.contains("<style>.bucket{fill:red}</style>"), "{file}");
-    assert!(
-        file.contains("class=\"bucket bucket-weights_expert\""),
-        "{file}"
-    );
+    assert!(file.contains("class=\"bucket bucket-weights_expert\""), "{file}");
     // Routed experts carry a texture, dense parameters do not.
     let textured = scene
         .marks
@@ -207,26 +183,17 @@ fn pictures_stay_within_their_frame() {
                 for d in scene.behind.iter().chain(marks).chain(&scene.before) {
                     let place = format!("{file} {} {width}: {}", chart.id, drawing(d));
                     match &d.shape {
-                        Shape::Rect {
-                            x,
-                            y,
-                            width,
-                            height,
-                        } => {
+                        Shape::Rect { x, y, width, height } => {
                             assert!(*x >= Px::ZERO && *y >= Px::ZERO, "{place}");
                             assert!(*width >= Px::ZERO && *height >= Px::ZERO, "{place}");
                             assert!(*x + *width <= right && *y + *height <= bottom, "{place}");
                         }
                         Shape::Area { corners } => {
-                            let within =
-                                |(x, y): &(Px, Px)| *x <= right && *y <= bottom && *y >= Px::ZERO;
+                            let within = |(x, y): &(Px, Px)| *x <= right && *y <= bottom && *y >= Px::ZERO;
                             assert!(corners.iter().all(within), "{place}");
                         }
                         Shape::Line { from, to } => {
-                            assert!(
-                                from.0.max(to.0) <= right && from.1.max(to.1) <= bottom,
-                                "{place}"
-                            );
+                            assert!(from.0.max(to.0) <= right && from.1.max(to.1) <= bottom, "{place}");
                         }
                         Shape::Text { x, y, .. } => {
                             assert!(
@@ -237,12 +204,7 @@ fn pictures_stay_within_their_frame() {
                     }
                 }
                 let chosen = scene.marks.iter().filter(|mark| mark.chosen).count();
-                assert_eq!(
-                    chosen,
-                    usize::from(chart.id == "stage_bars"),
-                    "{file} {}",
-                    chart.id
-                );
+                assert_eq!(chosen, usize::from(chart.id == "stage_bars"), "{file} {}", chart.id);
             }
         }
     }
@@ -250,9 +212,7 @@ fn pictures_stay_within_their_frame() {
 
 #[test]
 fn a_thousand_stages_share_bars_and_the_chosen_one_stays_in_sight() {
-    let job = Job::small(
-        json!({"num_layers": 1000, "pipeline_model_parallel_size": 1000, "world_size": 1000}),
-    );
+    let job = Job::small(json!({"num_layers": 1000, "pipeline_model_parallel_size": 1000, "world_size": 1000}));
     let subject = Subject {
         config: &job.config,
         estimate: &job.estimate,
@@ -271,10 +231,7 @@ fn a_thousand_stages_share_bars_and_the_chosen_one_stays_in_sight() {
     let chosen: Vec<_> = scene.marks.iter().filter(|m| m.chosen).collect();
     assert_eq!(chosen.len(), 1);
     assert_eq!(chosen[0].target.stage.unwrap().pp_rank, 501);
-    let worst = scene
-        .marks
-        .iter()
-        .any(|m| m.target.stage == Some(job.estimate.worst));
+    let worst = scene.marks.iter().any(|m| m.target.stage == Some(job.estimate.worst));
     assert!(worst);
     assert!(
         scene

@@ -98,14 +98,9 @@ fn spans_tile_the_world() {
 /// 16,384 ranks in 16 stages are a dozen paths, whatever the coloring.
 #[test]
 fn a_large_world_is_a_few_paths() {
-    let mut job = presets::by_id("deepseek-v3")
-        .unwrap()
-        .contents()
-        .unwrap()
-        .raw_job();
+    let mut job = presets::by_id("deepseek-v3").unwrap().contents().unwrap().raw_job();
     job.shared.set(FieldId::world_size, Value::Int(16_384));
-    job.shared
-        .set(FieldId::global_batch_size, Value::Int(16_384));
+    job.shared.set(FieldId::global_batch_size, Value::Int(16_384));
     let config = check(&job).config.unwrap();
     let result = estimate(&config);
     for coloring in Coloring::ALL {
@@ -120,9 +115,7 @@ fn a_large_world_is_a_few_paths() {
         let fills = colored.fills();
         assert!(fills.len() <= 16, "{}", fills.len());
         let fills = fills.iter();
-        let cells: usize = fills
-            .map(|fill| covered(&fill.path, cells.side).len())
-            .sum();
+        let cells: usize = fills.map(|fill| covered(&fill.path, cells.side).len()).sum();
         assert_eq!(cells, 16_384, "every rank has one color");
         for entry in colored.legend() {
             assert!(entry.text.ends_with(" ranks"), "{}", entry.text);
@@ -133,18 +126,11 @@ fn a_large_world_is_a_few_paths() {
 /// Members of a group are its ranks, in a few words where they are many.
 #[test]
 fn groups_are_listed() {
-    let mut job = presets::by_id("llama3-8b")
-        .unwrap()
-        .contents()
-        .unwrap()
-        .raw_job();
+    let mut job = presets::by_id("llama3-8b").unwrap().contents().unwrap().raw_job();
     job.shared.set(FieldId::world_size, Value::Int(64));
-    job.shared
-        .set(FieldId::tensor_model_parallel_size, Value::Int(4));
-    job.shared
-        .set(FieldId::context_parallel_size, Value::Int(1));
-    job.shared
-        .set(FieldId::pipeline_model_parallel_size, Value::Int(2));
+    job.shared.set(FieldId::tensor_model_parallel_size, Value::Int(4));
+    job.shared.set(FieldId::context_parallel_size, Value::Int(1));
+    job.shared.set(FieldId::pipeline_model_parallel_size, Value::Int(2));
     job.shared.set(FieldId::global_batch_size, Value::Int(64));
     let config = check(&job).config.unwrap();
     let result = estimate(&config);
@@ -153,12 +139,7 @@ fn groups_are_listed() {
     assert_eq!(here[0].stage.pp_rank, 1);
     let mut texts = Vec::new();
     here[0].each_group(|kind, group| texts.push((kind.name(), members_text(group))));
-    let text = |name: &str| {
-        texts
-            .iter()
-            .find(|(n, _)| *n == name)
-            .map(|(_, t)| t.as_str())
-    };
+    let text = |name: &str| texts.iter().find(|(n, _)| *n == name).map(|(_, t)| t.as_str());
     assert_eq!(text("tp"), Some("36, 37, 38, 39"));
     assert_eq!(text("dp"), Some("33, 37, 41, 45, 49, 53, 57, 61"));
     assert_eq!(text("tp_dp"), Some("32, 33, 34 … 63"));

@@ -18,19 +18,13 @@ fn the_ledger_lists_what_saves_most_first_and_what_is_refused_last() {
     let value: Value = serde_json::from_value(settings).unwrap();
     let checked = check(&RawJob::from_value(&value));
     assert!(checked.config.is_some(), "{:?}", checked.problems);
-    let stage = StageRef {
-        module: 0,
-        pp_rank: 0,
-    };
+    let stage = StageRef { module: 0, pp_rank: 0 };
     let found = savings(&RawJob::from_value(&value), stage);
     let rows = rows(&found, Scale::fine(Unit::Gib));
     assert_eq!(rows.len(), found.len());
     assert!(rows.is_sorted_by_key(|row| row.kind));
     assert_eq!(rows.iter().filter(|row| row.current).count(), 1);
-    let full = rows
-        .iter()
-        .find(|row| row.name == "full, every layer")
-        .unwrap();
+    let full = rows.iter().find(|row| row.name == "full, every layer").unwrap();
     let nothing = rows.iter().find(|row| row.name == "nothing").unwrap();
     assert_eq!((full.kind, nothing.kind), (Kind::Less, Kind::More));
     assert!(nothing.saves.starts_with('+'), "{}", nothing.saves);
@@ -47,13 +41,7 @@ fn what_the_fullest_gpu_has_no_room_for_comes_after_what_fits() {
         }))
         .unwrap();
         rows(
-            &savings(
-                &RawJob::from_value(&value),
-                StageRef {
-                    module: 0,
-                    pp_rank: 0,
-                },
-            ),
+            &savings(&RawJob::from_value(&value), StageRef { module: 0, pp_rank: 0 }),
             Scale::fine(Unit::Gib),
         )
     };

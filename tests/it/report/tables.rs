@@ -41,16 +41,8 @@ fn rows_sort_by_any_column_and_back() {
     assert_eq!(by_total.rows[0].stage, job.estimate.worst);
     assert!(by_total.rows.is_sorted_by(|a, b| a.total >= b.total));
     let by_experts = table.clone().sorted(Order::Bucket(Bucket::WeightsExpert));
-    let column = table
-        .buckets
-        .iter()
-        .position(|b| *b == Bucket::WeightsExpert)
-        .unwrap();
-    assert!(
-        by_experts
-            .rows
-            .is_sorted_by(|a, b| a.bytes[column] >= b.bytes[column])
-    );
+    let column = table.buckets.iter().position(|b| *b == Bucket::WeightsExpert).unwrap();
+    assert!(by_experts.rows.is_sorted_by(|a, b| a.bytes[column] >= b.bytes[column]));
     assert_eq!(stages(&by_experts.sorted(Order::Stage)), in_order);
     assert_eq!(table.rows[15].layers, "1 + 1 MTP");
 }
@@ -75,15 +67,9 @@ fn the_numbers_of_every_row_add_up_within_the_rounding_in_every_case() {
                 let halves = row.numbers.len() as u64 + 1;
                 assert!(off <= halves, "{file} {}: {off} > {halves}", row.name);
                 for (bytes, number) in row.bytes.iter().zip(&row.numbers) {
-                    assert!(
-                        hundredths(number) > 0 || bytes.0 * 200 <= unit.bytes(),
-                        "{file}"
-                    );
+                    assert!(hundredths(number) > 0 || bytes.0 * 200 <= unit.bytes(), "{file}");
                     let mut beside = row.bytes.iter().zip(&row.numbers);
-                    assert!(
-                        beside.all(|(other, same)| other != bytes || same == number),
-                        "{file}"
-                    );
+                    assert!(beside.all(|(other, same)| other != bytes || same == number), "{file}");
                 }
             }
         }

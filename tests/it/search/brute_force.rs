@@ -114,7 +114,8 @@ fn layouts_of_large_models_are_what_their_estimates_say() {
     }
 }
 
-/// Layouts that are looked at together share parameters, tapes and memory between iterations; each has its own peak all the same.
+/// Layouts that are looked at together share parameters, tapes and memory between iterations; each has its own peak all
+/// the same.
 #[test]
 fn layouts_that_share_tables_are_what_their_estimates_say() {
     use Axis::{Context, Expert, Gpus, MicroBatch, Pipeline, Recompute, Tensor, Virtual};
@@ -128,10 +129,7 @@ fn layouts_that_share_tables_are_what_their_estimates_say() {
             "v1;m=llama3-70b@1;gpus=64",
             vec![Gpus, Pipeline, Virtual, Tensor, Context],
         ),
-        (
-            "v1;m=llama3-8b@1;gpus=16",
-            vec![Pipeline, Tensor, MicroBatch],
-        ),
+        ("v1;m=llama3-8b@1;gpus=16", vec![Pipeline, Tensor, MicroBatch]),
     ] {
         let job = visit(link).state.setup.job;
         let space = Space::new(&job, &vary(&axes)).unwrap();
@@ -148,8 +146,9 @@ fn layouts_that_share_tables_are_what_their_estimates_say() {
     }
 }
 
-/// Micro batches larger than one that is too large by itself are left out, and no other ones: with every way to keep, recompute
-/// or offload activations, the layouts that fit and the one nearest to fitting are those of a search that tries each.
+/// Micro batches larger than one that is too large by itself are left out, and no other ones: with every way to keep,
+/// recompute or offload activations, the layouts that fit and the one nearest to fitting are those of a search that
+/// tries each.
 #[test]
 fn only_micro_batches_that_cannot_fit_are_left_out() {
     use Axis::{Context, Expert, Gpus, MicroBatch, Pipeline, Recompute, Tensor, Virtual};
@@ -160,12 +159,7 @@ fn only_micro_batches_that_cannot_fit_are_left_out() {
             vec![Pipeline, Expert, MicroBatch, Recompute],
             true,
         ),
-        (
-            "v1;m=deepseek-v3@2",
-            "{}",
-            vec![Tensor, MicroBatch, Recompute],
-            true,
-        ),
+        ("v1;m=deepseek-v3@2", "{}", vec![Tensor, MicroBatch, Recompute], true),
         (
             "v1;m=llama3-8b@1;gpus=16",
             r#"{"cpu_offloading_num_layers": 3}"#,
@@ -195,8 +189,8 @@ fn only_micro_batches_that_cannot_fit_are_left_out() {
         assert_eq!(found.candidates, fitting, "{link} {settings}");
         assert_eq!(found.closest, every.closest, "{link} {settings}");
         assert_eq!(found.looked_at, every.looked_at, "{link} {settings}");
-        // What layouts need with large tensors on the host does not grow with the micro batch, and passes that run at once are
-        // not told apart.
+        // What layouts need with large tensors on the host does not grow with the micro batch, and passes that run at
+        // once are not told apart.
         assert_eq!(found.legal < every.legal, skips, "{link} {settings}");
     }
 }
@@ -238,20 +232,13 @@ fn layouts_that_share_less_are_what_their_estimates_say() {
         job.shared.overlay(&super::job(settings).shared);
         let space = Space::new(&job, &vary(&axes)).unwrap();
         let found = all(&space);
-        assert!(
-            found.candidates.len() > 5,
-            "{settings}: {:?}",
-            found.refused
-        );
+        assert!(found.candidates.len() > 5, "{settings}: {:?}", found.refused);
         let every = found.candidates.len().div_ceil(20);
         for candidate in found.candidates.iter().step_by(every) {
             let config = check(&space.job(candidate.index)).config.unwrap();
             let estimate = estimate(&config);
             let sizes = space.sizes(candidate.index);
-            assert_eq!(
-                candidate.peak, estimate.worst_rank.total,
-                "{settings} {sizes}"
-            );
+            assert_eq!(candidate.peak, estimate.worst_rank.total, "{settings} {sizes}");
             assert_eq!(candidate.worst, estimate.worst, "{settings} {sizes}");
         }
     }

@@ -7,9 +7,7 @@ use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::share_url::visit;
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::savings::choice_of;
-use megatron_memory::search::{
-    Axis, Candidate, GroupKind, Keep, Options, Space, bubble_ppm, group, search, traffic,
-};
+use megatron_memory::search::{Axis, Candidate, GroupKind, Keep, Options, Space, bubble_ppm, group, search, traffic};
 use megatron_memory::value::Value;
 
 use super::{DENSE, all, vary, with};
@@ -20,13 +18,11 @@ fn preset(link: &str) -> RawJob {
 
 fn config(job: &RawJob) -> Config {
     let checked = check(job);
-    checked
-        .config
-        .unwrap_or_else(|| panic!("{:?}", checked.problems))
+    checked.config.unwrap_or_else(|| panic!("{:?}", checked.problems))
 }
 
-/// The layouts that NVIDIA publishes for H100, as the presets have them and as `perf` recipes of Megatron-Bridge do: among the
-/// first five of those that fit, or every better one says what it gains.
+/// The layouts that NVIDIA publishes for H100, as the presets have them and as `perf` recipes of Megatron-Bridge do:
+/// among the first five of those that fit, or every better one says what it gains.
 #[test]
 fn published_layouts_are_among_the_best_or_the_better_ones_say_why() {
     let mut first = 0;
@@ -41,11 +37,7 @@ fn published_layouts_are_among_the_best_or_the_better_ones_say_why() {
         let space = Space::new(&job, &Options::usual(&job)).unwrap();
         let own = space.own_candidate().unwrap_or_else(|| panic!("{link}"));
         let found = search(&space, 0..space.total(), u32::MAX, Keep::Fitting);
-        let mut better: Vec<&Candidate> = found
-            .candidates
-            .iter()
-            .filter(|c| c.is_before(&own))
-            .collect();
+        let mut better: Vec<&Candidate> = found.candidates.iter().filter(|c| c.is_before(&own)).collect();
         better.sort_by(|a, b| a.order(b));
         first += usize::from(better.len() < 5);
         for candidate in better {
@@ -71,10 +63,8 @@ fn a_replica_spans_the_ranks_that_hold_all_experts() {
         let m = &config.modules()[0];
         let derived = m.derived();
         let size = |field| space.job(candidate.index).number(0, field).unwrap_or(1);
-        let dense =
-            size(FieldId::tensor_model_parallel_size) * size(FieldId::context_parallel_size);
-        let experts =
-            derived.expert_tensor_parallel_size * size(FieldId::expert_model_parallel_size);
+        let dense = size(FieldId::tensor_model_parallel_size) * size(FieldId::context_parallel_size);
+        let experts = derived.expert_tensor_parallel_size * size(FieldId::expert_model_parallel_size);
         let pp = size(FieldId::pipeline_model_parallel_size);
         assert_eq!(candidate.replica, dense.max(experts) * pp);
     }
@@ -84,23 +74,12 @@ fn a_replica_spans_the_ranks_that_hold_all_experts() {
 #[test]
 fn the_bubble_of_equal_stages_is_the_formula() {
     // A vocabulary of one row leaves the last stage hardly more than its layers.
-    for (pp, vpp, batch) in [
-        (2, 1, 8),
-        (4, 1, 4),
-        (4, 1, 64),
-        (4, 2, 16),
-        (2, 4, 64),
-        (8, 1, 128),
-    ] {
+    for (pp, vpp, batch) in [(2, 1, 8), (4, 1, 4), (4, 1, 64), (4, 2, 16), (2, 4, 64), (8, 1, 128)] {
         let more = format!(
             r#"{{"num_layers": 16, "hidden_size": 4096, "num_attention_heads": 32, "ffn_hidden_size": 16384, "world_size": {pp},
                 "vocab_size": 1, "make_vocab_size_divisible_by": 1, "global_batch_size": {batch},
                 "pipeline_model_parallel_size": {pp}, "virtual_pipeline_model_parallel_size": {}}}"#,
-            if vpp > 1 {
-                vpp.to_string()
-            } else {
-                "null".to_owned()
-            }
+            if vpp > 1 { vpp.to_string() } else { "null".to_owned() }
         );
         let config = config(&with(DENSE, &more));
         let m = &config.modules()[0];
@@ -153,10 +132,7 @@ fn traffic_is_what_collectives_send() {
     assert_eq!(of(GroupKind::Tensor).traffic.far.0, 0);
     // Four ranks of a node are one stage; the other stage is on the other node.
     assert_eq!(of(GroupKind::Pipeline).traffic.near.0, 0);
-    assert_eq!(
-        of(GroupKind::Pipeline).traffic.far.0,
-        micro_batches * hidden / 2
-    );
+    assert_eq!(of(GroupKind::Pipeline).traffic.far.0, micro_batches * hidden / 2);
     let states = |field: &str| {
         let bucket = megatron_memory::memory::bucket::Bucket::by_id(field).unwrap();
         stage.bytes(bucket).0
@@ -175,11 +151,7 @@ fn groups_lie_on_nodes_and_in_racks() {
         let link = format!("v1;m=qwen3-235b-a22b@2;gpus=128;tp=1;cp=1;pp=1;ep={ep}");
         let mut job = preset(&link);
         job.put(0, FieldId::gpu, Value::Text(gpu.to_owned()));
-        job.put(
-            0,
-            FieldId::account_for_embedding_in_pipeline_split,
-            Value::Null,
-        );
+        job.put(0, FieldId::account_for_embedding_in_pipeline_split, Value::Null);
         job.put(0, FieldId::account_for_loss_in_pipeline_split, Value::Null);
         let config = config(&job);
         let group = group(&config.modules()[0], GroupKind::Expert);

@@ -23,10 +23,7 @@ fn each_way_to_train_is_what_its_estimate_says() {
     use Axis::{Expert, Pipeline, Recompute, Tensor};
     for (link, axes) in [
         (LINK, [Axis::Training, Pipeline, Tensor]),
-        (
-            "v1;m=qwen3-30b-a3b@1;gpus=16",
-            [Axis::Training, Expert, Recompute],
-        ),
+        ("v1;m=qwen3-30b-a3b@1;gpus=16", [Axis::Training, Expert, Recompute]),
     ] {
         let job = visit(link).state.setup.job;
         let space = Space::new(&job, &vary(&axes)).unwrap();
@@ -61,10 +58,7 @@ fn each_way_to_train_is_what_its_estimate_says() {
             assert_eq!(TrainingMethod::of(m), way, "{link} {sizes}");
             assert_eq!(candidate.adapters, way == Some(TrainingMethod::Adapters));
         }
-        let refused = found
-            .refused
-            .iter()
-            .any(|(rule, _)| rule == "fsdp_pipeline");
+        let refused = found.refused.iter().any(|(rule, _)| rule == "fsdp_pipeline");
         assert_eq!(refused, axes.contains(&Pipeline), "{link}");
     }
 }
@@ -88,12 +82,7 @@ fn the_own_layout_in_each_way_is_that_of_the_comparison() {
 #[test]
 fn adapters_alone_come_after_all_that_train_every_weight_and_fit() {
     let job = visit(LINK).state.setup.job;
-    let axes = [
-        Axis::Training,
-        Axis::Pipeline,
-        Axis::Tensor,
-        Axis::MicroBatch,
-    ];
+    let axes = [Axis::Training, Axis::Pipeline, Axis::Tensor, Axis::MicroBatch];
     let space = Space::new(&job, &vary(&axes)).unwrap();
     let mut found = search(&space, 0..space.total(), u32::MAX, Keep::Fitting);
     found.candidates.sort_by(Candidate::order);
@@ -113,9 +102,6 @@ fn ways_that_are_not_modelled_beside_the_other_settings_are_left_out() {
     assert!(ways.contains(&Training::Full), "{ways:?}");
     let fsdp = |way: &Training| matches!(way, Training::Fsdp(_));
     assert!(!ways.iter().any(fsdp), "{ways:?}");
-    let left_out = found
-        .refused
-        .iter()
-        .find(|(rule, _)| rule == "not_modelled");
+    let left_out = found.refused.iter().find(|(rule, _)| rule == "not_modelled");
     assert_eq!(left_out.map(|(_, count)| *count), Some(4));
 }

@@ -9,8 +9,8 @@ use crate::Error;
 
 const SCRIPT: &str = include_str!("service-worker.js");
 
-/// Writes `service-worker.js` beside the pages in `stage`, all of which have their final contents. It keeps all files of
-/// the folder itself; the JavaScript API below it is for programs.
+/// Writes `service-worker.js` beside the pages in `stage`, all of which have their final contents. It keeps all files
+/// of the folder itself; the JavaScript API below it is for programs.
 pub(super) fn write(stage: &Path, version: &str) -> Result<(), Error> {
     let mut sums = Map::new();
     for file in files(stage)? {
@@ -24,14 +24,8 @@ pub(super) fn write(stage: &Path, version: &str) -> Result<(), Error> {
         }
     }
     let script = SCRIPT
-        .replace(
-            "const version = \"\";",
-            &format!("const version = \"{version}\";"),
-        )
-        .replace(
-            "const files = {};",
-            &format!("const files = {};", Value::Object(sums)),
-        );
+        .replace("const version = \"\";", &format!("const version = \"{version}\";"))
+        .replace("const files = {};", &format!("const files = {};", Value::Object(sums)));
     Ok(fs::write(stage.join("service-worker.js"), script)?)
 }
 

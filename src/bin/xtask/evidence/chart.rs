@@ -27,10 +27,7 @@ pub(super) fn chart(rows: &[Row<'_>]) -> Markup {
             _ => continue,
         };
         // The middle bar is what is closer than a quarter of a percent.
-        let at = (row.error.ppm + STEP / 2)
-            .div_euclid(STEP)
-            .clamp(-SIDE, SIDE)
-            + SIDE;
+        let at = (row.error.ppm + STEP / 2).div_euclid(STEP).clamp(-SIDE, SIDE) + SIDE;
         let bar = usize::try_from(at).ok().and_then(|at| counts.get_mut(at));
         if let Some(count) = bar.and_then(|bar| bar.get_mut(kind)) {
             *count += 1;
@@ -81,11 +78,7 @@ pub(super) fn chart(rows: &[Row<'_>]) -> Markup {
             let text = format!("{sign}{}{beyond}", at.abs() / 2);
             let percent = label(x + BAR / 2, base + 15, text);
             // Where the picture is small there is room for every third label.
-            picture = picture.child(if at % 6 == 0 {
-                percent
-            } else {
-                percent.class("minor")
-            });
+            picture = picture.child(if at % 6 == 0 { percent } else { percent.class("minor") });
         }
     }
     let axis = tag("line")
@@ -112,11 +105,7 @@ pub(super) fn chart(rows: &[Row<'_>]) -> Markup {
     let words = tag("p").text(format!(
         "{close} of {all} predictions of allocated memory are within 1 % of what was measured."
     ));
-    tag("div")
-        .class("chart")
-        .child(words)
-        .child(legend)
-        .child(picture)
+    tag("div").class("chart").child(words).child(legend).child(picture)
 }
 
 fn label(x: i64, y: i64, text: String) -> Markup {

@@ -1,17 +1,15 @@
 //! The page with every measured run, made when the site is built.
 //!
-//! There are thousands of cells, which no browser lays out at once without a pause. So the tables stand in `noscript` inside
-//! of closed `details`: to a browser with scripts they are text, which the page's script turns into rows when a group is
-//! opened or filtered. A browser without scripts has them in the page.
+//! There are thousands of cells, which no browser lays out at once without a pause. So the tables stand in `noscript`
+//! inside of closed `details`: to a browser with scripts they are text, which the page's script turns into rows when a
+//! group is opened or filtered. A browser without scripts has them in the page.
 
 mod row;
 
 use core::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use megatron_memory::evidence::{
-    CHECKPOINTS, Comparison, Error, Run, Summary, read_repeats, spread, summaries,
-};
+use megatron_memory::evidence::{CHECKPOINTS, Comparison, Error, Run, Summary, read_repeats, spread, summaries};
 use megatron_memory::presets;
 use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::markup::{Markup, tag};
@@ -139,11 +137,7 @@ fn groups(summaries: &[Summary]) -> Markup {
 fn filters_of_runs(rows: &[Row<'_>]) -> Markup {
     let of = |id, label, of: &dyn Fn(&Row<'_>) -> String| {
         let names: BTreeSet<String> = rows.iter().map(of).collect();
-        choice(
-            id,
-            label,
-            names.into_iter().map(|name| (name.clone(), name)),
-        )
+        choice(id, label, names.into_iter().map(|name| (name.clone(), name)))
     };
     let choices = [
         of("measure", "Measured", &|row| row.measure.to_owned()),
@@ -212,35 +206,19 @@ fn checkpoints() -> Markup {
             .with("rel", "noreferrer")
             .text("card");
         let predicted = checkpoint.predicted().unwrap_or_default();
-        let difference = i128::from(predicted) + i128::from(checkpoint.router_biases)
-            - i128::from(checkpoint.elements);
+        let difference = i128::from(predicted) + i128::from(checkpoint.router_biases) - i128::from(checkpoint.elements);
         let counts = [checkpoint.elements, checkpoint.router_biases, predicted];
         tag("tr")
             .child(tag("th").with("scope", "row").child(model).child(card))
             .children(counts.map(|count| number(grouped(count))))
-            .child(number(difference.to_string()).class(if difference == 0 {
-                "close"
-            } else {
-                "far"
-            }))
+            .child(number(difference.to_string()).class(if difference == 0 { "close" } else { "far" }))
     });
-    table(
-        "checkpoints-title",
-        "checkpoints",
-        &headings,
-        rows.collect(),
-    )
+    table("checkpoints-title", "checkpoints", &headings, rows.collect())
 }
 
 /// How far two runs of one job differ.
 fn repeats() -> Markup {
-    let headings = [
-        "Measures",
-        "Pairs",
-        "Median difference",
-        "90 % within",
-        "Worst",
-    ];
+    let headings = ["Measures", "Pairs", "Median difference", "90 % within", "Worst"];
     let repeats = read_repeats(REPEATS).unwrap_or_default();
     let steady = spread(&repeats, |repeat| repeat.steady);
     let peak = spread(&repeats, |repeat| repeat.peak);

@@ -19,14 +19,8 @@ impl PrecisionPreset {
     }
 }
 
-const BF16: Fields = &[
-    ("bf16", "True"),
-    ("accumulate_allreduce_grads_in_fp32", "True"),
-];
-const FP16: Fields = &[
-    ("fp16", "True"),
-    ("accumulate_allreduce_grads_in_fp32", "False"),
-];
+const BF16: Fields = &[("bf16", "True"), ("accumulate_allreduce_grads_in_fp32", "True")];
+const FP16: Fields = &[("fp16", "True"), ("accumulate_allreduce_grads_in_fp32", "False")];
 const FP8_DELAYED: Fields = &[
     ("fp8", "hybrid"),
     ("fp8_recipe", "delayed"),
@@ -41,11 +35,7 @@ const MXFP8: Fields = &[
     ("fp8_param_gather", "True"),
     ("reuse_grad_buf_for_mxfp8_param_ag", "True"),
 ];
-const NVFP4: Fields = &[
-    ("fp4", "e2m1"),
-    ("fp4_recipe", "nvfp4"),
-    ("fp4_param_gather", "True"),
-];
+const NVFP4: Fields = &[("fp4", "e2m1"), ("fp4_recipe", "nvfp4"), ("fp4_param_gather", "True")];
 /// The first and the last layer stay in bf16.
 const FIRST_AND_LAST_IN_BF16: Fields = &[
     ("first_last_layers_bf16", "True"),
@@ -59,10 +49,7 @@ const FIRST_AND_LAST_2_IN_BF16: Fields = &[
     ("num_layers_at_end_in_bf16", "2"),
 ];
 /// The last 14 layers stay in bf16.
-const LAST_14_IN_BF16: Fields = &[
-    ("first_last_layers_bf16", "True"),
-    ("num_layers_at_end_in_bf16", "14"),
-];
+const LAST_14_IN_BF16: Fields = &[("first_last_layers_bf16", "True"), ("num_layers_at_end_in_bf16", "14")];
 
 const fn preset(name: &'static str, groups: &'static [Fields]) -> PrecisionPreset {
     PrecisionPreset { name, groups }
@@ -84,48 +71,22 @@ pub const PRESETS: &[PrecisionPreset] = &[
     preset("fp16_with_mxfp8_mixed", &[FP16, MXFP8]),
     preset(
         "bf16_with_fp8_current_scaling_mixed",
-        &[
-            BF16,
-            FP8_TENSORWISE,
-            FIRST_AND_LAST_IN_BF16,
-            FP8_PARAM_GATHER,
-        ],
+        &[BF16, FP8_TENSORWISE, FIRST_AND_LAST_IN_BF16, FP8_PARAM_GATHER],
     ),
     preset(
         "fp16_with_fp8_current_scaling_mixed",
-        &[
-            FP16,
-            FP8_TENSORWISE,
-            FIRST_AND_LAST_IN_BF16,
-            FP8_PARAM_GATHER,
-        ],
+        &[FP16, FP8_TENSORWISE, FIRST_AND_LAST_IN_BF16, FP8_PARAM_GATHER],
     ),
     preset(
         "nemotron_h_bf16_with_fp8_current_scaling_mixed",
-        &[
-            BF16,
-            FP8_TENSORWISE,
-            FIRST_AND_LAST_2_IN_BF16,
-            FP8_PARAM_GATHER,
-        ],
+        &[BF16, FP8_TENSORWISE, FIRST_AND_LAST_2_IN_BF16, FP8_PARAM_GATHER],
     ),
     preset(
         "nanov2_bf16_with_fp8_current_scaling_mixed",
-        &[
-            BF16,
-            FP8_BLOCKWISE,
-            FIRST_AND_LAST_2_IN_BF16,
-            FP8_PARAM_GATHER,
-        ],
+        &[BF16, FP8_BLOCKWISE, FIRST_AND_LAST_2_IN_BF16, FP8_PARAM_GATHER],
     ),
-    preset(
-        "bf16_with_fp8_subchannel_scaling_mixed",
-        &[BF16, FP8_BLOCKWISE],
-    ),
-    preset(
-        "fp16_with_fp8_subchannel_scaling_mixed",
-        &[FP16, FP8_BLOCKWISE],
-    ),
+    preset("bf16_with_fp8_subchannel_scaling_mixed", &[BF16, FP8_BLOCKWISE]),
+    preset("fp16_with_fp8_subchannel_scaling_mixed", &[FP16, FP8_BLOCKWISE]),
     preset("bf16_with_nvfp4_mixed", &[BF16, NVFP4]),
     preset(
         "nemotron_3_super_bf16_with_nvfp4_mixed",

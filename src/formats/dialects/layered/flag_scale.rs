@@ -32,21 +32,15 @@ pub(super) const LAYOUT: Layout = Layout {
         "model.seed",
     ],
     refused: &[
-        (
-            "model.action_horizon",
-            "a FlagScale configuration of a robot's policy",
-        ),
-        (
-            "model.training_dtype",
-            "a FlagScale configuration of a robot's policy",
-        ),
+        ("model.action_horizon", "a FlagScale configuration of a robot's policy"),
+        ("model.training_dtype", "a FlagScale configuration of a robot's policy"),
         ("model.use_rwkv", "a FlagScale configuration of RWKV"),
     ],
     model: "",
 };
 
-/// Arguments that `FlagScale` adds to Megatron-LM's. `multiple_of` and `hidden_dim_multiplier` decide the width of the MLP, in
-/// `import/sources/layered/flag_scale.rs`; what stands below `hetero` is read in `flag_scale/hetero.rs` there.
+/// Arguments that `FlagScale` adds to Megatron-LM's. `multiple_of` and `hidden_dim_multiplier` decide the width of the
+/// MLP, in `import/sources/layered/flag_scale.rs`; what stands below `hetero` is read in `flag_scale/hetero.rs` there.
 const KEYS: &[(&str, KeyMeaning)] = &[
     ("norm_init_weight", Irrelevant),
     ("wandb_mode", Irrelevant),
@@ -79,12 +73,9 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ),
 ];
 
-const VISION: KeyMeaning =
-    KeyMeaning::more("encoders beside the language model are not counted: add them as modules");
-const FROZEN: KeyMeaning =
-    KeyMeaning::more("frozen parameters need no gradients and no optimizer states");
-const RECOMPUTED: KeyMeaning =
-    KeyMeaning::more("stages and micro batches recompute different layers");
+const VISION: KeyMeaning = KeyMeaning::more("encoders beside the language model are not counted: add them as modules");
+const FROZEN: KeyMeaning = KeyMeaning::more("frozen parameters need no gradients and no optimizer states");
+const RECOMPUTED: KeyMeaning = KeyMeaning::more("stages and micro batches recompute different layers");
 
 /// What a key means; given without its sections.
 pub(in crate::formats::dialects) fn find(key: &str) -> Option<KeyMeaning> {

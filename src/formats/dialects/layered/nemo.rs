@@ -48,15 +48,9 @@ pub(super) const LAYOUT: Layout = Layout {
         ("model.mcore_t5", ENCODER_DECODER),
         ("model.share_token_embeddings", ENCODER_DECODER),
         ("model.bert_binary_head", "a NeMo 1 configuration of BERT"),
-        (
-            "model.mm_cfg",
-            "a NeMo 1 configuration of a multimodal model",
-        ),
+        ("model.mm_cfg", "a NeMo 1 configuration of a multimodal model"),
         ("model.retro", "a NeMo 1 configuration of RETRO"),
-        (
-            "model.unet_config",
-            "a NeMo 1 configuration of a diffusion model",
-        ),
+        ("model.unet_config", "a NeMo 1 configuration of a diffusion model"),
     ],
     model: "",
 };
@@ -94,15 +88,9 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("fp8_hybrid", Irrelevant),
     ("fp8_params", Field("fp8_param_gather")),
     // Recomputation.
-    (
-        "activations_checkpoint_granularity",
-        Field("recompute_granularity"),
-    ),
+    ("activations_checkpoint_granularity", Field("recompute_granularity")),
     ("activations_checkpoint_method", Field("recompute_method")),
-    (
-        "activations_checkpoint_num_layers",
-        Field("recompute_num_layers"),
-    ),
+    ("activations_checkpoint_num_layers", Field("recompute_num_layers")),
     (
         "activations_checkpoint_layers_per_pipeline",
         KeyMeaning::more("more layers are recomputed on some pipeline ranks than on others"),
@@ -112,10 +100,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         KeyMeaning::more("some micro batches are recomputed less than others"),
     ),
     // Parallelism.
-    (
-        "virtual_pipeline_model_parallel_size",
-        Rule(KeyRule::VirtualStages),
-    ),
+    ("virtual_pipeline_model_parallel_size", Rule(KeyRule::VirtualStages)),
     ("ub_tp_comm_overlap", Field("tp_comm_overlap")),
     (
         "fsdp",
@@ -126,10 +111,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("optim.overlap_param_sync", Field("overlap_param_gather")),
 ];
 
-const ADAPTERS: &str =
-    "only adapters are trained: all other weights need no gradients and no optimizer states";
-const LEGACY: KeyMeaning =
-    KeyMeaning::more("layers of NeMo's own are counted like those of Megatron-Core");
+const ADAPTERS: &str = "only adapters are trained: all other weights need no gradients and no optimizer states";
+const LEGACY: KeyMeaning = KeyMeaning::more("layers of NeMo's own are counted like those of Megatron-Core");
 const HEADSCALE: KeyMeaning = KeyMeaning::less("a scale for each attention head is not counted");
 
 /// Names that change no memory of a training step and that Megatron-LM does not have.

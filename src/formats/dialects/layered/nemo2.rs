@@ -1,5 +1,5 @@
-//! Recipes of `NeMo` 2: what the parts of a recipe are called in Megatron-Bridge, whose configuration has the same fields in other
-//! sections (`nemo/lightning` and `nemo/collections/llm` at 8cfedd7203).
+//! Recipes of `NeMo` 2: what the parts of a recipe are called in Megatron-Bridge, whose configuration has the same
+//! fields in other sections (`nemo/lightning` and `nemo/collections/llm` at 8cfedd7203).
 
 pub mod models;
 

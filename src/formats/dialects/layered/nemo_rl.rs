@@ -29,10 +29,7 @@ pub(super) const LAYOUT: Layout = Layout {
     ],
     places: &[
         ("policy.megatron_cfg.optimizer.", "optimizer."),
-        (
-            "policy.megatron_cfg.distributed_data_parallel_config.",
-            "ddp.",
-        ),
+        ("policy.megatron_cfg.distributed_data_parallel_config.", "ddp."),
         ("policy.megatron_cfg.model_overrides.", "model."),
         ("policy.megatron_cfg.peft.", "peft."),
         ("policy.megatron_cfg.", "model."),
@@ -102,10 +99,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "frozen_router",
         KeyMeaning::less("frozen parameters need no gradients and no optimizer states"),
     ),
-    (
-        "draft_model",
-        KeyMeaning::more("draft models are not counted"),
-    ),
+    ("draft_model", KeyMeaning::more("draft models are not counted")),
     ("defer_fp32_logits", Field("token_loss")),
     ("logprob_chunk_size", Field("logprob_chunk_size")),
     ("router_replay", Irrelevant),
@@ -114,15 +108,15 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("model.freeze_config.freeze_vision_projection", FROZEN),
 ];
 
-const FROZEN: KeyMeaning =
-    KeyMeaning::more("frozen parameters need no gradients and no optimizer states");
+const FROZEN: KeyMeaning = KeyMeaning::more("frozen parameters need no gradients and no optimizer states");
 
 /// The meaning of a key, once the beginning of its path has been replaced as the layout's `places` say.
 pub(in crate::formats::dialects) fn find(key: &str) -> Option<KeyMeaning> {
     look_up(KEYS, key).or_else(|| bridge::find(key))
 }
 
-/// The settings that matter of the files that most configurations change, by the files' names (`examples/configs` of NeMo-RL).
+/// The settings that matter of the files that most configurations change, by the files' names (`examples/configs` of
+/// NeMo-RL).
 pub(super) const BASES: &[(&str, &[(&str, &str)])] = &[
     (
         "grpo_math_1B.yaml",
@@ -221,7 +215,8 @@ pub(super) const BASES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// The settings that matter of published files that change one of [`BASES`]; `defaults` names the file that they change.
+/// The settings that matter of published files that change one of [`BASES`]; `defaults` names the file that they
+/// change.
 pub(super) const CHANGED_BASES: &[(&str, &[(&str, &str)])] = &[
     (
         "distillation-qwen3-32b-to-1.7b-base-1n8g-megatron-tp2pp2cp2-pack.yaml",
@@ -321,14 +316,8 @@ pub(super) const CHANGED_BASES: &[(&str, &[(&str, &str)])] = &[
                 "policy.megatron_cfg.distributed_data_parallel_config.overlap_param_gather",
                 "false",
             ),
-            (
-                "policy.megatron_cfg.optimizer.use_distributed_optimizer",
-                "false",
-            ),
-            (
-                "policy.megatron_cfg.optimizer.use_precision_aware_optimizer",
-                "false",
-            ),
+            ("policy.megatron_cfg.optimizer.use_distributed_optimizer", "false"),
+            ("policy.megatron_cfg.optimizer.use_precision_aware_optimizer", "false"),
             ("policy.sequence_packing.enabled", "true"),
             ("cluster.gpus_per_node", "8"),
             ("cluster.num_nodes", "2"),
@@ -346,14 +335,8 @@ pub(super) const IN_ALL_BASES: &[(&str, &str)] = &[
     ("policy.megatron_cfg.moe_token_dispatcher_type", "alltoall"),
     ("policy.megatron_cfg.optimizer.optimizer", "adam"),
     ("policy.megatron_cfg.optimizer.bf16", "true"),
-    (
-        "policy.megatron_cfg.optimizer.use_distributed_optimizer",
-        "true",
-    ),
-    (
-        "policy.megatron_cfg.optimizer.use_precision_aware_optimizer",
-        "true",
-    ),
+    ("policy.megatron_cfg.optimizer.use_distributed_optimizer", "true"),
+    ("policy.megatron_cfg.optimizer.use_precision_aware_optimizer", "true"),
     (
         "policy.megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32",
         "false",

@@ -31,8 +31,8 @@ pub(super) const LAYOUT: Layout = Layout {
     model: "modules.pre_trainer.model",
 };
 
-/// What `pre_trainer.yaml` and `trainer_base.yaml` in `primus/configs/modules/megatron` have otherwise than Megatron-LM's command
-/// line.
+/// What `pre_trainer.yaml` and `trainer_base.yaml` in `primus/configs/modules/megatron` have otherwise than
+/// Megatron-LM's command line.
 pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
     ("bf16", "True"),
     ("use_distributed_optimizer", "True"),
@@ -47,8 +47,9 @@ pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
 /// Arguments of Megatron-LM with their values.
 type Arguments = &'static [(&'static str, &'static str)];
 
-/// Models that Primus describes by itself, otherwise than their publishers: arguments of `primus/configs/models/megatron`, with
-/// those of the files that they extend. Each is its own arguments and those that it has in common with others.
+/// Models that Primus describes by itself, otherwise than their publishers: arguments of
+/// `primus/configs/models/megatron`, with those of the files that they extend. Each is its own arguments and those that
+/// it has in common with others.
 pub(super) const OWN_MODELS: &[(&str, [Arguments; 2])] = &[
     (
         "grok1",
@@ -100,7 +101,8 @@ const GROK: Arguments = &[
     ("tokenizer_model", "mistralai/Mixtral-8x22B-v0.1"),
 ];
 
-/// Arguments that Primus adds to Megatron-LM's. Those of Primus-Turbo's dispatcher are in `import/sources/layered/primus.rs`.
+/// Arguments that Primus adds to Megatron-LM's. Those of Primus-Turbo's dispatcher are in
+/// `import/sources/layered/primus.rs`.
 const KEYS: &[(&str, KeyMeaning)] = &[
     ("disable_delayed_scaling_patches", Irrelevant),
     ("disable_profiler_activity_cpu", Irrelevant),
@@ -137,10 +139,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "use_turbo_fp8_gemm",
         KeyMeaning::more("matrices in fp8 of another library"),
     ),
-    (
-        "use_turbo_gemm",
-        KeyMeaning::less("matrices of another library"),
-    ),
+    ("use_turbo_gemm", KeyMeaning::less("matrices of another library")),
     (
         "use_turbo_grouped_gemm",
         KeyMeaning::less("matrices of experts of another library"),
@@ -160,10 +159,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "router_logit_softcapping",
         KeyMeaning::nothing("its kernel writes over the router's logits"),
     ),
-    (
-        "no_fp8_weight_transpose_cache",
-        Field("no_fp8_weight_transpose_cache"),
-    ),
+    ("no_fp8_weight_transpose_cache", Field("no_fp8_weight_transpose_cache")),
     (
         "patch_primus_pipeline",
         KeyMeaning::more("a schedule of the pipeline that is not counted"),

@@ -6,8 +6,8 @@ use crate::formats::dialects::meaning::KeyMeaning::{self, Field, Irrelevant, Rul
 use crate::formats::dialects::meaning::{KeyRule, look_up};
 use crate::formats::dialects::{Dialect, bridge};
 
-/// `strategy_config` has arguments of the adapter (`mcore_adapter/training_args.py`), most of them fields of Megatron-Core's
-/// `TransformerConfig`.
+/// `strategy_config` has arguments of the adapter (`mcore_adapter/training_args.py`), most of them fields of
+/// Megatron-Core's `TransformerConfig`.
 pub(super) const LAYOUT: Layout = Layout {
     format: Format::RollYaml,
     dialect: Dialect::Roll,
@@ -15,10 +15,7 @@ pub(super) const LAYOUT: Layout = Layout {
         ("prompt_length", "prompt"),
         ("response_length", "response"),
         ("sequence_length", "model.seq_length"),
-        (
-            "is_offload_optimizer_states_in_train_step",
-            "offloaded_states",
-        ),
+        ("is_offload_optimizer_states_in_train_step", "offloaded_states"),
     ],
     places: &[
         ("actor_train.strategy_args.strategy_config.", "model."),
@@ -133,18 +130,12 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("worker.model_args.flash_attn", Irrelevant),
     ("worker.model_args.model_type", Irrelevant),
     // Megatron's own recomputation decides.
-    (
-        "worker.model_args.disable_gradient_checkpointing",
-        Irrelevant,
-    ),
+    ("worker.model_args.disable_gradient_checkpointing", Irrelevant),
     (
         "worker.model_args.freeze_module_prefix",
         KeyMeaning::more("frozen parameters need no gradients and no optimizer states"),
     ),
-    (
-        "worker.model_args.lora_target",
-        KeyMeaning::more("adapters of ROLL"),
-    ),
+    ("worker.model_args.lora_target", KeyMeaning::more("adapters of ROLL")),
     ("worker.model_args.lora_rank", Irrelevant),
     ("worker.model_args.lora_alpha", Irrelevant),
     (
@@ -168,22 +159,13 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "worker.use_sequence_packing",
         KeyMeaning::nothing("at most as many tokens as the samples of a micro batch have"),
     ),
-    (
-        "worker.use_dynamic_batching_in_train",
-        Rule(KeyRule::DynamicBatch),
-    ),
-    (
-        "worker.max_tokens_per_microbatch_in_train",
-        Rule(KeyRule::TokensPerGpu),
-    ),
+    ("worker.use_dynamic_batching_in_train", Rule(KeyRule::DynamicBatch)),
+    ("worker.max_tokens_per_microbatch_in_train", Rule(KeyRule::TokensPerGpu)),
     ("worker.sequence_length_round_in_train", Irrelevant),
     ("worker.use_dynamic_batching_in_infer", Irrelevant),
     ("worker.max_tokens_per_microbatch_in_infer", Irrelevant),
     ("worker.sequence_length_round_in_infer", Irrelevant),
-    (
-        "model.use_distributed_optimizer",
-        Field("use_distributed_optimizer"),
-    ),
+    ("model.use_distributed_optimizer", Field("use_distributed_optimizer")),
     ("model.distrib_optim_fully_reshardable", Irrelevant),
     ("model.overlap_grad_reduce", Field("overlap_grad_reduce")),
     // As in Megatron-LM, `bf16` alone turns it on.
@@ -198,8 +180,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("model.optimization_level", Irrelevant),
 ];
 
-/// Defaults of ROLL's adapter of Megatron-Core and of Megatron-Core's classes that differ from those of Megatron-LM's command
-/// line.
+/// Defaults of ROLL's adapter of Megatron-Core and of Megatron-Core's classes that differ from those of Megatron-LM's
+/// command line.
 pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
     ("bf16", "True"),
     ("create_attention_mask_in_dataloader", "False"),

@@ -12,8 +12,7 @@ const RMS_WITHOUT_POSITIONS: &[(&str, Fixed)] = &[
 ];
 
 const MAMBA_BIAS: &str = "the projections of Megatron-LM's Mamba mixer have no biases";
-const MULTIPLIER: &str =
-    "Megatron-LM does not scale by it; what that keeps for the backward pass is not counted";
+const MULTIPLIER: &str = "Megatron-LM does not scale by it; what that keeps for the backward pass is not counted";
 
 pub(super) const FAMILIES: &[Family] = &[
     Family {

@@ -1,8 +1,7 @@
 //! Mixtures of experts with multi-head latent attention.
 
 use crate::formats::hf_config::family::{
-    Attention, Experts, Family, Fixed, LLAMA_LIKE, MoeLayers, NO_SHARED, Shared, Switch,
-    VocabMultiple,
+    Attention, Experts, Family, Fixed, LLAMA_LIKE, MoeLayers, NO_SHARED, Shared, Switch, VocabMultiple,
 };
 
 /// The experts of DeepSeek-V2.

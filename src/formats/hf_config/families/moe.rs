@@ -1,8 +1,7 @@
 //! Mixtures of experts with grouped-query attention.
 
 use crate::formats::hf_config::family::{
-    Activation, Experts, Family, LLAMA_LIKE, MoeLayers, NO_SHARED, RMS_ROPE_NORM_OVER_HEADS,
-    Shared, Switch,
+    Activation, Experts, Family, LLAMA_LIKE, MoeLayers, NO_SHARED, RMS_ROPE_NORM_OVER_HEADS, Shared, Switch,
 };
 
 /// Routed experts whose width is the only one in the file.

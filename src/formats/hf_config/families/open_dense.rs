@@ -4,9 +4,9 @@ use crate::formats::hf_config::family::{
     Activation, Family, Is, LAYER_NORM_ROPE, LLAMA_LIKE, RMS_ROPE_NORM_OVER_HEADS, Switch,
 };
 
-const MULTIPLIER: &str =
-    "Megatron-LM does not scale by it; what that keeps for the backward pass is not counted";
-pub(super) const NORMS_AFTER: &str = "its norms stand after attention and MLP; Megatron-Core builds and the estimate counts as many before them";
+const MULTIPLIER: &str = "Megatron-LM does not scale by it; what that keeps for the backward pass is not counted";
+pub(super) const NORMS_AFTER: &str =
+    "its norms stand after attention and MLP; Megatron-Core builds and the estimate counts as many before them";
 
 /// `OLMo` 2 and its successors.
 const OLMO2: Family = Family {
@@ -135,4 +135,5 @@ pub(super) const FAMILIES: &[Family] = &[
 ];
 
 /// What Megatron-Core's layers do not have.
-pub(super) const PARALLEL: &str = "attention and MLP side by side on the same input, and layers of Megatron-Core have the MLP after attention";
+pub(super) const PARALLEL: &str =
+    "attention and MLP side by side on the same input, and layers of Megatron-Core have the MLP after attention";

@@ -2,12 +2,11 @@
 
 use super::moe::{ONLY_EXPERTS, SIGMOID};
 use crate::formats::hf_config::family::{
-    Activation, Experts, Family, Fixed, Is, LAYER_NORM_ROPE, LLAMA_LIKE, MoeLayers, NO_SHARED,
-    RMS_1P_ROPE, RMS_ROPE_NORM_OVER_HEADS, Shared, Switch,
+    Activation, Experts, Family, Fixed, Is, LAYER_NORM_ROPE, LLAMA_LIKE, MoeLayers, NO_SHARED, RMS_1P_ROPE,
+    RMS_ROPE_NORM_OVER_HEADS, Shared, Switch,
 };
 
-const MULTIPLIER: &str =
-    "Megatron-LM does not scale by it; what that keeps for the backward pass is not counted";
+const MULTIPLIER: &str = "Megatron-LM does not scale by it; what that keeps for the backward pass is not counted";
 const POST_NORMS: &str = "two more norms after each layer's attention and MLP are not counted";
 const BLOCK_SPARSE: &str = "attention to blocks that an indexer picks is counted as attention to all tokens, without the indexer, as Megatron-Bridge builds it";
 

@@ -2,8 +2,7 @@
 
 use crate::formats::hf_config::family::{Family, LLAMA_LIKE};
 
-const PER_LAYER: &str =
-    "its layers have different shapes, and the estimate takes one shape for all";
+const PER_LAYER: &str = "its layers have different shapes, and the estimate takes one shape for all";
 
 const SIDE_BY_SIDE: &str = "in its layers attention and MLP stand side by side on the same input, and layers of Megatron-Core have the MLP after attention";
 
@@ -37,9 +36,7 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "Zamba",
         model_types: &["zamba", "zamba2"],
         architectures: &["ZambaForCausalLM", "Zamba2ForCausalLM"],
-        refused: Some(
-            "its attention layers share their weights, which Megatron-Core's HybridModel does not build",
-        ),
+        refused: Some("its attention layers share their weights, which Megatron-Core's HybridModel does not build"),
         ..LLAMA_LIKE
     },
     Family {
@@ -80,9 +77,7 @@ pub(super) const FAMILIES: &[Family] = &[
             "Gemma4ForConditionalGeneration",
             "Gemma4ForCausalLM",
         ],
-        refused: Some(
-            "embeddings per layer and layers that share keys and values are not in the estimate",
-        ),
+        refused: Some("embeddings per layer and layers that share keys and values are not in the estimate"),
         ..LLAMA_LIKE
     },
     Family {
@@ -137,18 +132,14 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "BLOOM",
         model_types: &["bloom"],
         architectures: &["BloomForCausalLM"],
-        refused: Some(
-            "its positions are ALiBi and a norm stands after the embedding; Megatron-Core builds neither",
-        ),
+        refused: Some("its positions are ALiBi and a norm stands after the embedding; Megatron-Core builds neither"),
         ..LLAMA_LIKE
     },
     Family {
         name: "MPT",
         model_types: &["mpt"],
         architectures: &["MPTForCausalLM", "MptForCausalLM"],
-        refused: Some(
-            "its positions are ALiBi and its norms have no bias; Megatron-Core builds neither",
-        ),
+        refused: Some("its positions are ALiBi and its norms have no bias; Megatron-Core builds neither"),
         ..LLAMA_LIKE
     },
     Family {
@@ -163,32 +154,22 @@ pub(super) const FAMILIES: &[Family] = &[
     Family {
         name: "MiniMax-01 and MiniMax-M1",
         model_types: &["minimax", "minimax_text_01", "minimax_m1", "minimax_vl_01"],
-        architectures: &[
-            "MiniMaxText01ForCausalLM",
-            "MiniMaxM1ForCausalLM",
-            "MiniMaxForCausalLM",
-        ],
-        refused: Some(
-            "most of its layers have lightning attention, which Megatron-Core does not build",
-        ),
+        architectures: &["MiniMaxText01ForCausalLM", "MiniMaxM1ForCausalLM", "MiniMaxForCausalLM"],
+        refused: Some("most of its layers have lightning attention, which Megatron-Core does not build"),
         ..LLAMA_LIKE
     },
     Family {
         name: "Ling 2.5 and 3 (Bailing hybrid)",
         model_types: &["bailing_hybrid", "bailing_moe_linear", "bailing_moe_v2_5"],
         architectures: &["BailingHybridForCausalLM", "BailingMoeLinearV2ForCausalLM"],
-        refused: Some(
-            "most of its layers have linear attention of a kind that Megatron-Core does not build",
-        ),
+        refused: Some("most of its layers have linear attention of a kind that Megatron-Core does not build"),
         ..LLAMA_LIKE
     },
     Family {
         name: "ERNIE 4.5 VL",
         model_types: &["ernie4_5_moe_vl", "ernie4_5_vl_moe", "ernie4_5_vl_moe_text"],
         architectures: &["Ernie4_5_VLMoeForConditionalGeneration"],
-        refused: Some(
-            "its experts for text and for images have different widths, and the estimate takes one for all",
-        ),
+        refused: Some("its experts for text and for images have different widths, and the estimate takes one for all"),
         ..LLAMA_LIKE
     },
     Family {
@@ -202,9 +183,7 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "LFM2",
         model_types: &["lfm2", "lfm2_moe", "lfm2-vl"],
         architectures: &["Lfm2ForCausalLM", "Lfm2MoeForCausalLM"],
-        refused: Some(
-            "most of its layers are short convolutions, which Megatron-Core does not build",
-        ),
+        refused: Some("most of its layers are short convolutions, which Megatron-Core does not build"),
         ..LLAMA_LIKE
     },
     Family {

@@ -1,12 +1,10 @@
 //! Families that differ from Llama in more than a switch, and those that are read with parts left out.
 
 use super::moe::GATED_SHARED;
-use crate::formats::hf_config::family::{
-    Activation, Family, Fixed, LLAMA_LIKE, RMS_1P_ROPE, Switch,
-};
+use crate::formats::hf_config::family::{Activation, Family, Fixed, LLAMA_LIKE, RMS_1P_ROPE, Switch};
 
-/// GPT-OSS learns one attention sink per head, and cuts off what goes into the activation at 7, as Megatron-Bridge sets it
-/// (`gpt_oss_bridge.py`).
+/// GPT-OSS learns one attention sink per head, and cuts off what goes into the activation at 7, as Megatron-Bridge sets
+/// it (`gpt_oss_bridge.py`).
 pub(super) const GPT_OSS_FIXED: &[(&str, Fixed)] = &[
     ("normalization", Fixed::Text("RMSNorm")),
     ("position_embedding_type", Fixed::Text("rope")),
@@ -70,10 +68,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family {
         name: "Qwen3.5-MoE",
         model_types: &["qwen3_5_moe", "qwen3_5_moe_text"],
-        architectures: &[
-            "Qwen3_5MoeForCausalLM",
-            "Qwen3_5MoeForConditionalGeneration",
-        ],
+        architectures: &["Qwen3_5MoeForCausalLM", "Qwen3_5MoeForConditionalGeneration"],
         defaults: r#"{"vocab_size": 248320, "hidden_size": 2048, "num_hidden_layers": 40, "num_attention_heads": 16,
             "num_key_value_heads": 2, "head_dim": 256, "hidden_act": "silu", "max_position_embeddings": 32768,
             "tie_word_embeddings": false, "attention_bias": false, "attention_dropout": 0.0, "num_experts": 256,

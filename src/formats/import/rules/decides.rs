@@ -22,23 +22,17 @@ pub(in crate::formats::import) fn decides(dialect: Dialect, name: &str) -> Decid
         meaning => meaning,
     };
     match meaning {
-        None
-        | Some(KeyMeaning::Retired(_) | KeyMeaning::Irrelevant | KeyMeaning::NotModelled { .. }) => {
+        None | Some(KeyMeaning::Retired(_) | KeyMeaning::Irrelevant | KeyMeaning::NotModelled { .. }) => {
             Decides::Nothing
         }
-        Some(KeyMeaning::Field(destination) | KeyMeaning::Opposite(destination)) => {
-            of_field(destination)
-        }
+        Some(KeyMeaning::Field(destination) | KeyMeaning::Opposite(destination)) => of_field(destination),
         Some(KeyMeaning::Rule(rule)) => of_rule(rule),
     }
 }
 
 fn of_rule(rule: KeyRule) -> Decides {
     Decides::Setting(match rule {
-        KeyRule::HfModel
-        | KeyRule::TokenizerType
-        | KeyRule::TokenizerModel
-        | KeyRule::ModelProvider => {
+        KeyRule::HfModel | KeyRule::TokenizerType | KeyRule::TokenizerModel | KeyRule::ModelProvider => {
             return Decides::Nothing;
         }
         KeyRule::QueryGroups => Some(FieldId::num_query_groups),
@@ -50,19 +44,15 @@ fn of_rule(rule: KeyRule) -> Decides {
         KeyRule::TaskType | KeyRule::NumLabels => Some(FieldId::num_labels),
         KeyRule::VirtualStages => Some(FieldId::virtual_pipeline_model_parallel_size),
         KeyRule::Gradients => Some(FieldId::accumulate_allreduce_grads_in_fp32),
-        KeyRule::PaddedVocabulary
-        | KeyRule::PadVocabulary
-        | KeyRule::ExtraVocabulary
-        | KeyRule::PatchTokenizer => Some(FieldId::padded_vocab_size),
-        KeyRule::Nodes | KeyRule::GpusPerNode => Some(FieldId::world_size),
-        KeyRule::PromptLength | KeyRule::ResponseLength | KeyRule::PackLength => {
-            Some(FieldId::seq_length)
+        KeyRule::PaddedVocabulary | KeyRule::PadVocabulary | KeyRule::ExtraVocabulary | KeyRule::PatchTokenizer => {
+            Some(FieldId::padded_vocab_size)
         }
+        KeyRule::Nodes | KeyRule::GpusPerNode => Some(FieldId::world_size),
+        KeyRule::PromptLength | KeyRule::ResponseLength | KeyRule::PackLength => Some(FieldId::seq_length),
         KeyRule::TokensPerGpu | KeyRule::DynamicBatch => Some(FieldId::max_seqlen_per_dp_cp_rank),
-        KeyRule::PromptBatch
-        | KeyRule::SamplesPerPrompt
-        | KeyRule::StepsPerRollout
-        | KeyRule::TrainBatch => Some(FieldId::global_batch_size),
+        KeyRule::PromptBatch | KeyRule::SamplesPerPrompt | KeyRule::StepsPerRollout | KeyRule::TrainBatch => {
+            Some(FieldId::global_batch_size)
+        }
         KeyRule::HybridPattern
         | KeyRule::OlderHybridPattern
         | KeyRule::MtpPattern

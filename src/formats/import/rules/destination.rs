@@ -12,16 +12,8 @@ use crate::value::Value;
 
 /// Argparse destinations of Megatron-LM that are not fields here, with the status and note for the report.
 const WITHOUT_FIELD: &[(&str, KeyStatus, &str)] = &[
-    (
-        "use_flash_attn",
-        KeyStatus::Ignored,
-        "attention_backend decides",
-    ),
-    (
-        "openai_gelu",
-        KeyStatus::Ignored,
-        "another formula of the same size",
-    ),
+    ("use_flash_attn", KeyStatus::Ignored, "attention_backend decides"),
+    ("openai_gelu", KeyStatus::Ignored, "another formula of the same size"),
     (
         "deprecated_use_mcore_models",
         KeyStatus::Ignored,
@@ -32,26 +24,14 @@ const WITHOUT_FIELD: &[(&str, KeyStatus, &str)] = &[
         KeyStatus::Ignored,
         "position_embedding_type decides",
     ),
-    (
-        "calculate_per_token_loss",
-        KeyStatus::Ignored,
-        "does not change memory",
-    ),
-    (
-        "rampup_batch_size",
-        KeyStatus::Ignored,
-        "the full batch is what counts",
-    ),
+    ("calculate_per_token_loss", KeyStatus::Ignored, "does not change memory"),
+    ("rampup_batch_size", KeyStatus::Ignored, "the full batch is what counts"),
     (
         "moe_router_load_balancing_type",
         KeyStatus::Ignored,
         "does not change what is kept",
     ),
-    (
-        "fake_process_group",
-        KeyStatus::Ignored,
-        "a way to measure, not a job",
-    ),
+    ("fake_process_group", KeyStatus::Ignored, "a way to measure, not a job"),
     (
         "checkpoint_activations",
         KeyStatus::Conflicting,
@@ -83,13 +63,7 @@ pub(super) fn field(draft: &mut JobDraft, item: &KeyValue, destination: &'static
         return draft.row(item, KeyStatus::Ignored, None, "switched off");
     }
     let set = |draft: &mut JobDraft, id, value: &str| {
-        draft.set(
-            item,
-            id,
-            Value::Text(value.to_owned()),
-            KeyStatus::Derived,
-            "",
-        );
+        draft.set(item, id, Value::Text(value.to_owned()), KeyStatus::Derived, "");
     };
     match destination {
         "enable_cuda_graph" => set(draft, FieldId::cuda_graph_impl, "local"),
@@ -101,20 +75,8 @@ pub(super) fn field(draft: &mut JobDraft, item: &KeyValue, destination: &'static
             set(draft, FieldId::recompute_modules, "moe");
         }
         "use_rotary_position_embeddings" => set(draft, FieldId::position_embedding_type, "rope"),
-        "encoder_num_layers" => draft.set(
-            item,
-            FieldId::num_layers,
-            item.value.clone(),
-            KeyStatus::Mapped,
-            "",
-        ),
-        "encoder_seq_length" => draft.set(
-            item,
-            FieldId::seq_length,
-            item.value.clone(),
-            KeyStatus::Mapped,
-            "",
-        ),
+        "encoder_num_layers" => draft.set(item, FieldId::num_layers, item.value.clone(), KeyStatus::Mapped, ""),
+        "encoder_seq_length" => draft.set(item, FieldId::seq_length, item.value.clone(), KeyStatus::Mapped, ""),
         _ => {
             let known = WITHOUT_FIELD.iter().find(|(name, ..)| *name == destination);
             let default = draft.dialect.default_of(destination).map(python);
@@ -148,13 +110,7 @@ pub(super) fn opposite(draft: &mut JobDraft, item: &KeyValue, destination: &'sta
             match vocabulary {
                 Some(vocabulary) => {
                     let id = FieldId::padded_vocab_size;
-                    draft.set(
-                        item,
-                        id,
-                        vocabulary,
-                        KeyStatus::Derived,
-                        "the vocabulary as it is",
-                    );
+                    draft.set(item, id, vocabulary, KeyStatus::Derived, "the vocabulary as it is");
                 }
                 None => draft.not_modelled(
                     item,

@@ -15,10 +15,7 @@ use crate::formats::{python_literal, training_log};
 use crate::value::Value;
 
 /// A training log.
-pub(in crate::formats::import) fn training_log(
-    text: &str,
-    options: &Options<'_>,
-) -> Result<Import, ImportError> {
+pub(in crate::formats::import) fn training_log(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
     let log = training_log::read(text);
     if log.arguments.is_empty() {
         return Err(ImportError::NoArguments);
@@ -36,20 +33,14 @@ pub(in crate::formats::import) fn training_log(
 }
 
 /// Arguments that a program has written down.
-pub(in crate::formats::import) fn arguments(
-    text: &str,
-    options: &Options<'_>,
-) -> Result<Import, ImportError> {
+pub(in crate::formats::import) fn arguments(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
     let root = written::read(text).map_err(|error| match error {
         ArgumentsError::Json(error) => ImportError::Json(error),
         ArgumentsError::Yaml(error) => ImportError::Yaml(error),
     })?;
     limit_keys(root.entries().len())?;
     // A run of Megatron-Bridge has sections there.
-    if matches!(
-        root.get("model").map(|model| &model.data),
-        Some(Data::Map(_))
-    ) {
+    if matches!(root.get("model").map(|model| &model.data), Some(Data::Map(_))) {
         let draft = read_tree(&root, Dialect::Bridge, None)?;
         return finish(draft, Format::BridgeYaml, options);
     }
@@ -64,10 +55,7 @@ pub(in crate::formats::import) fn arguments(
 }
 
 /// Applies arguments. `vocabulary` is the vocabulary before and after padding, with its line.
-fn draft(
-    arguments: impl Iterator<Item = KeyValue>,
-    vocabulary: Option<(u64, u64, u32)>,
-) -> JobDraft {
+fn draft(arguments: impl Iterator<Item = KeyValue>, vocabulary: Option<(u64, u64, u32)>) -> JobDraft {
     let mut draft = JobDraft::new(Dialect::Arguments);
     let mut combined = CombinedKeys::default();
     for item in arguments {
@@ -75,10 +63,7 @@ fn draft(
         rules::apply(&mut draft, &mut combined, &item, &name);
     }
     if let Some((size, padded, line)) = vocabulary {
-        for (id, count) in [
-            (FieldId::vocab_size, size),
-            (FieldId::padded_vocab_size, padded),
-        ] {
+        for (id, count) in [(FieldId::vocab_size, size), (FieldId::padded_vocab_size, padded)] {
             let value = Value::Int(count.into());
             let item = KeyValue {
                 key: "padded vocab".to_owned(),
@@ -94,8 +79,8 @@ fn draft(
     draft
 }
 
-/// The value for which `str` prints this text. Strings have no quotes there, so that only brackets, numbers and constants
-/// tell what it is.
+/// The value for which `str` prints this text. Strings have no quotes there, so that only brackets, numbers and
+/// constants tell what it is.
 fn printed(text: &str) -> Value {
     let has_brackets = text.starts_with(['[', '(', '{', '<']);
     if text.is_empty() {

@@ -33,12 +33,7 @@ pub(in crate::formats::import) fn link(text: &str) -> Result<Import, ImportError
         note: notice.to_string().into(),
         effect: None,
     });
-    Ok(Import::new(
-        Format::ShareLink,
-        "this calculator",
-        state,
-        rows.collect(),
-    ))
+    Ok(Import::new(Format::ShareLink, "this calculator", state, rows.collect()))
 }
 
 /// A job document of this calculator.
@@ -63,12 +58,7 @@ pub(in crate::formats::import) fn hub_model(text: &str) -> Result<Import, Import
             .ok()
             .and_then(|named| Some((known::preset_of(named.name())?, named.name().to_owned()))),
     };
-    let mut import = Import::new(
-        Format::HubModel,
-        "this calculator",
-        ShareState::default(),
-        Vec::new(),
-    );
+    let mut import = Import::new(Format::HubModel, "this calculator", ShareState::default(), Vec::new());
     let contents = named.and_then(|(preset, name)| Some((preset, preset.contents()?, name)));
     let Some((preset, contents, name)) = contents else {
         let named = Repository::read(text).map_err(|_| ImportError::NotRecognized)?;
@@ -148,9 +138,7 @@ fn widest(node: &Node) -> usize {
         Data::List(items) => items.iter().map(widest).max(),
         Data::Map(entries) => {
             // Quantized checkpoints name thousands of layers there, and nothing in it is read.
-            let read = entries
-                .iter()
-                .filter(|entry| entry.key != "quantization_config");
+            let read = entries.iter().filter(|entry| entry.key != "quantization_config");
             read.map(|entry| widest(&entry.node)).max()
         }
         _ => None,

@@ -68,9 +68,7 @@ pub(super) fn find<'a>(leaves: &'a [KeyValue], path: &str) -> Option<&'a KeyValu
 
 /// Refuses files of the framework that are no job which is read.
 fn refuse(layout: &Layout, leaves: &[KeyValue]) -> Result<(), ImportError> {
-    let is = |path: &str, wanted: &str| {
-        find(leaves, path).is_none_or(|item| shown(&item.value) == wanted)
-    };
+    let is = |path: &str, wanted: &str| find(leaves, path).is_none_or(|item| shown(&item.value) == wanted);
     if !is("policy.megatron_cfg.enabled", "true") {
         let what = "a NeMo-RL configuration that does not train with Megatron";
         return Err(ImportError::NotRead(what));
@@ -80,8 +78,7 @@ fn refuse(layout: &Layout, leaves: &[KeyValue]) -> Result<(), ImportError> {
         return Err(ImportError::NotRead(what));
     }
     let model = find(leaves, layout.model).map(|item| shown(&item.value));
-    let is_own_hybrid =
-        |name: String| name.starts_with("mamba_") || name.starts_with("zebra_llama_");
+    let is_own_hybrid = |name: String| name.starts_with("mamba_") || name.starts_with("zebra_llama_");
     if layout.dialect == Dialect::Primus && model.is_some_and(is_own_hybrid) {
         let what = "a Primus configuration of Mamba or Zebra-Llama, whose layers are Primus's own";
         return Err(ImportError::NotRead(what));

@@ -24,8 +24,8 @@ struct Launch<'a> {
     arguments: &'a str,
 }
 
-/// Reads a script that starts the launcher, as the training command that the launcher makes of it; `None` where the text does not
-/// start it. Of several commands one is taken, and the question which is returned.
+/// Reads a script that starts the launcher, as the training command that the launcher makes of it; `None` where the
+/// text does not start it. Of several commands one is taken, and the question which is returned.
 pub(super) fn script(
     text: &str,
     options: &Options<'_>,
@@ -61,12 +61,9 @@ pub(super) fn script(
     Ok(Some((script, question)))
 }
 
-/// Adds what the launcher adds to the command of a script: the flags of the model's file, its own, and the number of nodes.
-fn expand(
-    script: &mut ShellImport,
-    launch: &Launch<'_>,
-    options: &Options<'_>,
-) -> Result<(), ImportError> {
+/// Adds what the launcher adds to the command of a script: the flags of the model's file, its own, and the number of
+/// nodes.
+fn expand(script: &mut ShellImport, launch: &Launch<'_>, options: &Options<'_>) -> Result<(), ImportError> {
     let assigned = script.assignments.clone();
     let given = |name: &str| {
         let mut assigned = assigned.iter();
@@ -76,7 +73,8 @@ fn expand(
     };
     let name = given("MODEL").map(|word| word.text).unwrap_or_default();
     let model = model_zoo::find(&name);
-    let what = "a launch script of Megatron-MoE-ModelZoo with a model of one's own (paste the file of the model's flags)";
+    let what =
+        "a launch script of Megatron-MoE-ModelZoo with a model of one's own (paste the file of the model's flags)";
     let run = Run {
         model: model.ok_or(ImportError::NotRead(what))?,
         given: &given,
@@ -159,9 +157,7 @@ fn launch(command: &str, lines: (usize, usize)) -> Option<Launch<'_>> {
     if code.starts_with('#') {
         return None;
     }
-    let program = code
-        .split_whitespace()
-        .find(|word| model_zoo::is_launcher(word))?;
+    let program = code.split_whitespace().find(|word| model_zoo::is_launcher(word))?;
     let (before, arguments) = code.split_once(program)?;
     let before = before.trim_end().trim_end_matches("bash");
     let environment = before.rsplit(['&', ';']).next().unwrap_or_default();
@@ -189,15 +185,9 @@ fn with_one_launch(text: &str, launches: &[Launch<'_>], taken: usize) -> String 
         if at == taken
             && let Some(line) = lines.get_mut(start)
         {
-            let export = if launch.environment.is_empty() {
-                ""
-            } else {
-                "export "
-            };
+            let export = if launch.environment.is_empty() { "" } else { "export " };
             let Launch {
-                environment,
-                arguments,
-                ..
+                environment, arguments, ..
             } = launch;
             *line = format!("{export}{environment}; python pretrain_gpt.py {arguments}");
             if environment.is_empty() {

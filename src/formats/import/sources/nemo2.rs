@@ -18,12 +18,8 @@ use crate::formats::report::{KeyStatus, shown};
 use crate::value::Value;
 
 /// Reads the job of one recipe function; where a file has several and no answer chooses one, that of the first.
-pub(in crate::formats::import) fn nemo2(
-    text: &str,
-    options: &Options<'_>,
-) -> Result<Import, ImportError> {
-    let elsewhere =
-        "a NeMo 2 script without a function that makes a recipe: its settings are in other files";
+pub(in crate::formats::import) fn nemo2(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
+    let elsewhere = "a NeMo 2 script without a function that makes a recipe: its settings are in other files";
     let first = nemo2::read(text, None).ok_or(ImportError::NotRead(elsewhere))?;
     let line = first.calls.first().map_or(1, |(_, line)| *line);
     let mut answers = options.branches.iter().rev();
@@ -133,14 +129,8 @@ fn callback(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue, callback
     let mut set = |id, value| draft.set(item, id, value, KeyStatus::Derived, "");
     match (class, argument) {
         ("DeepEPCallback", "_class") => {
-            set(
-                FieldId::moe_token_dispatcher_type,
-                Value::Text("flex".to_owned()),
-            );
-            set(
-                FieldId::moe_flex_dispatcher_backend,
-                Value::Text("deepep".to_owned()),
-            );
+            set(FieldId::moe_token_dispatcher_type, Value::Text("flex".to_owned()));
+            set(FieldId::moe_flex_dispatcher_backend, Value::Text("deepep".to_owned()));
             let note = "DeepEP, which the callback leaves off on Blackwell";
             set(FieldId::moe_shared_expert_overlap, Value::Bool(false));
             if let Some(row) = draft.report.last_mut() {
@@ -171,28 +161,23 @@ fn callback(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue, callback
     }
 }
 
-/// Applies `MegatronCommOverlapCallback`, which turns settings on where the layout can use them: user buffers with tensor and
-/// sequence parallelism, larger buckets with a distributed optimizer and several data-parallel ranks.
+/// Applies `MegatronCommOverlapCallback`, which turns settings on where the layout can use them: user buffers with
+/// tensor and sequence parallelism, larger buckets with a distributed optimizer and several data-parallel ranks.
 fn overlap(draft: &mut JobDraft, leaves: &[KeyValue]) {
     let path = "trainer.callbacks.MegatronCommOverlapCallback";
     let Some(item) = find(leaves, &format!("{path}._class")) else {
         return;
     };
-    let given =
-        |name: &str| find(leaves, &format!("{path}.{name}")).filter(|item| !is_off(&item.value));
+    let given = |name: &str| find(leaves, &format!("{path}.{name}")).filter(|item| !is_off(&item.value));
     let is_on = |draft: &JobDraft, id| draft.settings.get(id).and_then(truth) == Some(true);
     let size = |draft: &JobDraft, id| draft.number(id).unwrap_or(1);
     let tensor = size(draft, FieldId::tensor_model_parallel_size);
-    if tensor > 1 && is_on(draft, FieldId::sequence_parallel) && given("tp_comm_overlap").is_some()
-    {
+    if tensor > 1 && is_on(draft, FieldId::sequence_parallel) && given("tp_comm_overlap").is_some() {
         let id = FieldId::tp_comm_overlap;
         draft.set(item, id, Value::Bool(true), KeyStatus::Derived, "");
     }
     for (name, id) in [
-        (
-            "defer_embedding_wgrad_compute",
-            FieldId::defer_embedding_wgrad_compute,
-        ),
+        ("defer_embedding_wgrad_compute", FieldId::defer_embedding_wgrad_compute),
         ("wgrad_deferral_limit", FieldId::wgrad_deferral_limit),
     ] {
         if let Some(item) = given(name) {
@@ -205,15 +190,8 @@ fn overlap(draft: &mut JobDraft, leaves: &[KeyValue]) {
     if !is_on(draft, FieldId::use_distributed_optimizer) || is_alone {
         return;
     }
-    let bucket =
-        given("bucket_size").map_or(Value::Int(128 * 1024 * 1024), |item| item.value.clone());
-    draft.set(
-        item,
-        FieldId::ddp_bucket_size,
-        bucket,
-        KeyStatus::Derived,
-        "",
-    );
+    let bucket = given("bucket_size").map_or(Value::Int(128 * 1024 * 1024), |item| item.value.clone());
+    draft.set(item, FieldId::ddp_bucket_size, bucket, KeyStatus::Derived, "");
     for (name, id) in [
         ("overlap_grad_reduce", FieldId::overlap_grad_reduce),
         ("overlap_param_gather", FieldId::overlap_param_gather),
@@ -235,8 +213,8 @@ fn replica(draft: &JobDraft) -> u64 {
     sizes.into_iter().fold(1, u64::saturating_mul)
 }
 
-/// Takes the number of GPUs out where it holds no copy of the model: recipes have a default for it, which whoever starts them is
-/// to replace.
+/// Takes the number of GPUs out where it holds no copy of the model: recipes have a default for it, which whoever
+/// starts them is to replace.
 fn enough_gpus(draft: &mut JobDraft) {
     let id = FieldId::world_size;
     let replica = replica(draft);
@@ -257,9 +235,7 @@ fn model(draft: &mut JobDraft, leaves: &[KeyValue]) {
     };
     let class = shown(&item.value);
     let known = models::find(&class);
-    let name = known
-        .map_or(class.as_str(), |model| model.preset)
-        .to_owned();
+    let name = known.map_or(class.as_str(), |model| model.preset).to_owned();
     let named = KeyValue {
         value: Value::Text(name.clone()),
         ..item.clone()
@@ -278,18 +254,13 @@ fn model(draft: &mut JobDraft, leaves: &[KeyValue]) {
 /// The vocabulary of GPT-2's tokenizer, which data for pretraining has where the recipe gives no other one.
 const GPT2_VOCABULARY: i128 = 50_257;
 
-/// The vocabulary: that of the model's class, or that of the data's tokenizer. Fine-tuning has the tokenizer of the model.
+/// The vocabulary: that of the model's class, or that of the data's tokenizer. Fine-tuning has the tokenizer of the
+/// model.
 fn vocabulary(draft: &mut JobDraft, leaves: &[KeyValue]) {
     let data = find(leaves, "data._class");
-    let is_pretraining = |item: &&KeyValue| {
-        matches!(
-            shown(&item.value).as_str(),
-            "MockDataModule" | "PreTrainingDataModule"
-        )
-    };
-    let has_tokenizer = leaves
-        .iter()
-        .any(|item| item.key.starts_with("data.tokenizer"));
+    let is_pretraining =
+        |item: &&KeyValue| matches!(shown(&item.value).as_str(), "MockDataModule" | "PreTrainingDataModule");
+    let has_tokenizer = leaves.iter().any(|item| item.key.starts_with("data.tokenizer"));
     if let Some(data) = data.filter(is_pretraining)
         && !has_tokenizer
         && !draft.has(FieldId::padded_vocab_size)

@@ -1,4 +1,5 @@
-//! Configurations of GPT-NeoX: YAML files that its launcher merges (`NeoXArgs.from_ymls` in `megatron/neox_arguments/arguments.py`).
+//! Configurations of GPT-NeoX: YAML files that its launcher merges (`NeoXArgs.from_ymls` in
+//! `megatron/neox_arguments/arguments.py`).
 
 mod files;
 mod mlp;
@@ -17,10 +18,7 @@ use crate::formats::import::{Import, ImportError, Options};
 use crate::formats::report::{KeyStatus, shown};
 
 /// One or several configurations of GPT-NeoX, one after another.
-pub(in crate::formats::import) fn neox(
-    text: &str,
-    options: &Options<'_>,
-) -> Result<Import, ImportError> {
+pub(in crate::formats::import) fn neox(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
     let keys = Keys(files::leaves(text)?);
     limit_keys(keys.0.len())?;
     refuse(&keys)?;
@@ -33,12 +31,7 @@ pub(in crate::formats::import) fn neox(
         }
         rules::apply(&mut draft, &mut combined, item, &item.key);
         let is_unknown = |status| status == KeyStatus::Unknown;
-        if draft
-            .report
-            .last()
-            .is_some_and(|row| is_unknown(row.status))
-            && !is_off(&item.value)
-        {
+        if draft.report.last().is_some_and(|row| is_unknown(row.status)) && !is_off(&item.value) {
             let reason = "a setting that is not read";
             draft.marks.push(NotModelled::new(&item.key, reason));
         }
@@ -82,9 +75,7 @@ impl Keys {
     fn attends(&self, kinds: &[&str]) -> bool {
         let found = self.find("attention_config").map(model::kinds_of_attention);
         match found {
-            Some(found) if !found.is_empty() => {
-                found.iter().any(|kind| kinds.contains(&kind.as_str()))
-            }
+            Some(found) if !found.is_empty() => found.iter().any(|kind| kinds.contains(&kind.as_str())),
             _ => kinds.contains(&"global"),
         }
     }

@@ -39,9 +39,7 @@ pub(in crate::formats::import) fn command(
     };
     let program = script.command.program.as_ref();
     let program = program.map_or("", |program| program.text.as_str());
-    let is_swift = format == Format::SwiftCommand
-        || program.starts_with("megatron ")
-        || program.starts_with("swift ");
+    let is_swift = format == Format::SwiftCommand || program.starts_with("megatron ") || program.starts_with("swift ");
     if is_swift && program.ends_with(" export") {
         return Err(ImportError::NotRead("a conversion of checkpoints"));
     }
@@ -50,12 +48,7 @@ pub(in crate::formats::import) fn command(
         Dialect::Swift
     } else if flags.iter().any(|flag| rules::is_slime(&flag.name)) {
         Dialect::Slime
-    } else if flags
-        .iter()
-        .filter(|flag| rules::is_mindspeed(&flag.name))
-        .count()
-        > 1
-    {
+    } else if flags.iter().filter(|flag| rules::is_mindspeed(&flag.name)).count() > 1 {
         Dialect::MindSpeed
     } else {
         Dialect::MegatronLm
@@ -63,9 +56,7 @@ pub(in crate::formats::import) fn command(
     let words = script.command.arguments.iter();
     let set = overrides::from_words(words.map(|word| (word.text.as_str(), word.line)));
     refuse_other_trainers(program, flags, &set.root)?;
-    let is_recipe = flags
-        .iter()
-        .any(|flag| shell::same_name(&flag.name, "recipe"));
+    let is_recipe = flags.iter().any(|flag| shell::same_name(&flag.name, "recipe"));
     if set.root.entries().len() > flags.len() || is_recipe {
         let dialect = if is_recipe {
             Dialect::Bridge
@@ -109,11 +100,7 @@ pub(super) fn refuse_encoders(combined: &CombinedKeys) -> Result<(), ImportError
 }
 
 /// Refuses jobs of trainers whose overrides look like those of others.
-fn refuse_other_trainers(
-    program: &str,
-    flags: &[Flag],
-    overrides: &Node,
-) -> Result<(), ImportError> {
+fn refuse_other_trainers(program: &str, flags: &[Flag], overrides: &Node) -> Result<(), ImportError> {
     let of_lite = |entry: &Entry| entry.key.contains("mlite") || has_key(&entry.node, "impl_cfg");
     let has_fsdp = |flag: &Flag| {
         let mut values = flag.values.iter();
@@ -145,10 +132,7 @@ const OTHER_PROGRAMS: &[(&str, &str)] = &[
     ("pretrain_bert.py", "a job of BERT"),
     ("pretrain_ict.py", "a job of a retriever with BERT"),
     ("pretrain_retro.py", "a job of RETRO"),
-    (
-        "pretrain_vision_classify.py",
-        "a job of a vision transformer",
-    ),
+    ("pretrain_vision_classify.py", "a job of a vision transformer"),
     ("run_mamba_text_generation_server.py", "a job of inference"),
     ("run_text_generation_server.py", "a job of inference"),
     ("checkpoint_inspector.py", "a conversion of checkpoints"),
@@ -156,14 +140,11 @@ const OTHER_PROGRAMS: &[(&str, &str)] = &[
     ("run_mamba_text_generation_server.py", "a job of inference"),
     ("run_hybrid_text_generation_server.py", "a job of inference"),
     ("pretrain_vision_dino.py", "a job of a vision transformer"),
-    (
-        "pretrain_vision_inpaint.py",
-        "a job of a vision transformer",
-    ),
+    ("pretrain_vision_inpaint.py", "a job of a vision transformer"),
 ];
 
-/// Reports the flags beside overrides, and applies those of the programs with which Megatron-Bridge runs a recipe: which recipe
-/// it is, and whether only adapters are trained.
+/// Reports the flags beside overrides, and applies those of the programs with which Megatron-Bridge runs a recipe:
+/// which recipe it is, and whether only adapters are trained.
 fn recipe_flags(draft: &mut JobDraft, flags: &[Flag]) {
     let mut recipe = None;
     for flag in flags {
@@ -181,14 +162,7 @@ fn recipe_flags(draft: &mut JobDraft, flags: &[Flag]) {
             let note = "what it sets beyond its template and its name is not in the text";
             draft.row(&item, KeyStatus::Unknown, None, note);
             recipe = Some(text.to_owned());
-        } else if is(&[
-            "mode",
-            "step-func",
-            "dataset",
-            "peft-scheme",
-            "peft",
-            "config-file",
-        ]) {
+        } else if is(&["mode", "step-func", "dataset", "peft-scheme", "peft", "config-file"]) {
             draft.row(&item, KeyStatus::Ignored, None, "does not change memory");
         } else {
             draft.row(&item, KeyStatus::Ignored, None, "not a setting of the job");
@@ -196,8 +170,7 @@ fn recipe_flags(draft: &mut JobDraft, flags: &[Flag]) {
     }
     let names_model = |asked: &Question| matches!(asked, Question::Model { .. });
     let shape = [FieldId::num_layers, FieldId::hidden_size];
-    let has_model =
-        draft.questions.iter().any(names_model) || shape.into_iter().any(|id| draft.has(id));
+    let has_model = draft.questions.iter().any(names_model) || shape.into_iter().any(|id| draft.has(id));
     if let Some(recipe) = recipe.filter(|_| !has_model) {
         let name = model_of(&recipe).map_or(recipe.clone(), str::to_owned);
         draft.questions.push(Question::Model { name });
@@ -245,18 +218,9 @@ fn hybrid_entry_point(script: &ShellImport) -> Option<KeyValue> {
 }
 
 /// Applies a flag of a script.
-pub(super) fn flag(
-    draft: &mut JobDraft,
-    combined: &mut CombinedKeys,
-    flag: &Flag,
-    script: &ShellImport,
-) {
+pub(super) fn flag(draft: &mut JobDraft, combined: &mut CombinedKeys, flag: &Flag, script: &ShellImport) {
     let arity = arity(&flag.name);
-    let words: Vec<Value> = flag
-        .values
-        .iter()
-        .map(|word| Value::Text(word.text.clone()))
-        .collect();
+    let words: Vec<Value> = flag.values.iter().map(|word| Value::Text(word.text.clone())).collect();
     let value = match (arity, words.as_slice()) {
         (Some(Arity::Many), []) => Value::List(Vec::new()),
         (_, []) => Value::Bool(true),
@@ -320,20 +284,11 @@ fn add_questions(draft: &mut JobDraft, script: &ShellImport) {
         && !draft.has(FieldId::world_size)
     {
         let launch = &script.launch;
-        let words = [
-            &launch.processes_per_node,
-            &launch.gpus_per_node,
-            &launch.processes,
-        ];
+        let words = [&launch.processes_per_node, &launch.gpus_per_node, &launch.processes];
         let item = KeyValue {
             key: GPUS.to_owned(),
             value: Value::Int(gpus.into()),
-            line: words
-                .into_iter()
-                .flatten()
-                .map(|word| word.line)
-                .next()
-                .unwrap_or(0),
+            line: words.into_iter().flatten().map(|word| word.line).next().unwrap_or(0),
         };
         let note = "processes that are launched";
         draft.set(
@@ -358,8 +313,7 @@ fn add_questions(draft: &mut JobDraft, script: &ShellImport) {
     }
     for variable in &script.variables {
         let keys = draft.keys_of(&variable.name);
-        let is_open =
-            variable.answer.is_none() && decides_something(draft.dialect, variable, script);
+        let is_open = variable.answer.is_none() && decides_something(draft.dialect, variable, script);
         if is_open || !keys.is_empty() {
             draft.questions.push(Question::Variable {
                 name: variable.name.clone(),
@@ -419,9 +373,7 @@ fn decides_something(dialect: Dialect, variable: &Variable, script: &ShellImport
             })
     };
     let is_exported = |set: &Assignment| {
-        set.exported
-            && environment::field(&set.name, &set.value.text).is_some()
-            && reads(&set.value)
+        set.exported && environment::field(&set.name, &set.value.text).is_some() && reads(&set.value)
     };
     launched.any(reads)
         || script.flags().iter().any(in_flag)

@@ -12,9 +12,7 @@ use crate::formats::dialects::Dialect;
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::rules::{Decides, decides};
-use crate::formats::import::{
-    Import, ImportError, Options, Question, bridge, chatlearn, towers, verl,
-};
+use crate::formats::import::{Import, ImportError, Options, Question, bridge, chatlearn, towers, verl};
 use crate::formats::interpolation;
 use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Entry, Node};
@@ -26,10 +24,7 @@ use crate::formats::{python as assignments, yaml};
 use crate::value::Value;
 
 /// A YAML file with the flags of Megatron-LM as keys of `MODEL_ARGS`, as Megatron-LM's functional tests have them.
-pub(in crate::formats::import) fn model_args(
-    text: &str,
-    options: &Options<'_>,
-) -> Result<Import, ImportError> {
+pub(in crate::formats::import) fn model_args(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
     let mut root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
     let of_model = FileOfModel::of(&root, options.variables);
     let launched = of_model.as_ref().map(FileOfModel::variables);
@@ -53,12 +48,7 @@ pub(in crate::formats::import) fn model_args(
         }
         if section.key != "MODEL_ARGS" {
             let item = item_of(section);
-            draft.row(
-                &item,
-                KeyStatus::Ignored,
-                None,
-                "not an argument of the model",
-            );
+            draft.row(&item, KeyStatus::Ignored, None, "not an argument of the model");
             continue;
         }
         limit_keys(section.node.entries().len())?;
@@ -77,14 +67,9 @@ pub(in crate::formats::import) fn model_args(
         }
         if let Some(of_model) = &of_model {
             let script = ShellImport::default();
-            of_model.add(
-                &mut draft,
-                &mut combined,
-                &section.node,
-                |draft, combined, added| {
-                    flag(draft, combined, added, &script);
-                },
-            );
+            of_model.add(&mut draft, &mut combined, &section.node, |draft, combined, added| {
+                flag(draft, combined, added, &script);
+            });
         }
     }
     if let Some(of_model) = &of_model {
@@ -96,8 +81,8 @@ pub(in crate::formats::import) fn model_args(
     finish(draft, Format::ModelArgsYaml, options)
 }
 
-/// Refuses functional tests that train no GPT. Such files do not say which program they are for, but that of inference is their
-/// `MODE`, and the data of BERT and T5 are named after them.
+/// Refuses functional tests that train no GPT. Such files do not say which program they are for, but that of inference
+/// is their `MODE`, and the data of BERT and T5 are named after them.
 fn refuse_other_tests(root: &Node) -> Result<(), ImportError> {
     let is_inference = |node: &Node| shown(&node.to_value()) == "inference";
     if root.get("MODE").is_some_and(is_inference) {
@@ -151,20 +136,14 @@ pub(in crate::formats::import) fn yaml_tree(
 }
 
 /// Hydra overrides without the program that they belong to.
-pub(in crate::formats::import) fn overrides(
-    text: &str,
-    options: &Options<'_>,
-) -> Result<Import, ImportError> {
+pub(in crate::formats::import) fn overrides(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
     let set = hydra::parse(text);
     let dialect = dialect_of_keys(&set.root);
     assigned(set, dialect, Format::Overrides, options)
 }
 
 /// Assignments in Python, as recipes of Megatron-Bridge have them.
-pub(in crate::formats::import) fn python(
-    text: &str,
-    options: &Options<'_>,
-) -> Result<Import, ImportError> {
+pub(in crate::formats::import) fn python(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
     let Some(first) = recipe::read(text, None) else {
         let set = assignments::parse(text);
         return assigned(set, Dialect::Bridge, Format::BridgePython, options);
@@ -178,12 +157,9 @@ pub(in crate::formats::import) fn python(
     recipe_function(recipe, line, options)
 }
 
-/// What one function of a file of recipes makes. `line` is that of the first function, at which the question stands which one.
-fn recipe_function(
-    recipe: Recipe,
-    line: u32,
-    options: &Options<'_>,
-) -> Result<Import, ImportError> {
+/// What one function of a file of recipes makes. `line` is that of the first function, at which the question stands
+/// which one.
+fn recipe_function(recipe: Recipe, line: u32, options: &Options<'_>) -> Result<Import, ImportError> {
     let mut draft = read_tree(&recipe.overrides.root, Dialect::Bridge, None)?;
     for (key, line) in recipe.elsewhere {
         let item = KeyValue {
@@ -244,12 +220,7 @@ fn gpus_in_name(name: &str) -> Option<u64> {
     parts.find_map(|part| part.strip_suffix("gpu")?.parse().ok())
 }
 
-fn assigned(
-    set: Overrides,
-    dialect: Dialect,
-    format: Format,
-    options: &Options<'_>,
-) -> Result<Import, ImportError> {
+fn assigned(set: Overrides, dialect: Dialect, format: Format, options: &Options<'_>) -> Result<Import, ImportError> {
     let mut draft = read_tree(&set.root, dialect, None)?;
     for (key, line) in set.removed.into_iter().chain(set.unread) {
         let item = KeyValue {
@@ -286,19 +257,11 @@ pub(super) fn dialect_of_keys(root: &Node) -> Dialect {
         let first = entry.key.split('.').next().unwrap_or_default();
         verl.contains(&first)
     });
-    if is_verl {
-        Dialect::Verl
-    } else {
-        Dialect::Bridge
-    }
+    if is_verl { Dialect::Verl } else { Dialect::Bridge }
 }
 
 /// Applies the leaves of a tree of maps. `script` is the script whose words set them, if it was a script.
-pub(super) fn read_tree(
-    root: &Node,
-    dialect: Dialect,
-    script: Option<&ShellImport>,
-) -> Result<JobDraft, ImportError> {
+pub(super) fn read_tree(root: &Node, dialect: Dialect, script: Option<&ShellImport>) -> Result<JobDraft, ImportError> {
     let mut draft = JobDraft::new(dialect);
     let mut combined = CombinedKeys::default();
     let mut leaves = Vec::new();
@@ -321,25 +284,12 @@ pub(super) fn read_tree(
         let section = name.split('.').next().unwrap_or_default();
         let is_class_of_adapters = name == "peft._target_" && dialect == Dialect::Bridge;
         if last.starts_with('_') && !is_class_of_adapters {
-            draft.row(
-                item,
-                KeyStatus::Ignored,
-                None,
-                "how the configuration is built",
-            );
+            draft.row(item, KeyStatus::Ignored, None, "how the configuration is built");
         } else if dialect == Dialect::Swift && section == "ENV" {
             listed_environment_variable(&mut draft, item);
         } else if dialect == Dialect::Swift && matches!(section, "rollout" | "teacher") {
-            draft.row(
-                item,
-                KeyStatus::Ignored,
-                None,
-                "not of the training processes",
-            );
-        } else if matches!(
-            dialect,
-            Dialect::MegatronLm | Dialect::YamlCfg | Dialect::Swift
-        ) {
+            draft.row(item, KeyStatus::Ignored, None, "not of the training processes");
+        } else if matches!(dialect, Dialect::MegatronLm | Dialect::YamlCfg | Dialect::Swift) {
             // Their sections only group what flags say as well.
             draft.apply_referring(&mut combined, item, last);
         } else {
@@ -353,14 +303,7 @@ pub(super) fn read_tree(
             let word = script.and_then(|script| Some((script, word_of(item, script)?)));
             match word {
                 Some((script, word)) => {
-                    apply_written(
-                        &mut draft,
-                        &mut combined,
-                        item,
-                        &name,
-                        slice::from_ref(word),
-                        script,
-                    );
+                    apply_written(&mut draft, &mut combined, item, &name, slice::from_ref(word), script);
                 }
                 None => draft.apply_referring(&mut combined, item, &name),
             }

@@ -1,9 +1,10 @@
 //! The vision tower in a configuration of Megatron-Bridge, with the images of its dataset.
 //!
 //! `get_vision_model_config` makes the configuration of the towers of Qwen3-VL, Qwen3.5 and Qwen3.6: it takes TP and
-//! recomputation from the language model, and neither sequence parallelism nor fp8 nor CUDA graphs. Qwen2.5-VL has the tower of
-//! Hugging Face, which recomputes nothing and is whole on every rank (`Qwen25VLModel.__init__`). Both are built on the first
-//! stage only (`pre_process`), with the first virtual chunk, and do all of their work on every rank of CP.
+//! recomputation from the language model, and neither sequence parallelism nor fp8 nor CUDA graphs. Qwen2.5-VL has the
+//! tower of Hugging Face, which recomputes nothing and is whole on every rank (`Qwen25VLModel.__init__`). Both are
+//! built on the first stage only (`pre_process`), with the first virtual chunk, and do all of their work on every rank
+//! of CP.
 
 use super::frameworks::Fate;
 use super::{CLASS, Recompute, TOKENS, Tower, int, sizes};
@@ -19,22 +20,18 @@ const MOCK_EDGE: i128 = 256;
 /// The image processors enlarge images of fewer pixels.
 const FEWEST_PIXELS: i128 = 256 * 256;
 
-/// Reads the tower; `None` where the model has none of a known kind. The images of real datasets have many sizes: of these the
-/// import asks how many tokens they become.
+/// Reads the tower; `None` where the model has none of a known kind. The images of real datasets have many sizes: of
+/// these the import asks how many tokens they become.
 pub(in crate::formats::import) fn read(root: &Node) -> Option<Tower> {
     let model = root.get("model")?;
     let preset = sizes::preset_of_class(&class(model)?)?;
-    let graphs = model
-        .get("vision_cuda_graph_impl")
-        .map(|node| word(&node.to_value()));
+    let graphs = model.get("vision_cuda_graph_impl").map(|node| word(&node.to_value()));
     if graphs.is_some_and(|graphs| graphs != "none") {
         return None;
     }
     let tower = model.get("vision_config")?;
     let mut settings = sizes::settings(tower, preset)?;
-    let images = root
-        .get("dataset")
-        .and_then(|dataset| mock_images(dataset, tower));
+    let images = root.get("dataset").and_then(|dataset| mock_images(dataset, tower));
     if let Some([width, height, number]) = images {
         let counts = [
             (FieldId::img_h, height),
@@ -56,18 +53,16 @@ pub(in crate::formats::import) fn read(root: &Node) -> Option<Tower> {
         honoured: &[],
         settings,
     };
-    tower.freeze(
-        is_frozen("freeze_vision_model"),
-        is_frozen("freeze_vision_projection"),
-    );
+    tower.freeze(is_frozen("freeze_vision_model"), is_frozen("freeze_vision_projection"));
     if of_hugging_face {
         tower.is_of_hugging_face(Recompute::Nothing);
     }
     Some(tower)
 }
 
-/// What becomes of a tower beside adapters. They go into Megatron's linear layers of every part of a model, which is not
-/// followed; the tower of Hugging Face has layers of other names and is frozen with the rest of the model (`PEFT.freeze_model`).
+/// What becomes of a tower beside adapters. They go into Megatron's linear layers of every part of a model, which is
+/// not followed; the tower of Hugging Face has layers of other names and is frozen with the rest of the model
+/// (`PEFT.freeze_model`).
 pub(super) fn beside_adapters(import: &Import, mut tower: Tower) -> Fate {
     let shared = &import.state.setup.job.shared;
     let targets = shared.get(FieldId::peft_target_modules).map(word);

@@ -87,8 +87,8 @@ fn qwen2_5(keys: &Keys<'_>) -> Option<Tower> {
     Some(tower)
 }
 
-/// LLaVA-OneVision: all but the last layer of `SigLIP` on every view of an image, never recomputed, and a projector of two layers
-/// that is always trained.
+/// LLaVA-OneVision: all but the last layer of `SigLIP` on every view of an image, never recomputed, and a projector of
+/// two layers that is always trained.
 fn llava_onevision(keys: &Keys<'_>) -> Option<Tower> {
     if keys.text("vision_model_type")? != "siglip" || keys.is_on("sequence_parallel") {
         return None;

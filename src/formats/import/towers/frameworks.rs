@@ -1,5 +1,5 @@
-//! What frameworks that fine-tune models of the Hugging Face Hub make of the towers of such a model. Their data do not say how
-//! many images or sounds a sample has, so the import asks for their tokens.
+//! What frameworks that fine-tune models of the Hugging Face Hub make of the towers of such a model. Their data do not
+//! say how many images or sounds a sample has, so the import asks for their tokens.
 
 use super::{Recompute, Tower, last};
 use crate::config::fields::FieldId;
@@ -32,8 +32,8 @@ pub(super) fn settle(import: &Import, tower: Tower, has_sounds: bool) -> Fate {
     }
 }
 
-/// The keys of a model's parts that a framework never builds: ms-swift has no use for what speaks (`Qwen3Omni_Vit.prepare_model`
-/// of mcore-bridge).
+/// The keys of a model's parts that a framework never builds: ms-swift has no use for what speaks
+/// (`Qwen3Omni_Vit.prepare_model` of mcore-bridge).
 pub(super) fn never_built(dialect: &str) -> &'static [&'static str] {
     match dialect {
         "ms-swift" => &["talker_config", "code2wav_config"],
@@ -59,10 +59,10 @@ pub(super) fn has_adapters(import: &Import) -> bool {
     shared.get(FieldId::peft_type).is_some()
 }
 
-/// ms-swift wraps the towers of Hugging Face (`HuggingFaceVit` of mcore-bridge). Training in full freezes the parts that
-/// `freeze_vit`, `freeze_aligner` and `freeze_llm` name (`_init_multimodal_full`); adapters go into the parts that they do not
-/// name (`get_multimodal_target_regex`), and `lora_llm` puts them into the language model alone and trains the tower in full
-/// (`_prepare_full_vit`). Checkpointing follows `freeze_vit` in all cases.
+/// ms-swift wraps the towers of Hugging Face (`HuggingFaceVit` of mcore-bridge). Training in full freezes the parts
+/// that `freeze_vit`, `freeze_aligner` and `freeze_llm` name (`_init_multimodal_full`); adapters go into the parts that
+/// they do not name (`get_multimodal_target_regex`), and `lora_llm` puts them into the language model alone and trains
+/// the tower in full (`_prepare_full_vit`). Checkpointing follows `freeze_vit` in all cases.
 fn swift(import: &Import, mut tower: Tower) -> Fate {
     const KEYS: &[&str] = &[
         "tuner_type",
@@ -102,7 +102,8 @@ fn swift(import: &Import, mut tower: Tower) -> Fate {
     Fate::Built(tower)
 }
 
-/// verl trains the whole model that Megatron-Bridge builds, or mbridge before it; `freeze_vision_tower` is of other engines.
+/// verl trains the whole model that Megatron-Bridge builds, or mbridge before it; `freeze_vision_tower` is of other
+/// engines.
 fn verl(import: &Import, mut tower: Tower) -> Fate {
     if has_adapters(import) {
         return Fate::NotFollowed;

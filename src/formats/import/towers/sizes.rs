@@ -28,8 +28,8 @@ pub(super) const SIZES: [(&str, FieldId); 6] = [
     ("num_position_embeddings", FieldId::num_position_embeddings),
 ];
 
-/// The families whose towers are known: the beginning of their `model_type`, the beginning of Megatron-Bridge's class where that
-/// is followed, and the encoder preset that has what their `vision_config` does not say.
+/// The families whose towers are known: the beginning of their `model_type`, the beginning of Megatron-Bridge's class
+/// where that is followed, and the encoder preset that has what their `vision_config` does not say.
 const FAMILIES: [(&str, Option<&str>, &str); 4] = [
     ("qwen3_vl", Some("Qwen3VL"), "qwen3-vl-vit"),
     ("qwen3_omni_moe", None, "qwen3-vl-vit"),
@@ -54,8 +54,8 @@ pub(super) fn preset_of_class(class: &str) -> Option<&'static str> {
     found.map(|(.., preset)| *preset)
 }
 
-/// The fields of an encoder preset without the size of its images or the length of its sounds. As a tower it computes in half precision and without CUDA
-/// graphs whatever the language model does, and does not split sequences.
+/// The fields of an encoder preset without the size of its images or the length of its sounds. As a tower it computes
+/// in half precision and without CUDA graphs whatever the language model does, and does not split sequences.
 pub(super) fn of_preset(preset: &str) -> Option<Settings> {
     let mut settings = encoders::by_id(preset)?.settings();
     settings.unset(FieldId::img_h);
@@ -107,8 +107,8 @@ pub(super) fn settings(tower: &Node, preset: &str) -> Option<Settings> {
     Some(settings)
 }
 
-/// The fields of an audio tower with this `audio_config`, without the length of its sounds; `None` where the model is of no
-/// known family.
+/// The fields of an audio tower with this `audio_config`, without the length of its sounds; `None` where the model is
+/// of no known family.
 pub(super) fn of_sounds(tower: &Node, model_type: &str) -> Option<Settings> {
     let mut families = AUDIO_FAMILIES.iter();
     let (_, preset) = families.find(|(start, _)| model_type.starts_with(start))?;
@@ -116,10 +116,7 @@ pub(super) fn of_sounds(tower: &Node, model_type: &str) -> Option<Settings> {
     for (key, id) in AUDIO_SIZES {
         settings.set(id, tower.get(key)?.to_value());
     }
-    let (hidden, heads) = (
-        int(tower, "d_model")?,
-        int(tower, "encoder_attention_heads")?,
-    );
+    let (hidden, heads) = (int(tower, "d_model")?, int(tower, "encoder_attention_heads")?);
     let counts = [
         (FieldId::kv_channels, hidden.checked_div(heads)?),
         (FieldId::projector_hidden_size, hidden),

@@ -53,12 +53,7 @@ impl Evaluation<'_> {
                 return (known || found).then_some(found == wanted);
             }
         }
-        for (operator, wanted) in [
-            (" is not ", false),
-            (" is ", true),
-            (" != ", false),
-            (" == ", true),
-        ] {
+        for (operator, wanted) in [(" is not ", false), (" is ", true), (" != ", false), (" == ", true)] {
             if let Some((left, right)) = split_outside(condition, operator) {
                 let left = self.evaluate(left, locals, depth);
                 let right = self.evaluate(right, locals, depth);

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use super::factories;
 use super::objects::{Configured, LIST, Object};
-use crate::formats::python::expressions::{
-    call, is_literal, is_path, joined, named, parts, split_outside,
-};
+use crate::formats::python::expressions::{call, is_literal, is_path, joined, named, parts, split_outside};
 use crate::formats::python::file::{File, Function, Statement};
 
 /// How deep functions call each other, and expressions are nested.
@@ -35,12 +33,7 @@ impl<'f> Evaluation<'f> {
     }
 
     /// Follows a function with arguments and returns what it returns.
-    pub(super) fn function(
-        &mut self,
-        function: &Function,
-        arguments: &Locals,
-        depth: usize,
-    ) -> Option<Object> {
+    pub(super) fn function(&mut self, function: &Function, arguments: &Locals, depth: usize) -> Option<Object> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -56,7 +49,8 @@ impl<'f> Evaluation<'f> {
             };
             locals.insert(name.clone(), object);
         }
-        // The indentation of a block that is left out, and whether a branch of the choice at some indentation was taken.
+        // The indentation of a block that is left out, and whether a branch of the choice at some indentation was
+        // taken.
         let mut left_out: Option<usize> = None;
         let mut taken: BTreeMap<usize, bool> = BTreeMap::new();
         for statement in &function.body {
@@ -72,9 +66,7 @@ impl<'f> Evaluation<'f> {
                 .map(|condition| condition.trim_end_matches(':'));
             if text.starts_with("else:") || condition.is_some() {
                 // A condition that is not known counts as true.
-                let holds = condition.is_none_or(|condition| {
-                    self.condition(condition, &locals, depth).unwrap_or(true)
-                });
+                let holds = condition.is_none_or(|condition| self.condition(condition, &locals, depth).unwrap_or(true));
                 let is_first = text.starts_with("if ");
                 let is_done = !is_first && taken.get(indent).copied().unwrap_or(false);
                 if is_done || !holds {
@@ -147,9 +139,7 @@ impl<'f> Evaluation<'f> {
         if is_literal(expression) {
             return Object::plain(expression);
         }
-        let brackets = expression
-            .strip_prefix('[')
-            .and_then(|list| list.strip_suffix(']'));
+        let brackets = expression.strip_prefix('[').and_then(|list| list.strip_suffix(']'));
         if let Some(items) = brackets {
             let items = parts(items).into_iter().enumerate();
             let items = items.map(|(at, item)| (at.to_string(), item)).collect();
@@ -162,10 +152,7 @@ impl<'f> Evaluation<'f> {
             return self.call(name, parts(arguments), locals, depth);
         }
         // `PEFT_STR2CLS[peft_scheme.lower()]`: classes of adapters by their names.
-        if let Some((table, key)) = expression
-            .strip_suffix(']')
-            .and_then(|rest| rest.split_once('['))
-        {
+        if let Some((table, key)) = expression.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
             let key = self.evaluate(key, locals, depth);
             return match (table, key.text()) {
                 ("PEFT_STR2CLS", Some("lora")) => Object::Open("LoRA".to_owned()),
@@ -199,13 +186,7 @@ impl<'f> Evaluation<'f> {
     }
 
     /// The value of a call.
-    fn call(
-        &mut self,
-        name: &str,
-        arguments: Vec<String>,
-        locals: &Locals,
-        depth: usize,
-    ) -> Object {
+    fn call(&mut self, name: &str, arguments: Vec<String>, locals: &Locals, depth: usize) -> Object {
         let own = self.file.functions.iter().find(|known| known.name == name);
         if let Some(function) = own {
             let given = self.arguments(function, &arguments, locals, depth);
@@ -274,13 +255,7 @@ impl<'f> Evaluation<'f> {
     }
 
     /// The arguments of a call by the names of the function's parameters.
-    fn arguments(
-        &mut self,
-        function: &Function,
-        arguments: &[String],
-        locals: &Locals,
-        depth: usize,
-    ) -> Locals {
+    fn arguments(&mut self, function: &Function, arguments: &[String], locals: &Locals, depth: usize) -> Locals {
         let mut given = Locals::new();
         for (position, argument) in arguments.iter().enumerate() {
             let (name, value) = if let Some((name, value)) = named(argument) {
@@ -298,13 +273,7 @@ impl<'f> Evaluation<'f> {
     }
 
     /// Makes an object of a class with the values of expressions as its fields.
-    fn configure(
-        &mut self,
-        class: &str,
-        fields: Vec<(String, String)>,
-        locals: &Locals,
-        depth: usize,
-    ) -> Object {
+    fn configure(&mut self, class: &str, fields: Vec<(String, String)>, locals: &Locals, depth: usize) -> Object {
         let line = self.line;
         let fields = fields.into_iter();
         let fields: Vec<(String, Object, u32)> = fields
@@ -371,8 +340,8 @@ impl<'f> Evaluation<'f> {
         }
     }
 
-    /// The settings of an object and of the objects in it, as `key=value` with lines; and functions of other files that make one
-    /// of them.
+    /// The settings of an object and of the objects in it, as `key=value` with lines; and functions of other files that
+    /// make one of them.
     pub(super) fn leaves(
         &self,
         object: &Object,

@@ -133,10 +133,7 @@ const TRAINERS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "deepseek.trainer",
-        &[
-            ("expert_parallelism", "1"),
-            ("sequence_parallelism", "True"),
-        ],
+        &[("expert_parallelism", "1"), ("sequence_parallelism", "True")],
     ),
 ];
 
@@ -144,16 +141,8 @@ const TP_2: (&str, &str) = ("tensor_parallelism", "2");
 
 /// The parameters of trainers, the field of `MegatronStrategy` that they become, and the defaults of most trainers.
 const PARAMETERS: &[(&str, &str, Option<&str>)] = &[
-    (
-        "tensor_parallelism",
-        "tensor_model_parallel_size",
-        Some("1"),
-    ),
-    (
-        "pipeline_parallelism",
-        "pipeline_model_parallel_size",
-        Some("1"),
-    ),
+    ("tensor_parallelism", "tensor_model_parallel_size", Some("1")),
+    ("pipeline_parallelism", "pipeline_model_parallel_size", Some("1")),
     ("pipeline_parallelism_type", "pipeline_dtype", None),
     (
         "virtual_pipeline_parallelism",
@@ -163,11 +152,7 @@ const PARAMETERS: &[(&str, &str, Option<&str>)] = &[
     ("context_parallelism", "context_parallel_size", Some("1")),
     ("sequence_parallelism", "sequence_parallel", Some("False")),
     ("expert_parallelism", "expert_model_parallel_size", None),
-    (
-        "expert_tensor_parallelism",
-        "expert_tensor_parallel_size",
-        None,
-    ),
+    ("expert_tensor_parallelism", "expert_tensor_parallel_size", None),
     (
         "account_for_embedding_in_pipeline_split",
         "account_for_embedding_in_pipeline_split",
@@ -218,7 +203,8 @@ const VERSIONS: &[(&str, &str)] = &[
     ("starcoder2_15b", "Starcoder2Config15B"),
 ];
 
-/// What a function of another file configures; it is given with the module that it comes from, where the file imports it.
+/// What a function of another file configures; it is given with the module that it comes from, where the file imports
+/// it.
 pub(super) fn find(path: &str) -> Option<Factory> {
     let name = path.rsplit('.').next().unwrap_or_default();
     if let Some((_, fields)) = PRECISIONS.iter().find(|(known, _)| *known == name) {
@@ -232,9 +218,7 @@ pub(super) fn find(path: &str) -> Option<Factory> {
         "distributed_fused_adam_with_cosine_annealing" => Some(Factory::Adam),
         "default_finetune_recipe" => Some(Factory::FineTuning),
         "default_finetune_trainer" => Some(Factory::FineTuningTrainer),
-        "gemma2_model" | "nemotron_model" | "qwen2_model" | "qwen3_model" | "starcoder2_model" => {
-            Some(Factory::Model)
-        }
+        "gemma2_model" | "nemotron_model" | "qwen2_model" | "qwen3_model" | "starcoder2_model" => Some(Factory::Model),
         _ => None,
     }
 }
@@ -259,11 +243,7 @@ impl Factory {
     }
 
     /// Makes the object.
-    pub(super) fn make(
-        self,
-        evaluation: &mut Evaluation<'_>,
-        given: &BTreeMap<String, Object>,
-    ) -> Object {
+    pub(super) fn make(self, evaluation: &mut Evaluation<'_>, given: &BTreeMap<String, Object>) -> Object {
         match self {
             Self::Precision(fields) => {
                 let fields = plain(evaluation, fields);
@@ -272,10 +252,7 @@ impl Factory {
             Self::Adam => {
                 let fields = plain(
                     evaluation,
-                    &[
-                        ("optimizer", "\"adam\""),
-                        ("use_distributed_optimizer", "True"),
-                    ],
+                    &[("optimizer", "\"adam\""), ("use_distributed_optimizer", "True")],
                 );
                 let config = evaluation.add("OptimizerConfig", fields);
                 one(evaluation, "MegatronOptimizerModule", "config", config)
@@ -283,20 +260,14 @@ impl Factory {
             Self::Trainer(defaults) => {
                 let ddp = plain(
                     evaluation,
-                    &[
-                        ("overlap_grad_reduce", "True"),
-                        ("overlap_param_gather", "True"),
-                    ],
+                    &[("overlap_grad_reduce", "True"), ("overlap_param_gather", "True")],
                 );
                 let ddp = evaluation.add("DistributedDataParallelConfig", ddp);
                 trainer(evaluation, given, defaults, Some(ddp))
             }
             Self::FineTuningTrainer => trainer(evaluation, given, &[], None),
             Self::Model => {
-                let version = given
-                    .get("version")
-                    .and_then(Object::text)
-                    .unwrap_or_default();
+                let version = given.get("version").and_then(Object::text).unwrap_or_default();
                 let class = VERSIONS.iter().find(|(known, _)| *known == version);
                 let class = class.map_or(version, |(_, class)| *class).to_owned();
                 let config = evaluation.add(&class, Vec::new());
@@ -365,7 +336,8 @@ fn trainer(
     evaluation.add("Trainer", fields)
 }
 
-/// `default_finetune_recipe`: the data of `SQuAD` with samples of 2,048 tokens, of which 128 are a batch, or 8 packed ones.
+/// `default_finetune_recipe`: the data of `SQuAD` with samples of 2,048 tokens, of which 128 are a batch, or 8 packed
+/// ones.
 fn fine_tuning(evaluation: &mut Evaluation<'_>, given: &BTreeMap<String, Object>) -> Object {
     let line = evaluation.line;
     let packed = given.get("packed_sequence").and_then(Object::text) == Some("True");
@@ -388,12 +360,7 @@ fn fine_tuning(evaluation: &mut Evaluation<'_>, given: &BTreeMap<String, Object>
     let optim = Factory::Adam.make(evaluation, given);
     let model = given.get("model").cloned();
     let model = model.unwrap_or_else(|| Object::Open("model".to_owned()));
-    let fields = [
-        ("model", model),
-        ("trainer", trainer),
-        ("data", data),
-        ("optim", optim),
-    ];
+    let fields = [("model", model), ("trainer", trainer), ("data", data), ("optim", optim)];
     let fields = fields.map(|(name, object)| (name.to_owned(), object, line));
     evaluation.add("finetune", fields.to_vec())
 }

@@ -33,8 +33,8 @@ pub(super) const LIST: &str = "list";
 pub(super) struct Configured {
     /// The name of its class, without its module.
     pub(super) class: String,
-    /// Its fields in the order in which they were set, with the lines that set them. Positional arguments and items of lists
-    /// have their numbers as names.
+    /// Its fields in the order in which they were set, with the lines that set them. Positional arguments and items of
+    /// lists have their numbers as names.
     pub(super) fields: Vec<(String, Object, u32)>,
 }
 

@@ -1,5 +1,6 @@
-//! What is known of functions that recipes of Megatron-Bridge call and that stand in other files: the templates that they start
-//! from, and the models that published recipes are for, by the recipes of Megatron-Bridge at the pinned revision.
+//! What is known of functions that recipes of Megatron-Bridge call and that stand in other files: the templates that
+//! they start from, and the models that published recipes are for, by the recipes of Megatron-Bridge at the pinned
+//! revision.
 
 use crate::formats::dialects::bridge::base_recipes;
 
@@ -7,11 +8,7 @@ use crate::formats::dialects::bridge::base_recipes;
 type Settings = Vec<(&'static str, &'static str)>;
 
 /// The adapters that templates for them put into the model.
-const ADAPTERS: [(&str, &str); 3] = [
-    ("peft._target_", "LoRA"),
-    ("peft.dim", "32"),
-    ("peft.alpha", "32"),
-];
+const ADAPTERS: [(&str, &str); 3] = [("peft._target_", "LoRA"), ("peft.dim", "32"), ("peft.alpha", "32")];
 
 /// The models of published recipes on the Hugging Face Hub, by the beginning of the recipe's name before its task.
 const MODELS: &[(&str, &str)] = &[
@@ -22,10 +19,7 @@ const MODELS: &[(&str, &str)] = &[
     ("deepseek_v4_pro", "deepseek-ai/DeepSeek-V4-Pro"),
     ("exaone45_vl_33b", "LGAI-EXAONE/EXAONE-4.5-33B"),
     ("exaone_moe_236b_a23b", "LGAI-EXAONE/K-EXAONE-236B-A23B"),
-    (
-        "exaone_moe_2_0_750b_a37",
-        "LGAI-EXAONE/K-EXAONE-2.0-750B-A37B",
-    ),
+    ("exaone_moe_2_0_750b_a37", "LGAI-EXAONE/K-EXAONE-2.0-750B-A37B"),
     ("gemma2_27b", "google/gemma-2-27b"),
     ("gemma2_2b", "google/gemma-2-2b"),
     ("gemma2_9b", "google/gemma-2-9b"),
@@ -54,26 +48,11 @@ const MODELS: &[(&str, &str)] = &[
     ("ministral3_3b", "mistralai/Ministral-3-3B-Instruct-2512"),
     ("ministral3_8b", "mistralai/Ministral-3-8B-Instruct-2512"),
     ("moonlight_16b", "moonshotai/Moonlight-16B-A3B"),
-    (
-        "nemotron_3_nano",
-        "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
-    ),
-    (
-        "nemotron_3_nano_gb200",
-        "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
-    ),
-    (
-        "nemotron_3_super",
-        "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16",
-    ),
-    (
-        "nemotron_3_ultra",
-        "nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16",
-    ),
-    (
-        "nemotron_nano_v2_vl_12b",
-        "nvidia/NVIDIA-Nemotron-Nano-12B-v2-VL-BF16",
-    ),
+    ("nemotron_3_nano", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"),
+    ("nemotron_3_nano_gb200", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"),
+    ("nemotron_3_super", "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16"),
+    ("nemotron_3_ultra", "nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16"),
+    ("nemotron_nano_v2_vl_12b", "nvidia/NVIDIA-Nemotron-Nano-12B-v2-VL-BF16"),
     (
         "nemotron_omni_cord_v2",
         "nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-BF16",
@@ -157,8 +136,7 @@ pub(super) fn base_of_recipe(function: &str) -> Settings {
 
 /// Whether a function's name is that of a recipe or of a template.
 pub(super) fn is_recipe(function: &str) -> bool {
-    base(function).is_some()
-        || (function.ends_with("_config") && TASKS.iter().any(|task| function.contains(task)))
+    base(function).is_some() || (function.ends_with("_config") && TASKS.iter().any(|task| function.contains(task)))
 }
 
 /// The repository on the Hub with the model of a recipe, by the recipe's name.

@@ -11,8 +11,7 @@ const MAX_SUBSTITUTION: usize = 1_000;
 impl Machine<'_> {
     /// `$(…)`: text when it only joins known text, and otherwise left as it stands.
     pub(super) fn substitution(&mut self, command: &str, line: u32) -> Text {
-        if command.len() <= MAX_SUBSTITUTION && self.spend(command.len() + 16, line) && self.enter()
-        {
+        if command.len() <= MAX_SUBSTITUTION && self.spend(command.len() + 16, line) && self.enter() {
             let text = self.pure_substitution(command, line);
             self.leave();
             if let Some(text) = text {
@@ -32,10 +31,7 @@ impl Machine<'_> {
         let separator = self.variables.get("IFS").cloned();
         let mut output = None;
         for statement in &statements {
-            let Statement::Simple {
-                assignments, words, ..
-            } = statement
-            else {
+            let Statement::Simple { assignments, words, .. } = statement else {
                 return None;
             };
             if words.is_empty() && assignments.iter().all(|a| a.name == "IFS") {
@@ -49,11 +45,7 @@ impl Machine<'_> {
             let mut fields = fields.into_iter();
             let name = joined(&fields.next()?);
             output = match name.as_str() {
-                "echo" => Some(join(
-                    fields.filter(|text| joined(text) != "-n").collect(),
-                    ' ',
-                    line,
-                )),
+                "echo" => Some(join(fields.filter(|text| joined(text) != "-n").collect(), ' ', line)),
                 "seq" => sequence(&fields.map(|text| joined(&text)).collect::<Vec<_>>(), line),
                 _ => None,
             };
@@ -71,10 +63,7 @@ impl Machine<'_> {
 
 /// `seq last`, `seq first last`, `seq first step last`, of at most a thousand numbers.
 fn sequence(arguments: &[String], line: u32) -> Option<Text> {
-    let numbers: Vec<i64> = arguments
-        .iter()
-        .map(|text| text.parse().ok())
-        .collect::<Option<_>>()?;
+    let numbers: Vec<i64> = arguments.iter().map(|text| text.parse().ok()).collect::<Option<_>>()?;
     let (first, step, last) = match *numbers.as_slice() {
         [last] => (1, 1, last),
         [first, last] => (first, 1, last),

@@ -40,18 +40,11 @@ impl Machine<'_> {
 
     fn answer(&self, name: &str) -> Option<String> {
         let mut answers = self.answers.variables.iter().rev();
-        answers
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value.clone())
+        answers.find(|(known, _)| known == name).map(|(_, value)| value.clone())
     }
 
     /// The number of an environment variable, entered when new.
-    pub(in crate::formats::shell) fn external(
-        &mut self,
-        name: &str,
-        line: u32,
-        default: Option<&str>,
-    ) -> u32 {
+    pub(in crate::formats::shell) fn external(&mut self, name: &str, line: u32, default: Option<&str>) -> u32 {
         let id = if let Some(id) = self.external_ids.get(name) {
             *id
         } else {
@@ -65,10 +58,7 @@ impl Machine<'_> {
             self.external_ids.insert(name.to_owned(), id);
             id
         };
-        if let Some(variable) = usize::try_from(id)
-            .ok()
-            .and_then(|at| self.externals.get_mut(at))
-        {
+        if let Some(variable) = usize::try_from(id).ok().and_then(|at| self.externals.get_mut(at)) {
             if variable.lines.last() != Some(&line) && variable.lines.len() < 32 {
                 variable.lines.push(line);
             }
@@ -95,10 +85,7 @@ impl Machine<'_> {
             if !self.spend(pieces.saturating_mul(8), line) {
                 return Some(Stored::Scalar(Text::new()));
             }
-            return self
-                .variables
-                .get(name)
-                .map(|binding| binding.value.clone());
+            return self.variables.get(name).map(|binding| binding.value.clone());
         }
         let answer = self.answer(name)?;
         let id = self.external(name, line, None);
@@ -121,13 +108,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(in crate::formats::shell) fn assign_scalar(
-        &mut self,
-        name: &str,
-        value: Text,
-        exported: bool,
-        line: u32,
-    ) {
+    pub(in crate::formats::shell) fn assign_scalar(&mut self, name: &str, value: Text, exported: bool, line: u32) {
         self.spend(value.len(), line);
         let value = if is_unresolved(&value) {
             self.settle(name, value, line)
@@ -162,8 +143,7 @@ impl Machine<'_> {
         let opaque = |piece: &Piece| {
             let name = piece.text.trim_start_matches("${").trim_end_matches('}');
             piece.unresolved
-                && (piece.text.starts_with("$(")
-                    || !name.contains(|c: char| c.is_ascii_alphabetic() || c == '_'))
+                && (piece.text.starts_with("$(") || !name.contains(|c: char| c.is_ascii_alphabetic() || c == '_'))
         };
         match value.as_slice() {
             [piece] if opaque(piece) && piece.origins.len() <= 1 => self.unknown(name, line, None),
@@ -171,11 +151,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(in crate::formats::shell) fn assign(
-        &mut self,
-        assignment: &syntax::Assignment,
-        exported: bool,
-    ) {
+    pub(in crate::formats::shell) fn assign(&mut self, assignment: &syntax::Assignment, exported: bool) {
         let line = assignment.line;
         let name = match &assignment.key {
             Some(key) => {

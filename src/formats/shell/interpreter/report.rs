@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{MAX_REPORTED, Machine, Stored};
 use crate::formats::shell::text::Text;
-use crate::formats::shell::{
-    Assignment, Command, Flag, Note, NoteKind, ShellImport, Variable, flags, launch,
-};
+use crate::formats::shell::{Assignment, Command, Flag, Note, NoteKind, ShellImport, Variable, flags, launch};
 
 impl Machine<'_> {
     pub(super) fn finish(mut self, directives: &[Flag]) -> ShellImport {
@@ -39,23 +37,13 @@ impl Machine<'_> {
             .filter(|flag| flags::matters(flag))
             .flat_map(|flag| &flag.values)
             .chain(&command.arguments)
-            .chain(
-                [&launch.nodes, &launch.processes_per_node]
-                    .into_iter()
-                    .flatten(),
-            )
-            .chain(
-                [&launch.gpus_per_node, &launch.processes]
-                    .into_iter()
-                    .flatten(),
-            );
+            .chain([&launch.nodes, &launch.processes_per_node].into_iter().flatten())
+            .chain([&launch.gpus_per_node, &launch.processes].into_iter().flatten());
         named.extend(words.flat_map(|word| word.variables.iter().cloned()));
         let mut variables = self.externals;
         // What a side of a choice sets is not asked for: the choice is.
         let asked = |variable: &Variable| {
-            variable.default.is_some()
-                || variable.answer.is_some()
-                || !self.set_by_choices.contains(&variable.name)
+            variable.default.is_some() || variable.answer.is_some() || !self.set_by_choices.contains(&variable.name)
         };
         variables.retain(|variable| named.contains(&variable.name) && asked(variable));
         variables.truncate(MAX_REPORTED);
@@ -98,9 +86,7 @@ impl Machine<'_> {
     /// Variables that nothing reads, in order of lines.
     fn unread(&self) -> Vec<(u32, String)> {
         let unread = self.variables.iter().filter(|(_, binding)| !binding.read);
-        let mut names: Vec<_> = unread
-            .map(|(name, binding)| (binding.line, name.clone()))
-            .collect();
+        let mut names: Vec<_> = unread.map(|(name, binding)| (binding.line, name.clone())).collect();
         names.sort();
         names
     }
@@ -127,9 +113,7 @@ impl Machine<'_> {
             .variables
             .iter()
             .filter_map(|(name, binding)| match &binding.value {
-                Stored::Scalar(text) => {
-                    Some((name.clone(), text.clone(), binding.exported, binding.line))
-                }
+                Stored::Scalar(text) => Some((name.clone(), text.clone(), binding.exported, binding.line)),
                 Stored::Array(_) => None,
             })
             .take(MAX_REPORTED)

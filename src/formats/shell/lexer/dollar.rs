@@ -45,10 +45,7 @@ impl Lexer {
 
     fn name(&mut self) -> String {
         let mut name = String::new();
-        while let Some(c) = self
-            .peek()
-            .filter(|&c| c == '_' || c.is_ascii_alphanumeric())
-        {
+        while let Some(c) = self.peek().filter(|&c| c == '_' || c.is_ascii_alphanumeric()) {
             name.push(c);
             self.advance();
         }
@@ -114,10 +111,7 @@ impl Lexer {
                 _ => Index::At(word),
             };
         }
-        let colon = self.peek() == Some(':')
-            && self
-                .peek_at(1)
-                .is_some_and(|c| matches!(c, '-' | '=' | '+' | '?'));
+        let colon = self.peek() == Some(':') && self.peek_at(1).is_some_and(|c| matches!(c, '-' | '=' | '+' | '?'));
         if colon {
             self.advance();
         }
@@ -158,11 +152,7 @@ impl Lexer {
             _ if indirect => Action::Other,
             action => action,
         };
-        Kind::Parameter {
-            name,
-            index,
-            action,
-        }
+        Kind::Parameter { name, index, action }
     }
 
     fn until(&mut self, close: char) -> Word {

@@ -56,8 +56,7 @@ impl Parser {
                         .first()
                         .and_then(Word::bare)
                         .is_some_and(|name| DECLARATIONS.contains(&name));
-                    exported = exported
-                        || (declares && words.first().and_then(Word::bare) == Some("export"));
+                    exported = exported || (declares && words.first().and_then(Word::bare) == Some("export"));
                     if (words.is_empty() || declares)
                         && let Some(assignment) = self.assignment(&word)
                     {
@@ -92,9 +91,7 @@ impl Parser {
                     words.push(self.lexer.parenthesized());
                 }
                 Token::Operator(operator) if operator.contains(['<', '>']) => {
-                    let runs = |word: &Word| {
-                        matches!(word.bare(), Some("sbatch" | "bash" | "sh" | "srun"))
-                    };
+                    let runs = |word: &Word| matches!(word.bare(), Some("sbatch" | "bash" | "sh" | "srun"));
                     self.redirection(words.iter().any(runs));
                 }
                 _ => break,
@@ -153,8 +150,7 @@ impl Parser {
         } else {
             let mut value = word.clone();
             if let Some(Part {
-                kind: Kind::Text(text),
-                ..
+                kind: Kind::Text(text), ..
             }) = value.parts.first_mut()
             {
                 right.clone_into(text);

@@ -20,9 +20,7 @@ pub(super) fn formula_of_megatron_lm(fullest: &FullestStage<'_>) -> Option<Diffe
     Some(Difference {
         id: "formula_of_megatron_lm",
         frameworks: &[MegatronLm],
-        text: format!(
-            "Its activations are a closed formula for the first stage that does not know {unknown}."
-        ),
+        text: format!("Its activations are a closed formula for the first stage that does not know {unknown}."),
         effect: Effect::Unsaid,
     })
 }
@@ -37,9 +35,7 @@ pub(super) fn formula_of_megatron_bridge(fullest: &FullestStage<'_>) -> Option<D
             (m.moe.is_some(), "how tokens reach experts"),
             (m.activation.gated(), "gated MLPs"),
         ])?;
-        format!(
-            "Its activations are a closed formula for the first stage that does not know {unknown}."
-        )
+        format!("Its activations are a closed formula for the first stage that does not know {unknown}.")
     } else {
         String::from(
             "It prints activations only with sequence parallelism and selective recompute, and so none for this fullest.",

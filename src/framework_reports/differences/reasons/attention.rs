@@ -46,8 +46,7 @@ pub(super) fn latent_attention_split(fullest: &FullestStage<'_>) -> Option<Diffe
     if !a.multi_latent_attention || m.tp == 1 || !duplicated {
         return None;
     }
-    let down =
-        fullest.on_stage(&|c, _| matches!(c, Component::MlaDownProj | Component::MlaLayernorm));
+    let down = fullest.on_stage(&|c, _| matches!(c, Component::MlaDownProj | Component::MlaLayernorm));
     Some(Difference {
         id: "latent_attention_split",
         frameworks: &[MegatronLm],

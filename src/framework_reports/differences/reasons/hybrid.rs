@@ -30,9 +30,8 @@ pub(super) fn letters(fullest: &FullestStage<'_>) -> Option<Difference> {
         "an MLP"
     };
     let count = |symbol| pattern.layers().filter(|layer| *layer == symbol).count();
-    let mixers = count(LayerSymbol::Attention)
-        + count(LayerSymbol::MultiLatentAttention)
-        + count(LayerSymbol::SparseAttention);
+    let mixers =
+        count(LayerSymbol::Attention) + count(LayerSymbol::MultiLatentAttention) + count(LayerSymbol::SparseAttention);
     let others = [
         LayerSymbol::Mamba,
         LayerSymbol::GatedDeltaNet,

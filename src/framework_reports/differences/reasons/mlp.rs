@@ -8,10 +8,7 @@ use crate::model::tensor::Component;
 use crate::units::Bytes;
 
 pub(super) fn third_projection(fullest: &FullestStage<'_>) -> Option<Difference> {
-    if !matches!(
-        fullest.m.activation,
-        Activation::GeGlu | Activation::QuickGeGlu
-    ) {
+    if !matches!(fullest.m.activation, Activation::GeGlu | Activation::QuickGeGlu) {
         return None;
     }
     let mlps = |c, _| {
@@ -48,9 +45,7 @@ pub(super) fn latent_projections(fullest: &FullestStage<'_>) -> Option<Differenc
     Some(Difference {
         id: "latent_projections",
         frameworks: &[MegatronBridge],
-        text: String::from(
-            "It divides the experts' latent projections by TP although every rank holds them in full.",
-        ),
+        text: String::from("It divides the experts' latent projections by TP although every rank holds them in full."),
         effect: Effect::of(fullest.bytes(ours.over(fullest.m.tp)), fullest.bytes(ours)),
     })
 }

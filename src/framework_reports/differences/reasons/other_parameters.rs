@@ -13,8 +13,7 @@ pub(super) fn norms(fullest: &FullestStage<'_>) -> Option<Difference> {
     if m.tp == 1 && !is_rms {
         return None;
     }
-    let ours = fullest
-        .on_stage(&|c, mtp| c == Component::Layernorm || (c == Component::FinalLayernorm && !mtp));
+    let ours = fullest.on_stage(&|c, mtp| c == Component::Layernorm || (c == Component::FinalLayernorm && !mtp));
     let theirs = Elements {
         dense: ours.dense * if is_rms { 2 } else { 1 },
         expert: 0,
@@ -41,8 +40,7 @@ pub(super) fn biases(fullest: &FullestStage<'_>) -> Option<Difference> {
         return None;
     }
     // A router's bias is counted by one and missed by the other together with its weight.
-    let on_stage =
-        fullest.tensors_on_stage(&|t| t.is_named(".bias") && t.component != Component::Router);
+    let on_stage = fullest.tensors_on_stage(&|t| t.is_named(".bias") && t.component != Component::Router);
     Some(Difference {
         id: "biases",
         frameworks: BOTH,

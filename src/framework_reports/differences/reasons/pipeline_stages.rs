@@ -51,8 +51,7 @@ pub(super) fn average_stage(fullest: &FullestStage<'_>) -> Option<Difference> {
 
 pub(super) fn unread_split(fullest: &FullestStage<'_>) -> Option<Difference> {
     let a = fullest.m.args();
-    let accounts =
-        a.account_for_embedding_in_pipeline_split || a.account_for_loss_in_pipeline_split;
+    let accounts = a.account_for_embedding_in_pipeline_split || a.account_for_loss_in_pipeline_split;
     let (name, frameworks): (_, &[Framework]) = if a.pipeline_model_parallel_layout.is_some() {
         ("pipeline_model_parallel_layout", BOTH)
     } else if accounts {

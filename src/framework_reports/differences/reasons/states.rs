@@ -35,22 +35,18 @@ pub(super) fn optimizer_shard(fullest: &FullestStage<'_>) -> Option<Difference> 
 }
 
 pub(super) fn bytes_of_a_parameter(fullest: &FullestStage<'_>) -> Option<Difference> {
-    let theirs = fullest.bytes_by(fullest.on_stage(&|_, _| true), &|state, held, _| {
-        StateRule {
-            fp8_saving: 0,
-            applies_to: AppliesTo::All,
-            bytes: if state == State::Weights { 2 } else { 4 },
-            shard: match held {
-                _ if !is_split(state) => 1,
-                View::Dense => fullest.m.dense_shard(),
-                View::Expert => fullest.m.expert_shard(),
-            },
-            on_gpu: Decimal::ONE,
-        }
+    let theirs = fullest.bytes_by(fullest.on_stage(&|_, _| true), &|state, held, _| StateRule {
+        fp8_saving: 0,
+        applies_to: AppliesTo::All,
+        bytes: if state == State::Weights { 2 } else { 4 },
+        shard: match held {
+            _ if !is_split(state) => 1,
+            View::Dense => fullest.m.dense_shard(),
+            View::Expert => fullest.m.expert_shard(),
+        },
+        on_gpu: Decimal::ONE,
     });
-    let states = Bucket::ALL
-        .into_iter()
-        .filter(|bucket| bucket.state().is_some());
+    let states = Bucket::ALL.into_iter().filter(|bucket| bucket.state().is_some());
     let ours: Bytes = states.map(|bucket| fullest.stage.bytes(bucket)).sum();
     (theirs != ours).then(|| Difference {
         id: "bytes_of_a_parameter",

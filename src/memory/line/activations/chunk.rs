@@ -10,8 +10,8 @@ use crate::model::tape::liveness::{CompiledTape, LARGE, TRANSIENT, kept_tensors}
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::stages::Chunk;
 use crate::source::{
-    ATTENTION_MASK, BRIDGE_COMMUNICATOR, FSDP_GATHER, FSDP_REDUCE, GRAPH_BUFFERS, GRAPH_WARMUP,
-    RECOMPUTE, SCHEDULES, TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
+    ATTENTION_MASK, BRIDGE_COMMUNICATOR, FSDP_GATHER, FSDP_REDUCE, GRAPH_BUFFERS, GRAPH_WARMUP, RECOMPUTE, SCHEDULES,
+    TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
 };
 use crate::units::multiply;
 
@@ -54,23 +54,13 @@ impl ItemisedChunk<'_> {
         };
         terms.plain(what, RESIDUAL, p.received_kept, times, source);
         let what = "static inputs and outputs of CUDA graphs";
-        terms.plain(
-            what,
-            RESIDUAL,
-            p.captured_before(blocks),
-            times,
-            GRAPH_BUFFERS,
-        );
+        terms.plain(what, RESIDUAL, p.captured_before(blocks), times, GRAPH_BUFFERS);
         // All blocks of a kind keep the same, so each kind is looked through once.
         let on_host = p.on_host(blocks);
         let blocks = p.blocks.get(..blocks).unwrap_or(&p.blocks);
         let mut kinds = Vec::new();
         for (index, block) in blocks.iter().enumerate() {
-            let below = if on_host.contains(&index) {
-                LARGE
-            } else {
-                u64::MAX
-            };
+            let below = if on_host.contains(&index) { LARGE } else { u64::MAX };
             match block.group {
                 None => {
                     let keeping = Keeping {
@@ -95,11 +85,7 @@ impl ItemisedChunk<'_> {
 
     /// What one block keeps.
     fn block(&self, keeping: Keeping, times: u64, terms: &mut Terms) {
-        let Keeping {
-            kind,
-            below,
-            pooled,
-        } = keeping;
+        let Keeping { kind, below, pooled } = keeping;
         let Some(CompiledTape { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
             return;
         };
@@ -107,13 +93,7 @@ impl ItemisedChunk<'_> {
         kept.retain(|id| pooled == 0 || tape.input != Some(*id));
         let tensors = kept.into_iter().filter_map(|id| tape.get(id));
         for tensor in tensors.filter(|tensor| tensor.shape.elements() < below) {
-            terms.tensor(
-                kind.to_string(),
-                tensor,
-                tensor.family as usize,
-                false,
-                times,
-            );
+            terms.tensor(kind.to_string(), tensor, tensor.family as usize, false, times);
         }
     }
 
@@ -140,11 +120,7 @@ impl ItemisedChunk<'_> {
         };
         for id in kept_tensors(plan) {
             let Some(tensor) = tape.get(id) else { continue };
-            let times = if tape.input == Some(id) {
-                inputs
-            } else {
-                times
-            };
+            let times = if tape.input == Some(id) { inputs } else { times };
             terms.tensor(kind.to_string(), tensor, TRANSIENT, false, times);
         }
     }
@@ -233,13 +209,7 @@ impl ItemisedChunk<'_> {
             terms.plain("received gradient", TRANSIENT, p.sent, 1, SCHEDULES);
         }
         self.group_before(first..peak.block, terms);
-        self.alive(
-            peak,
-            retained,
-            true,
-            peak.block == first && !p.distributed,
-            terms,
-        );
+        self.alive(peak, retained, true, peak.block == first && !p.distributed, terms);
         let outer = match peak.pass {
             Pass::GroupAgain => 0,
             _ => 1,
@@ -294,14 +264,7 @@ impl ItemisedChunk<'_> {
         }
     }
 
-    fn alive(
-        &self,
-        peak: &ChunkPeak,
-        retained: bool,
-        transient: bool,
-        without_input: bool,
-        terms: &mut Terms,
-    ) {
+    fn alive(&self, peak: &ChunkPeak, retained: bool, transient: bool, without_input: bool, terms: &mut Terms) {
         let Some(block) = self.passes.blocks.get(peak.block) else {
             return;
         };
@@ -314,13 +277,7 @@ impl ItemisedChunk<'_> {
                 continue;
             }
             let usage = if transient { TRANSIENT } else { alive.usage };
-            terms.tensor(
-                block.kind.to_string(),
-                &alive.tensor,
-                usage,
-                alive.gradient,
-                1,
-            );
+            terms.tensor(block.kind.to_string(), &alive.tensor, usage, alive.gradient, 1);
         }
     }
 }

@@ -66,14 +66,7 @@ impl Terms {
     }
 
     /// Bytes that have no tensor on a tape: mostly what stages and layers pass on.
-    pub(super) fn plain(
-        &mut self,
-        what: &'static str,
-        usage: usize,
-        each: u64,
-        times: u64,
-        source: Source,
-    ) {
+    pub(super) fn plain(&mut self, what: &'static str, usage: usize, each: u64, times: u64, source: Source) {
         let (shape, width) = self.stream;
         let one = block(multiply(shape.elements(), width));
         let streams = each.checked_div(one).filter(|n| n * one == each);

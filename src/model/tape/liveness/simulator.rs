@@ -3,9 +3,7 @@
 use core::ops::Range;
 
 use super::super::recompute::{Kept, Plan};
-use super::super::{
-    ActivationTensor, AutogradTape, Family, Gradient, Section, TensorId, TensorUse, UseKind,
-};
+use super::super::{ActivationTensor, AutogradTape, Family, Gradient, Section, TensorId, TensorUse, UseKind};
 use super::{Alive, PassKind, Peak, TRANSIENT, Usage};
 
 /// A storage and how many refer to it.
@@ -76,11 +74,7 @@ impl<'a> LivenessSimulator<'a> {
         let mut last_use = vec![usize::MAX; slots.len()];
         let mut used = |id: &TensorId, op: usize| {
             if let Some(last) = last_use.get_mut(id.0 as usize) {
-                *last = if *last == usize::MAX {
-                    op
-                } else {
-                    op.max(*last)
-                };
+                *last = if *last == usize::MAX { op } else { op.max(*last) };
             }
         };
         for index in 0..tape.ops.len() {
@@ -89,10 +83,7 @@ impl<'a> LivenessSimulator<'a> {
             read.for_each(|link| used(&link.tensor, index));
         }
         for section in &plan.again {
-            section
-                .discards
-                .iter()
-                .for_each(|id| used(id, section.until));
+            section.discards.iter().for_each(|id| used(id, section.until));
         }
         let mut dying = Vec::with_capacity(tape.tensors.len());
         let mut dies = vec![usize::MAX; tape.ops.len()];
@@ -101,11 +92,7 @@ impl<'a> LivenessSimulator<'a> {
                 let last = last_use.get(tensor.0 as usize).copied();
                 if let Some(first) = last.and_then(|last| dies.get_mut(last)) {
                     let next = core::mem::replace(first, dying.len());
-                    dying.push(Dying {
-                        tensor,
-                        maker,
-                        next,
-                    });
+                    dying.push(Dying { tensor, maker, next });
                 }
             }
         }
@@ -213,10 +200,7 @@ impl<'a> LivenessSimulator<'a> {
     }
 
     fn capture_now(&mut self, op: usize, extra: Option<UseKind>) {
-        let alive = self
-            .slots
-            .iter()
-            .filter(|slot| slot.references > 0 && slot.bytes > 0);
+        let alive = self.slots.iter().filter(|slot| slot.references > 0 && slot.bytes > 0);
         let mut captured: Vec<Alive> = alive
             .filter_map(|slot| {
                 Some(Alive {
@@ -227,9 +211,7 @@ impl<'a> LivenessSimulator<'a> {
                 })
             })
             .collect();
-        let extra = self
-            .extra(op, extra)
-            .filter(|id| self.references(id.0 as usize) == 0);
+        let extra = self.extra(op, extra).filter(|id| self.references(id.0 as usize) == 0);
         captured.extend(extra.filter_map(|id| {
             let tensor = *self.tape.get(id)?;
             Some(Alive {
@@ -359,9 +341,7 @@ impl<'a> LivenessSimulator<'a> {
     fn delay(&mut self, op: usize, of_output: Option<usize>) {
         let tape = self.tape;
         let tensors = tape.of(op, UseKind::Delayed).map(|id| id.0 as usize);
-        let gradient = tape
-            .of(op, UseKind::DelayedGradient)
-            .find_map(|_| of_output);
+        let gradient = tape.of(op, UseKind::DelayedGradient).find_map(|_| of_output);
         for slot in tensors.chain(gradient) {
             self.hold(slot);
             self.delayed.push((op, slot));
@@ -391,10 +371,7 @@ impl<'a> LivenessSimulator<'a> {
             self.delayed = delayed;
         }
         self.peak.delayed = before.saturating_add(made).saturating_sub(self.total);
-        for id in group
-            .clone()
-            .flat_map(|op| tape.of(op, UseKind::WeightGradient))
-        {
+        for id in group.clone().flat_map(|op| tape.of(op, UseKind::WeightGradient)) {
             self.release(id.0 as usize);
         }
     }
@@ -420,13 +397,7 @@ impl<'a> LivenessSimulator<'a> {
     }
 
     /// A second gradient for a tensor is added to the first, in place where nobody else looks at one of them.
-    fn accumulate(
-        &mut self,
-        op: usize,
-        input: TensorId,
-        slot: usize,
-        gradients: &mut [Option<usize>],
-    ) {
+    fn accumulate(&mut self, op: usize, input: TensorId, slot: usize, gradients: &mut [Option<usize>]) {
         let sum = match gradients.get(input.0 as usize).copied().flatten() {
             None => slot,
             Some(first) if self.references(first) == 1 => {

@@ -84,46 +84,31 @@ impl fmt::Display for LayoutError {
                 )?;
                 match meant {
                     Some(meant) => write!(f, "; did you mean {meant}?"),
-                    None if found.is_whitespace() => {
-                        f.write_str("; use commas to set parts apart, not spaces")
-                    }
+                    None if found.is_whitespace() => f.write_str("; use commas to set parts apart, not spaces"),
                     None => Ok(()),
                 }
             }
-            LayoutErrorKind::UnknownName { found } => write!(
-                f,
-                "layer {at}, \"{found}\", is none of embedding, decoder, mtp, loss"
-            ),
+            LayoutErrorKind::UnknownName { found } => {
+                write!(f, "layer {at}, \"{found}\", is none of embedding, decoder, mtp, loss")
+            }
             LayoutErrorKind::Encoder => {
-                write!(
-                    f,
-                    "layer {at}: Megatron supports no encoder layers in a layout"
-                )
+                write!(f, "layer {at}: Megatron supports no encoder layers in a layout")
             }
             LayoutErrorKind::Unopened => write!(f, "the ) at character {at} closes nothing"),
             LayoutErrorKind::Unclosed => write!(f, "the ( at character {at} is never closed"),
             LayoutErrorKind::EmptyGroup => write!(f, "the group at character {at} is empty"),
             LayoutErrorKind::GroupWithoutCount => {
-                write!(
-                    f,
-                    "the group at character {at} needs a count, as in (tt|)*3"
-                )
+                write!(f, "the group at character {at} needs a count, as in (tt|)*3")
             }
             LayoutErrorKind::NothingToRepeat => write!(
                 f,
                 "the * at character {at} has nothing to repeat: it follows a layer, a | or a group"
             ),
             LayoutErrorKind::MissingCount => {
-                write!(
-                    f,
-                    "the * at character {at} needs a number after it, as in t*4"
-                )
+                write!(f, "the * at character {at} needs a number after it, as in t*4")
             }
             LayoutErrorKind::TooDeep => {
-                write!(
-                    f,
-                    "the group at character {at} is nested more than {MAX_DEPTH} deep"
-                )
+                write!(f, "the group at character {at} is nested more than {MAX_DEPTH} deep")
             }
             LayoutErrorKind::TooLong => write!(
                 f,
@@ -245,9 +230,7 @@ pub(super) fn stages(text: &str) -> Result<Vec<Vec<LayerType>>, LayoutError> {
         return fail(group.start, LayoutErrorKind::Unclosed);
     }
     let stages = group.items.split(Option::is_none);
-    Ok(stages
-        .map(|s| s.iter().flatten().copied().collect())
-        .collect())
+    Ok(stages.map(|s| s.iter().flatten().copied().collect()).collect())
 }
 
 fn item(c: char) -> Option<Item> {

@@ -14,11 +14,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
 /// What is escaped in the query of an address: everything but RFC 3986's unreserved characters.
-const QUERY: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The report as far as the page can write it, to be copied or sent along.
 #[component]

@@ -15,9 +15,7 @@ pub fn DerivedChips(group: Group) -> impl IntoView {
     let chips = Memo::new(move |_| {
         let outcome = state.outcome.read();
         let module = outcome.as_ref().and_then(|o| o.module(state.module.get()));
-        module
-            .map(|module| chips(group, module))
-            .unwrap_or_default()
+        module.map(|module| chips(group, module)).unwrap_or_default()
     });
     let entries = move || {
         let chips = chips.get().into_iter().map(|(name, value)| {
@@ -89,9 +87,7 @@ fn kinds(pattern: &HybridPattern) -> String {
     let count = |symbol: LayerSymbol| pattern.layers().filter(|s| *s == symbol).count();
     let kinds = LayerSymbol::ALL.map(|symbol| (count(symbol), symbol.label()));
     let kinds = kinds.into_iter().filter(|(count, _)| *count > 0);
-    let kinds: Vec<String> = kinds
-        .map(|(count, label)| format!("{count} {label}"))
-        .collect();
+    let kinds: Vec<String> = kinds.map(|(count, label)| format!("{count} {label}")).collect();
     format!("{}: {}", pattern.layers().count(), kinds.join(", "))
 }
 

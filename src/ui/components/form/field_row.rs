@@ -28,9 +28,7 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
     let problems = Memo::new(move |_| state.problems_of(id));
     let invalid = Memo::new(move |_| {
         let problems = problems.read();
-        problems
-            .iter()
-            .any(|problem| problem.severity == Severity::Error)
+        problems.iter().any(|problem| problem.severity == Severity::Error)
     });
     let help_open = RwSignal::new(false);
     let unit = match id.field() {

@@ -23,11 +23,7 @@ fn score(field: &Field, words: &[String]) -> Option<usize> {
         plain(field.key),
         plain(field.symbol),
     ];
-    let aliases = field
-        .aliases
-        .iter()
-        .map(|alias| plain(alias))
-        .collect::<Vec<_>>();
+    let aliases = field.aliases.iter().map(|alias| plain(alias)).collect::<Vec<_>>();
     let help = plain(field.help);
     let values = match field.kind {
         Kind::Choice(values) | Kind::Set(values) => values,
@@ -136,10 +132,7 @@ mod tests {
     #[test]
     fn a_field_is_found_by_every_name_it_has() {
         for (query, field) in [
-            (
-                "--tensor-model-parallel-size",
-                FieldId::tensor_model_parallel_size,
-            ),
+            ("--tensor-model-parallel-size", FieldId::tensor_model_parallel_size),
             ("tp", FieldId::tensor_model_parallel_size),
             ("num_moe_experts", FieldId::num_experts),
             ("num_hidden_layers", FieldId::num_layers),

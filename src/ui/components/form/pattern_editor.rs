@@ -121,8 +121,7 @@ impl Editor {
         };
         match edit.apply(&pattern) {
             Ok(edited) => {
-                self.state
-                    .set(FIELD, Value::Text(edited.pattern.to_string()));
+                self.state.set(FIELD, Value::Text(edited.pattern.to_string()));
                 if let Some(current) = edited.current {
                     self.focused.set(current);
                 }

@@ -18,10 +18,7 @@ pub fn PatternNote(id: FieldId) -> impl IntoView {
             let pp = state.number(FieldId::pipeline_model_parallel_size);
             note(id, &pattern.parse().ok()?, pp.unwrap_or(1))
         });
-        move || {
-            note.get()
-                .map(|note| view! { <p class="pattern-note">{note}</p> })
-        }
+        move || note.get().map(|note| view! { <p class="pattern-note">{note}</p> })
     })
 }
 
@@ -40,9 +37,7 @@ fn is_decided(id: FieldId) -> bool {
 fn note(id: FieldId, pattern: &HybridPattern, pp: u64) -> Option<String> {
     let segments = pattern.segments().len() as u64;
     // A number of segments that is no multiple of the ranks is a problem, which is shown as one.
-    let each = segments
-        .checked_div(pp)
-        .filter(|each| each * pp == segments);
+    let each = segments.checked_div(pp).filter(|each| each * pp == segments);
     Some(match id {
         FieldId::num_layers => format!(
             "The layer pattern decides: {} layers, one a letter.",

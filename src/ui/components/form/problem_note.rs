@@ -31,8 +31,8 @@ pub fn ProblemNote(
     }
 }
 
-/// A problem beside a field where it is not told in full: its beginning, the changes of this field that would fix it, and the
-/// way to the field that has the rest.
+/// A problem beside a field where it is not told in full: its beginning, the changes of this field that would fix it,
+/// and the way to the field that has the rest.
 #[component]
 pub fn ProblemHint(
     problem: Problem,

@@ -37,9 +37,7 @@ impl SectionFields {
     /// The fields that show at a level. One that means nothing for the job shows only among all.
     pub(super) fn shown_at(self, level: Level) -> Vec<FieldId> {
         let mattering = self.mattering.read();
-        let shows = |id: &FieldId| {
-            level == Level::All || (id.field().level <= level && mattering.contains(id))
-        };
+        let shows = |id: &FieldId| level == Level::All || (id.field().level <= level && mattering.contains(id));
         fields_of(self.group).filter(shows).collect()
     }
 

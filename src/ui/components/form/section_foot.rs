@@ -12,9 +12,8 @@ use leptos::prelude::*;
 #[component]
 pub fn SectionFoot(group: Group, fields: SectionFields) -> impl IntoView {
     let state = expect_context::<State>();
-    let counts = Memo::new(move |_| {
-        [Level::Essential, Level::More, Level::All].map(|level| fields.shown_at(level).len())
-    });
+    let counts =
+        Memo::new(move |_| [Level::Essential, Level::More, Level::All].map(|level| fields.shown_at(level).len()));
     let no_more = move || {
         let [essential, more, _] = counts.get();
         more == essential || fields.level.get() != Level::Essential
@@ -36,9 +35,7 @@ pub fn SectionFoot(group: Group, fields: SectionFields) -> impl IntoView {
     };
     let changed = Memo::new(move |_| fields_of(group).any(|id| state.is_changed(id)));
     let set_level = move |level| {
-        state
-            .disclosure
-            .update(|disclosure| disclosure.set_level(group, level));
+        state.disclosure.update(|disclosure| disclosure.set_level(group, level));
     };
     let reset = move |_| {
         browser::focus(line_id(group));

@@ -11,15 +11,12 @@ use crate::ui::state::State;
 use crate::ui::values::shown;
 use leptos::prelude::*;
 
-/// The parameters of a model in words, such as `671.0B, and 11.6B MTP; 37.6B active`. Blocks of multi-token prediction are
-/// counted by themselves, as those who publish a model do.
+/// The parameters of a model in words, such as `671.0B, and 11.6B MTP; 37.6B active`. Blocks of multi-token prediction
+/// are counted by themselves, as those who publish a model do.
 fn counted(model: &ModuleEstimate) -> String {
     let total = model.parameters.total();
     let components = model.parameters.components();
-    let mtp: u64 = components
-        .filter(|(_, mtp, _)| *mtp)
-        .map(|(.., count)| count)
-        .sum();
+    let mtp: u64 = components.filter(|(_, mtp, _)| *mtp).map(|(.., count)| count).sum();
     let main = parameters(total.saturating_sub(mtp));
     let words = match (mtp, model.active_parameters == total) {
         (0, true) => return format!("{main} parameters"),
@@ -46,10 +43,7 @@ pub(super) fn section_summary(group: Group, state: State) -> Option<String> {
             format!("MLA, {} heads", a.num_attention_heads)
         }
         Group::Attention if a.group_query_attention => {
-            format!(
-                "{} heads, {} groups",
-                a.num_attention_heads, a.num_query_groups
-            )
+            format!("{} heads, {} groups", a.num_attention_heads, a.num_query_groups)
         }
         Group::Attention => format!("{} heads", a.num_attention_heads),
         Group::Moe => match a.num_experts {
@@ -57,11 +51,7 @@ pub(super) fn section_summary(group: Group, state: State) -> Option<String> {
             None => String::from("dense"),
         },
         Group::Parallelism => format!("{} GPUs", module.ranks()),
-        Group::Batch => format!(
-            "{} × {} tokens",
-            grouped(d.global_batch_size),
-            grouped(a.seq_length)
-        ),
+        Group::Batch => format!("{} × {} tokens", grouped(d.global_batch_size), grouped(a.seq_length)),
         Group::Savers => match a.recompute_granularity {
             Some(RecomputeGranularity::Full) => String::from("full recompute"),
             Some(RecomputeGranularity::Selective) => String::from("selective recompute"),

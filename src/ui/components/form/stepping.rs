@@ -11,11 +11,7 @@ use leptos::prelude::*;
 
 /// The step that a key takes in a field; `None` where it is the browser's.
 pub(super) fn step_of_key(event: &KeyboardEvent, field: &Field) -> Option<Step> {
-    if !matches!(field.kind, Kind::Int { .. })
-        || event.ctrl_key()
-        || event.alt_key()
-        || event.meta_key()
-    {
+    if !matches!(field.kind, Kind::Int { .. }) || event.ctrl_key() || event.alt_key() || event.meta_key() {
         return None;
     }
     // In other numbers, Home and End are better used to move within the text.

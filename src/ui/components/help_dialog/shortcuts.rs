@@ -49,12 +49,8 @@ impl Shortcut {
     /// form, where steps of other fields come between, is Undo the page's.
     fn is_free(self, single_keys_off: bool) -> bool {
         match self {
-            Self::Undo | Self::Redo => {
-                !browser::focus_is("textarea,input:not([type=checkbox],[id^=field-])")
-            }
-            Self::Find | Self::Help => {
-                !single_keys_off && !browser::focus_is("input,textarea,select")
-            }
+            Self::Undo | Self::Redo => !browser::focus_is("textarea,input:not([type=checkbox],[id^=field-])"),
+            Self::Find | Self::Help => !single_keys_off && !browser::focus_is("input,textarea,select"),
         }
     }
 }
@@ -64,8 +60,7 @@ pub(super) fn listen(single_keys_off: RwSignal<bool>) {
     let state = expect_context::<State>();
     let open_dialog = expect_context::<OpenDialog>();
     let listener = window_event_listener(ev::keydown, move |event| {
-        let shortcut = Shortcut::of(&event)
-            .filter(|shortcut| shortcut.is_free(single_keys_off.get_untracked()));
+        let shortcut = Shortcut::of(&event).filter(|shortcut| shortcut.is_free(single_keys_off.get_untracked()));
         let Some(shortcut) = shortcut else {
             return;
         };

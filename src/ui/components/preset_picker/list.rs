@@ -38,9 +38,7 @@ impl Entry {
         let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], " ");
         let names = [self.id, self.name, self.family, self.organization].map(plain);
         let names = names.join(" ");
-        plain(query)
-            .split_whitespace()
-            .all(|word| names.contains(word))
+        plain(query).split_whitespace().all(|word| names.contains(word))
     }
 
     /// The size in words, such as `235.1B, 22.0B active`.
@@ -107,11 +105,7 @@ fn groups(query: &str, order: Order) -> Vec<(&'static str, Vec<Entry>)> {
 
 /// The presets that match the query.
 #[component]
-pub(super) fn PresetList(
-    chosen: Memo<String>,
-    query: RwSignal<String>,
-    order: RwSignal<Order>,
-) -> impl IntoView {
+pub(super) fn PresetList(chosen: Memo<String>, query: RwSignal<String>, order: RwSignal<Order>) -> impl IntoView {
     let groups = Memo::new(move |_| groups(&query.read(), order.get()));
     view! {
         <div class="preset-list">
@@ -132,9 +126,7 @@ pub(super) fn PresetList(
 #[component]
 fn PresetGroup(name: &'static str, entries: Vec<Entry>, chosen: Memo<String>) -> impl IntoView {
     let heading = (!name.is_empty()).then(|| view! { <h3>{name}</h3> });
-    let options = entries
-        .into_iter()
-        .map(|entry| view! { <PresetOption entry chosen /> });
+    let options = entries.into_iter().map(|entry| view! { <PresetOption entry chosen /> });
     view! {
         {heading}
         <ul>{options.collect_view()}</ul>
@@ -172,10 +164,7 @@ mod tests {
     fn presets_are_found_by_any_name_and_in_any_order() {
         let names = |query: &str, order| -> Vec<&str> {
             let groups = groups(query, order).into_iter();
-            groups
-                .flat_map(|(_, entries)| entries)
-                .map(|entry| entry.id)
-                .collect()
+            groups.flat_map(|(_, entries)| entries).map(|entry| entry.id).collect()
         };
         let of_words = names("qwen3-235b", Order::Family);
         assert_eq!(of_words, ["qwen3-235b-a22b", "qwen3-vl-235b-a22b"]);
@@ -185,9 +174,7 @@ mod tests {
         let largest = largest.first().copied().unwrap_or_default();
         assert!(largest.starts_with("kimi-k2"), "{largest}");
         assert!(names("no such model", Order::Date).is_empty());
-        let dates = groups("", Order::Date)
-            .into_iter()
-            .flat_map(|(_, entries)| entries);
+        let dates = groups("", Order::Date).into_iter().flat_map(|(_, entries)| entries);
         let dates: Vec<&str> = dates.map(|entry| entry.released).collect();
         assert!(dates.is_sorted_by(|a, b| a >= b));
     }

@@ -28,8 +28,8 @@ fn trained_as(preset: &RawJob, now: &RawJob) -> RawJob {
     job
 }
 
-/// Takes over the preset with this id. Training settings that were changed stay where the model can be trained with them;
-/// otherwise, and where nothing was changed, the job suggested for the model comes with it.
+/// Takes over the preset with this id. Training settings that were changed stay where the model can be trained with
+/// them; otherwise, and where nothing was changed, the job suggested for the model comes with it.
 pub(super) fn pick(state: State, id: &str) {
     if let Some(job) = jobs::by_id(id) {
         return pick_job(state, job);
@@ -50,13 +50,9 @@ pub(super) fn pick(state: State, id: &str) {
     let (job, said) = if untouched || !now.job.modules.is_empty() {
         (preset, format!("{name} with the job suggested for it."))
     } else if check(&kept).config.is_some() {
-        (
-            kept,
-            format!("{name} with your parallelism and training settings."),
-        )
+        (kept, format!("{name} with your parallelism and training settings."))
     } else {
-        let said =
-            format!("{name} cannot run with your parallelism: its suggested job is set instead.");
+        let said = format!("{name} cannot run with your parallelism: its suggested job is set instead.");
         (preset, said)
     };
     state.jump(Setup {

@@ -35,10 +35,7 @@ impl Announcer {
 
     /// Announces a message, at once unless another one has been announced within the last second.
     pub(super) fn announce(self, message: String) {
-        let next = self
-            .changed
-            .get_value()
-            .map_or(0, |changed| changed + PAUSE);
+        let next = self.changed.get_value().map_or(0, |changed| changed + PAUSE);
         let wait = next.saturating_sub(browser::now());
         let joined = self.waiting.try_update_value(|waiting| match waiting {
             Some((messages, _)) if messages.contains(&message) => true,

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use crate::export::{
-    ChartOptions, EXPORTS, EmbedView, ExportFormat, ExportOptions, LinkForm, chart_file,
-    export_text, pictures, rank_map,
+    ChartOptions, EXPORTS, EmbedView, ExportFormat, ExportOptions, LinkForm, chart_file, export_text, pictures,
+    rank_map,
 };
 use crate::formats::state::ShareState;
 use crate::report::amount::Unit;
@@ -93,9 +93,7 @@ impl Selection {
                 "It leads to the calculator as it is now, so that its numbers stay: for papers and reports. The host \
                  must keep a copy of every version, as it was built, in a folder v/ with the version's name."
             }
-            "one_gpu" => {
-                "One GPU stands in for one rank, so that the estimate can be measured without the cluster."
-            }
+            "one_gpu" => "One GPU stands in for one rank, so that the estimate can be measured without the cluster.",
             "csv" => "Bytes at the heaviest moment of every stage.",
             _ => "",
         }
@@ -119,8 +117,7 @@ pub(super) fn FormatMenu(selection: RwSignal<Selection>) -> impl IntoView {
         .map(move |export| option(export.id.to_owned(), export.label));
     let links = LinkForm::ALL.into_iter();
     let links = links.map(move |form| option(form.id().to_owned(), form.label()));
-    let charts =
-        pictures::names().map(move |(name, title)| option(format!("{CHART}{name}"), title));
+    let charts = pictures::names().map(move |(name, title)| option(format!("{CHART}{name}"), title));
     view! {
         <Labelled label="As">
             <select
@@ -158,9 +155,7 @@ pub(super) fn Choices(
     let choice = Memo::new(move |_| {
         let selection = selection.read();
         match selection.export_format() {
-            Some(ExportFormat::File(export)) if export.is_of_one_model() && several => {
-                Choice::Module
-            }
+            Some(ExportFormat::File(export)) if export.is_of_one_model() && several => Choice::Module,
             Some(ExportFormat::Link(form)) if form.is_embed() => Choice::View,
             None if selection.chart() == Some(rank_map::ID) => Choice::Coloring,
             _ => Choice::Nothing,
@@ -182,8 +177,7 @@ pub(super) fn Choices(
             .into_any()
         }
         Choice::View => {
-            let options =
-                EmbedView::ALL.map(|view| (view.id().to_owned(), view.label().to_owned()));
+            let options = EmbedView::ALL.map(|view| (view.id().to_owned(), view.label().to_owned()));
             view! {
                 <Menu
                     name="view"

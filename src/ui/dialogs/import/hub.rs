@@ -1,4 +1,5 @@
-//! Asks the Hugging Face Hub for a model's `config.json`. Nothing is asked before its address was shown and a button pressed.
+//! Asks the Hugging Face Hub for a model's `config.json`. Nothing is asked before its address was shown and a button
+//! pressed.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -48,9 +49,7 @@ pub(super) fn HubField(session: RwSignal<ImportSession>) -> impl IntoView {
     let below = move || {
         let typed = typed.read();
         (!typed.trim().is_empty()).then(|| match Repository::read(&typed) {
-            Ok(repository) => {
-                view! { <HubOffer session repository purpose=Purpose::Text /> }.into_any()
-            }
+            Ok(repository) => view! { <HubOffer session repository purpose=Purpose::Text /> }.into_any(),
             Err(wanted) => view! { <p role="status">{wanted}</p> }.into_any(),
         })
     };
@@ -100,8 +99,7 @@ pub(super) fn HubOffer(
         spawn_local(async move {
             let answer = fetch_text(&asked.0).await;
             // The dialog may be closed by now, or somebody may have asked for something else.
-            let waited_for =
-                request.try_with_untracked(|request| request.asked == Some(asked.clone()));
+            let waited_for = request.try_with_untracked(|request| request.asked == Some(asked.clone()));
             if waited_for != Some(true) {
                 return;
             }

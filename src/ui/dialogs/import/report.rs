@@ -65,11 +65,7 @@ fn report_row(row: &Row) -> impl IntoView + use<> {
 pub(super) fn understood_as(read: &ImportedText) -> String {
     let ImportedText { import, changes } = read;
     let counts = KeyStatus::ALL.iter().copied().filter_map(|status| {
-        let count = import
-            .report
-            .iter()
-            .filter(|row| row.status == status)
-            .count();
+        let count = import.report.iter().filter(|row| row.status == status).count();
         (count > 0).then(|| format!("{count} {}", status.label()))
     });
     let counts: Vec<String> = counts.collect();

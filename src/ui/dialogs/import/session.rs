@@ -20,7 +20,8 @@ pub(in crate::ui) struct ImportSession {
     options: ImportOptions,
     /// The open questions, and those that were answered: an answer can be changed.
     questions: Vec<Question>,
-    /// How many texts there were, not counting what was typed into one. Questions of different texts are different questions.
+    /// How many texts there were, not counting what was typed into one. Questions of different texts are different
+    /// questions.
     generation: u32,
     /// Why what was typed as the number of GPUs is none.
     wrong_gpus: bool,
@@ -125,9 +126,7 @@ impl ImportSession {
         let typed = typed.trim();
         self.options.fields.retain(|(known, _)| *known != field);
         if !typed.is_empty() {
-            self.options
-                .fields
-                .push((field, Value::Text(typed.to_owned())));
+            self.options.fields.push((field, Value::Text(typed.to_owned())));
         }
         self.read();
     }
@@ -228,8 +227,8 @@ impl ImportSession {
         })
     }
 
-    /// The page with the imported job; `None` while variables are missing. The pinned job and the tab stay, unless the text has its
-    /// own.
+    /// The page with the imported job; `None` while variables are missing. The pinned job and the tab stay, unless the
+    /// text has its own.
     pub(super) fn applied(&self) -> Option<ShareState> {
         let ImportedText {
             import: Import { state, .. },
@@ -276,11 +275,7 @@ mod tests {
         let mut session = opened();
         assert_eq!(session.applied(), None);
         session.type_text("hello world".to_owned());
-        assert!(
-            session.error().starts_with("This is neither"),
-            "{}",
-            session.error()
-        );
+        assert!(session.error().starts_with("This is neither"), "{}", session.error());
         assert_eq!(session.applied(), None);
         session.type_text(" ".to_owned());
         assert_eq!(session.error(), "");
@@ -290,10 +285,7 @@ mod tests {
     fn variables_that_settings_need_hold_the_job_back() {
         let mut session = opened();
         session.type_text(SCRIPT.to_owned());
-        assert_eq!(
-            session.missing_variables().collect::<Vec<_>>(),
-            ["MBS", "GBS"]
-        );
+        assert_eq!(session.missing_variables().collect::<Vec<_>>(), ["MBS", "GBS"]);
         session.set_variable("MBS", "2".to_owned());
         assert_eq!(session.applied(), None);
         session.set_variable("GBS", "64".to_owned());
@@ -319,18 +311,10 @@ mod tests {
         session.set_gpus("16");
         assert_eq!(session.gpus_error(), "");
         let keys = session.question_keys();
-        session.take_file(
-            "pretrain_gpt.py --num-layers 8 --hidden-size 512",
-            "job.sh".to_owned(),
-        );
+        session.take_file("pretrain_gpt.py --num-layers 8 --hidden-size 512", "job.sh".to_owned());
         assert_eq!(session.file(), Some(("job.sh", 48)));
         assert_eq!(session.options().gpus, None);
-        assert!(
-            session
-                .question_keys()
-                .iter()
-                .all(|key| !keys.contains(key))
-        );
+        assert!(session.question_keys().iter().all(|key| !keys.contains(key)));
         session.forget_file();
         assert_eq!((session.file(), session.imported()), (None, None));
     }

@@ -72,12 +72,7 @@ pub(super) fn of(space: &Space, varied: Varied) -> Vec<Column> {
     columns.extend([Column::Stage, Column::Replica, Column::Dp]);
     columns.extend(space.has_experts().then_some(Column::Edp));
     columns.extend(varied.some_cross.then_some(Column::Crossing));
-    columns.extend([
-        Column::Microbatches,
-        Column::Bubble,
-        Column::Network,
-        Column::Near,
-    ]);
+    columns.extend([Column::Microbatches, Column::Bubble, Column::Network, Column::Near]);
     columns.extend(varied.some_recompute.then_some(Column::Recomputed));
     columns
 }
@@ -128,9 +123,7 @@ impl Column {
     pub(super) fn key(self, space: &Space, c: &Candidate) -> i128 {
         match self {
             Self::Axis(level, _) => space.digit(c.index, level).into(),
-            Self::Headroom => c
-                .gpu
-                .map_or(0, |gpu| i128::from(gpu.0) - i128::from(c.most.0)),
+            Self::Headroom => c.gpu.map_or(0, |gpu| i128::from(gpu.0) - i128::from(c.most.0)),
             _ => self.number(c).into(),
         }
     }
@@ -156,16 +149,10 @@ impl Column {
     /// The text of a cell, with amounts in a unit.
     pub(super) fn text(self, space: &Space, c: &Candidate, unit: Unit) -> String {
         match self {
-            Self::Axis(level, _) => space
-                .pick(c.index, level)
-                .map_or(String::new(), Pick::label),
+            Self::Axis(level, _) => space.pick(c.index, level).map_or(String::new(), Pick::label),
             Self::Peak => Scale::fine(unit).number(c.peak),
             Self::Headroom => c.gpu.map_or_else(String::new, |gpu| {
-                format!(
-                    "{} to {}",
-                    free(gpu, c.most, unit),
-                    free(gpu, c.least, unit)
-                )
+                format!("{} to {}", free(gpu, c.most, unit), free(gpu, c.least, unit))
             }),
             Self::Crossing => names(c.crossing),
             Self::Network => Scale::fine(unit).number(c.traffic.far),
@@ -195,11 +182,7 @@ fn names(crossing: Crossing) -> String {
 /// What a GPU has left beside the memory that its device shows; negative where it has less.
 fn free(gpu: Bytes, device: Bytes, unit: Unit) -> String {
     let number = Scale::fine(unit).number(Bytes(gpu.0.abs_diff(device.0)));
-    if device > gpu {
-        format!("−{number}")
-    } else {
-        number
-    }
+    if device > gpu { format!("−{number}") } else { number }
 }
 
 /// Millionths as a percentage with one decimal, rounded to nearest.

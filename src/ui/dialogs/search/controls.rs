@@ -25,8 +25,7 @@ pub(super) fn Controls() -> impl IntoView {
         None => (true, false),
     };
     let axes = Axis::ALL.into_iter();
-    let axes =
-        axes.filter(|axis| has_experts || !matches!(axis, Axis::Expert | Axis::ExpertTensor));
+    let axes = axes.filter(|axis| has_experts || !matches!(axis, Axis::Expert | Axis::ExpertTensor));
     let axes = axes.map(|axis| view! { <AxisRow axis /> }).collect_view();
     let split = Signal::derive(move || {
         let split = search.options.read().split;

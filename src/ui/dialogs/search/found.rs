@@ -1,7 +1,7 @@
 //! What a search found so far: the layouts, ordered and filtered as the reader wants them.
 //!
-//! A search may find millions of layouts. They are kept in parts, each ordered by itself, so that neither an answer of the search
-//! nor another order takes longer than a frame; the rows in sight are merged from the parts.
+//! A search may find millions of layouts. They are kept in parts, each ordered by itself, so that neither an answer of
+//! the search nor another order takes longer than a frame; the rows in sight are merged from the parts.
 
 mod part;
 mod view;
@@ -155,8 +155,8 @@ impl Found {
         self.ordered = 0;
     }
 
-    /// Shows only layouts with all the words: `tp4` or `tp=4` for a size, others for what is recomputed. The rows come with
-    /// [`Found::order_part`].
+    /// Shows only layouts with all the words: `tp4` or `tp=4` for a size, others for what is recomputed. The rows come
+    /// with [`Found::order_part`].
     pub(super) fn set_filter(&mut self, space: &Space, typed: String) {
         self.view.set_filter(space, typed);
         self.ordered = 0;
@@ -180,12 +180,7 @@ impl Found {
     }
 
     /// The rows from one on: their places in the table, and their candidates.
-    pub(super) fn rows(
-        &self,
-        space: &Space,
-        first: usize,
-        count: usize,
-    ) -> Vec<(usize, Candidate)> {
+    pub(super) fn rows(&self, space: &Space, first: usize, count: usize) -> Vec<(usize, Candidate)> {
         let starts = self.starts(space, first);
         let mut parts: Vec<(&Part, usize)> = self.shown_parts().iter().zip(starts).collect();
         let mut rows = Vec::with_capacity(count);
@@ -218,9 +213,7 @@ impl Found {
                 break;
             };
             let before = parts.iter();
-            let before: Vec<usize> = before
-                .map(|part| part.before(&self.view, space, middle))
-                .collect();
+            let before: Vec<usize> = before.map(|part| part.before(&self.view, space, middle)).collect();
             if before.iter().sum::<usize>() < first {
                 known = before;
                 if let Some(known) = known.get_mut(number) {
@@ -364,9 +357,7 @@ mod tests {
         for part in parts.by_ref().take(20) {
             found.add(&space, part);
         }
-        let rows = |found: &Found| {
-            [0, 1, 8_191, 20_000, 29_990, 30_000].map(|first| found.rows(&space, first, 40))
-        };
+        let rows = |found: &Found| [0, 1, 8_191, 20_000, 29_990, 30_000].map(|first| found.rows(&space, first, 40));
         let expected = |sorted: &[Candidate]| {
             [0, 1, 8_191, 20_000, 29_990, 30_000].map(|first| {
                 sorted

@@ -12,24 +12,15 @@ const RULES: [(&str, &str); 26] = [
     ("fsdp_pipeline", "Megatron FSDP has no pipeline stages"),
     ("stages", "the layers do not fall into that many stages"),
     ("vpp_twice", "virtual stages are given another way"),
-    (
-        "microbatch_group",
-        "the group of micro batches is smaller than PP",
-    ),
+    ("microbatch_group", "the group of micro batches is smaller than PP"),
     ("heads_by_tp", "TP must divide the heads"),
     (
         "groups_by_tp",
         "TP must divide the query groups, or be a multiple of them",
     ),
     ("ffn_by_tp", "TP must divide the FFN size"),
-    (
-        "padded_vocabulary_by_tp",
-        "TP must divide the padded vocabulary",
-    ),
-    (
-        "shared_width_by_tp",
-        "TP must divide the width of the shared experts",
-    ),
+    ("padded_vocabulary_by_tp", "TP must divide the padded vocabulary"),
+    ("shared_width_by_tp", "TP must divide the width of the shared experts"),
     (
         "sequence_by_tp",
         "with sequence parallelism TP must divide a rank's sequence",
@@ -41,10 +32,7 @@ const RULES: [(&str, &str); 26] = [
     ),
     ("world_holds_one_copy", "TP · PP · CP is more than the GPUs"),
     ("world_by_copy", "TP · PP · CP must divide the GPUs"),
-    (
-        "optimizer_instances",
-        "the optimizer's instances must divide DP · CP",
-    ),
+    ("optimizer_instances", "the optimizer's instances must divide DP · CP"),
     (
         "optimizer_instances_experts",
         "the optimizer's instances must divide the experts' DP",
@@ -62,10 +50,7 @@ const RULES: [(&str, &str); 26] = [
         "microbatches_fill_group",
         "too few micro batches for the interleaved schedule",
     ),
-    (
-        "last_group",
-        "the last group of micro batches is smaller than PP",
-    ),
+    ("last_group", "the last group of micro batches is smaller than PP"),
     ("modules", "the ranks cannot be shared out"),
 ];
 
@@ -74,13 +59,7 @@ const RULES: [(&str, &str); 26] = [
 pub(super) fn LeftOut() -> impl IntoView {
     let search: SearchState = expect_context();
     let reasons = Memo::new(move |_| reasons(&search.found.read().counts));
-    let total = move || {
-        reasons
-            .read()
-            .iter()
-            .map(|(combinations, _)| combinations)
-            .sum()
-    };
+    let total = move || reasons.read().iter().map(|(combinations, _)| combinations).sum();
     let rows = move || {
         let reasons = reasons.get().into_iter();
         reasons
@@ -103,10 +82,8 @@ fn reasons(slice: &Slice) -> Vec<(u64, String)> {
         (*combinations, format!("Megatron: {words}"))
     });
     let bounds = slice.out_of_bounds.iter();
-    let bounds = bounds
-        .map(|(axis, combinations)| (*combinations, format!("your bound on {}", axis.symbol())));
-    let too_large =
-        (slice.too_large > 0).then(|| (slice.too_large, "more memory than the GPU has".to_owned()));
+    let bounds = bounds.map(|(axis, combinations)| (*combinations, format!("your bound on {}", axis.symbol())));
+    let too_large = (slice.too_large > 0).then(|| (slice.too_large, "more memory than the GPU has".to_owned()));
     let cannot_fit = (slice.cannot_fit > 0).then(|| {
         let why = "weights, gradients and optimizer states alone are more than the GPU has";
         (slice.cannot_fit, why.to_owned())

@@ -26,8 +26,7 @@ pub(super) fn nothing_found(found: &Found, space: &Space, unit: Unit) -> String 
         return nearest;
     };
     let recompute = suggestion.recompute.as_ref();
-    let recompute =
-        recompute.map(|choice| format!("It would fit with this under Memory savers: {choice}."));
+    let recompute = recompute.map(|choice| format!("It would fit with this under Memory savers: {choice}."));
     let gpu = suggestion.gpu.as_deref().and_then(gpus::by_id);
     let gpu = gpu.map(|gpu| format!("As it is, it would fit on {}.", gpu.name));
     let neither = suggestion.recompute.is_none().then(|| {
@@ -35,9 +34,5 @@ pub(super) fn nothing_found(found: &Found, space: &Space, unit: Unit) -> String 
             .to_owned()
     });
     let sentences = [Some(nearest), recompute, gpu, neither];
-    sentences
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" ")
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

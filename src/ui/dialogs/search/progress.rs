@@ -31,10 +31,7 @@ pub(super) fn Progress() -> impl IntoView {
     let now = move || {
         with(|slice, space| {
             let (looked_at, total) = (grouped(slice.looked_at), grouped(space.total()));
-            format!(
-                "{looked_at} of {total} combinations: {}.",
-                counts(slice, space)
-            )
+            format!("{looked_at} of {total} combinations: {}.", counts(slice, space))
         })
     };
     let left = move || {
@@ -79,21 +76,13 @@ fn with_time(slice: &Slice, space: Option<Arc<Space>>, took: u64) -> String {
     }
 }
 
-/// How many combinations are legal, and how many fit. Of those that are skipped because they cannot fit, it is not known how many
-/// are legal.
+/// How many combinations are legal, and how many fit. Of those that are skipped because they cannot fit, it is not
+/// known how many are legal.
 fn counts(slice: &Slice, space: &Space) -> String {
     let (legal, fitting) = (slice.legal, slice.legal - slice.too_large.min(slice.legal));
-    let at_least = if slice.cannot_fit > 0 {
-        "at least "
-    } else {
-        ""
-    };
+    let at_least = if slice.cannot_fit > 0 { "at least " } else { "" };
     match space.gpu_memory() {
-        Some(_) => format!(
-            "{at_least}{} legal, {} fit",
-            grouped(legal),
-            grouped(fitting)
-        ),
+        Some(_) => format!("{at_least}{} legal, {} fit", grouped(legal), grouped(fitting)),
         None => format!("{} legal", grouped(legal)),
     }
 }

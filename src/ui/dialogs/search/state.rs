@@ -186,8 +186,7 @@ impl SearchState {
             return;
         };
         self.begin_again();
-        self.found
-            .update(|found| found.set_own(self.own.get_untracked()));
+        self.found.update(|found| found.set_own(self.own.get_untracked()));
         self.began.set_value(browser::now());
         self.phase.set(Phase::Running);
         let setup = self.page.with_value(|page| page.setup.clone());
@@ -201,8 +200,7 @@ impl SearchState {
             shares: space.shares(),
         };
         let pool = Pool::start(&task, move |answer| self.receive(answer));
-        self.running
-            .update_value(|running| running.pool = Some(pool));
+        self.running.update_value(|running| running.pool = Some(pool));
         self.watch();
     }
 
@@ -223,8 +221,7 @@ impl SearchState {
         let watchdog = Timeout::new(millis, move || {
             self.fail("The search does not answer. Reload the page.".to_owned());
         });
-        self.running
-            .update_value(|running| running.watchdog = Some(watchdog));
+        self.running.update_value(|running| running.watchdog = Some(watchdog));
     }
 
     fn receive(self, answer: Answer) {

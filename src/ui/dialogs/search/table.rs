@@ -196,19 +196,13 @@ fn Table() -> impl IntoView {
     let rows = Memo::new(move |_| {
         let (first, in_page) = (first.get(), in_page.get());
         let space = search.space();
-        space.map_or_else(Vec::new, |space| {
-            search.found.read().rows(&space, first, in_page)
-        })
+        space.map_or_else(Vec::new, |space| search.found.read().rows(&space, first, in_page))
     });
-    let is_settled = Memo::new(move |_| {
-        search.at_rest.get() && is_painted.get() && search.found.read().is_ordered()
-    });
+    let is_settled = Memo::new(move |_| search.at_rest.get() && is_painted.get() && search.found.read().is_ordered());
     let after = move || count.get().saturating_sub(first.get() + in_page.get());
     let heads = move || {
         let columns = columns.get().into_iter();
-        columns
-            .map(|column| view! { <Head column /> })
-            .collect_view()
+        columns.map(|column| view! { <Head column /> }).collect_view()
     };
     view! {
         <div
@@ -280,10 +274,7 @@ fn rows_in_sight(place: NodeRef<Div>) -> Memo<usize> {
 
 /// The space of the rows that are not in the page.
 #[component]
-fn Gap(
-    rows: impl Fn() -> usize + Copy + Send + Sync + 'static,
-    columns: Memo<Vec<Column>>,
-) -> impl IntoView {
+fn Gap(rows: impl Fn() -> usize + Copy + Send + Sync + 'static, columns: Memo<Vec<Column>>) -> impl IntoView {
     let width = move || columns.read().len() + 1;
     let height = move || format!("{}px", rows() * ROW_HEIGHT);
     view! {
@@ -329,20 +320,15 @@ fn Row(
     let cells = move || {
         let space = space.as_ref()?;
         let columns = columns.read();
-        let cells = columns.iter().map(
-            |column| view! { <td>{column.text(space, &candidate, search.state.unit.get())}</td> },
-        );
+        let cells = columns
+            .iter()
+            .map(|column| view! { <td>{column.text(space, &candidate, search.state.unit.get())}</td> });
         Some(cells.collect_view())
     };
     let apply = move |_| {
         search.apply(candidate.index);
     };
-    let is_own = Memo::new(move |_| {
-        search
-            .own
-            .get()
-            .is_some_and(|own| own.index == candidate.index)
-    });
+    let is_own = Memo::new(move |_| search.own.get().is_some_and(|own| own.index == candidate.index));
     let pin = move |_| search.compare(candidate.index);
     view! {
         <tr

@@ -75,9 +75,7 @@ pub(super) fn Tradeoff() -> impl IntoView {
     let is_drawn = Memo::new(move |_| picture.read().is_some());
     let has_own = Memo::new(move |_| {
         let picture = picture.read();
-        picture
-            .as_ref()
-            .is_some_and(|picture| picture.own.is_some())
+        picture.as_ref().is_some_and(|picture| picture.own.is_some())
     });
     view! {
         <Show when=move || is_drawn.get()>
@@ -136,9 +134,7 @@ impl TradeoffState {
         let chosen = self.chosen.get_untracked();
         let step = |from: Option<&Candidate>, forward| {
             let picture = self.picture.read_untracked();
-            picture
-                .as_ref()
-                .and_then(|picture| picture.step(from, forward))
+            picture.as_ref().and_then(|picture| picture.step(from, forward))
         };
         let next = match event.key().as_str() {
             "ArrowRight" | "ArrowDown" => step(chosen.as_ref(), true),

@@ -8,11 +8,7 @@ use crate::export::svg::{corners, outline, texture_id};
 use crate::report::scene::{Drawing, Shape};
 
 /// Some drawings from back to front, with the texture right above the last one that has it.
-pub(super) fn list(
-    chart: &str,
-    drawings: &[Drawing],
-    highlight: Highlight,
-) -> impl IntoView + use<> {
+pub(super) fn list(chart: &str, drawings: &[Drawing], highlight: Highlight) -> impl IntoView + use<> {
     let is_lit = |drawing: &Drawing| {
         let target = drawing.target.as_ref();
         target.is_some_and(|target| highlight.lights(target))
@@ -21,23 +17,19 @@ pub(super) fn list(
     let outlines: String = textured.map(|drawing| outline(&drawing.shape)).collect();
     let first = drawings.iter().find(|drawing| drawing.class.textured());
     let texture = first.map(|first| texture(chart, outlines, is_lit(first)));
-    let last = drawings
-        .iter()
-        .rposition(|drawing| drawing.class.textured());
+    let last = drawings.iter().rposition(|drawing| drawing.class.textured());
     let (below, above) = drawings.split_at(last.map_or(0, |last| last + 1));
     let elements = |drawings: &[Drawing]| {
         let elements = drawings.iter();
-        elements
-            .map(|drawing| element(drawing, is_lit(drawing)))
-            .collect_view()
+        elements.map(|drawing| element(drawing, is_lit(drawing))).collect_view()
     };
     (elements(below), texture, elements(above))
 }
 
 /// The element of a drawing.
 ///
-/// Rectangles are polygons as well: the place and size of a `rect` are style, which a browser works out anew for each that
-/// moves, while the corners of a polygon are its own.
+/// Rectangles are polygons as well: the place and size of a `rect` are style, which a browser works out anew for each
+/// that moves, while the corners of a polygon are its own.
 pub(in super::super) fn element(drawing: &Drawing, lit: bool) -> impl IntoView + use<> {
     let class = with_lit(&drawing.class.names(), lit);
     match &drawing.shape {
@@ -75,9 +67,5 @@ pub(super) fn texture(chart: &str, outlines: String, lit: bool) -> impl IntoView
 
 /// A style class, and `lit` for what is highlighted.
 pub(super) fn with_lit(class: &str, lit: bool) -> String {
-    if lit {
-        format!("{class} lit")
-    } else {
-        class.to_owned()
-    }
+    if lit { format!("{class} lit") } else { class.to_owned() }
 }

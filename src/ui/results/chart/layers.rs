@@ -23,17 +23,10 @@ pub(super) fn reach(mark: &Mark) -> Option<&Drawing> {
 
 /// What the shape at a column and a row of a mark's reach is about; nothing where there is none.
 pub(super) fn target_at(mark: &Mark, (column, row): (u32, u32)) -> Option<&Target> {
-    let Shape::Rect {
-        x,
-        y,
-        width,
-        height,
-    } = reach(mark)?.shape
-    else {
+    let Shape::Rect { x, y, width, height } = reach(mark)?.shape else {
         return None;
     };
-    let middle =
-        |length: Px, cell: u32| length.share(2 * u128::from(cell) + 1, 2 * u128::from(CELLS));
+    let middle = |length: Px, cell: u32| length.share(2 * u128::from(cell) + 1, 2 * u128::from(CELLS));
     let place = (x + middle(width, column), y + middle(height, row));
     let mut drawings = mark.drawings.iter().filter(|d| d.shape.holds(place));
     drawings.find_map(|drawing| drawing.target.as_ref())

@@ -74,8 +74,8 @@ impl ChartState {
     fn target_at(self, number: usize, event: &MouseEvent) -> Option<Target> {
         let scene = self.scene.read_untracked();
         let mark = scene.as_ref()?.marks.get(number)?;
-        let part = browser::pointer_cell(event, layers::CELLS, layers::CELLS)
-            .and_then(|cell| layers::target_at(mark, cell));
+        let part =
+            browser::pointer_cell(event, layers::CELLS, layers::CELLS).and_then(|cell| layers::target_at(mark, cell));
         Some(part.unwrap_or(&mark.target).clone())
     }
 

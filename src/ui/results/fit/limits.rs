@@ -29,11 +29,7 @@ impl Size {
     /// A value with its unit.
     fn words(self, value: u64) -> String {
         let [one, several] = self.unit;
-        format!(
-            "{} {}",
-            grouped(value),
-            if value == 1 { one } else { several }
-        )
+        format!("{} {}", grouped(value), if value == 1 { one } else { several })
     }
 }
 

@@ -66,16 +66,9 @@ pub(super) fn rows(found: &[MethodResult], config: Option<&Config>, scale: Scale
     found.iter().map(row).collect()
 }
 
-fn amounts(
-    memory: &MethodMemory,
-    current: Option<&MethodMemory>,
-    config: Option<&Config>,
-    scale: Scale,
-) -> Amounts {
+fn amounts(memory: &MethodMemory, current: Option<&MethodMemory>, config: Option<&Config>, scale: Scale) -> Amounts {
     let gpu = config.and_then(Config::gpu_memory);
-    let verdict = config.map_or(Verdict::Unknown, |config| {
-        Verdict::of(config, memory.device)
-    });
+    let verdict = config.map_or(Verdict::Unknown, |config| Verdict::of(config, memory.device));
     Amounts {
         peak: scale.amount(memory.peak),
         verdict,
@@ -114,9 +107,7 @@ fn name(way: &MethodResult) -> String {
         TrainingMethod::Full => String::from("Full training"),
         TrainingMethod::Adapters => match value(way, FieldId::peft_type) {
             lora if lora == AdapterType::Lora.name() => String::from("LoRA"),
-            canonical if canonical == AdapterType::CanonicalLora.name() => {
-                String::from("CanonicalLoRA")
-            }
+            canonical if canonical == AdapterType::CanonicalLora.name() => String::from("CanonicalLoRA"),
             dora if dora == AdapterType::Dora.name() => String::from("DoRA"),
             other => other,
         },

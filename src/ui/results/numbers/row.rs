@@ -33,8 +33,7 @@ pub(super) fn StageRow(
     let cells = move || {
         of_row(table, number, |table, row| {
             let numbers = table.buckets.iter().zip(&row.numbers);
-            let numbers =
-                numbers.map(|(bucket, number)| number_cell(row, *bucket, number, highlight));
+            let numbers = numbers.map(|(bucket, number)| number_cell(row, *bucket, number, highlight));
             Some(view! {
                 <th scope="row">
                     <button type="button" aria-pressed=is_shown(row).to_string()>
@@ -49,11 +48,7 @@ pub(super) fn StageRow(
     };
     let target_at = move |event: &leptos::ev::Event| {
         let column = browser::table_column(event);
-        untrack(|| {
-            of_row(table, number, |table, row| {
-                Some(target_at(table, row, column))
-            })
-        })
+        untrack(|| of_row(table, number, |table, row| Some(target_at(table, row, column))))
     };
     view! {
         <tr
@@ -83,15 +78,9 @@ pub(super) fn StageRow(
 }
 
 /// Something of a row; the default where the table has no such row any more.
-fn of_row<T: Default>(
-    table: Memo<Option<Table>>,
-    number: usize,
-    read: impl FnOnce(&Table, &Row) -> T,
-) -> T {
+fn of_row<T: Default>(table: Memo<Option<Table>>, number: usize, read: impl FnOnce(&Table, &Row) -> T) -> T {
     let table = table.read();
-    let row = table
-        .as_ref()
-        .and_then(|table| Some((table, table.rows.get(number)?)));
+    let row = table.as_ref().and_then(|table| Some((table, table.rows.get(number)?)));
     row.map(|(table, row)| read(table, row)).unwrap_or_default()
 }
 
@@ -103,12 +92,7 @@ fn target_at(table: &Table, row: &Row, column: Option<usize>) -> Target {
     bucket.map_or_else(|| Target::stage(row.stage), |bucket| row.cell(*bucket))
 }
 
-fn number_cell(
-    row: &Row,
-    bucket: Bucket,
-    number: &str,
-    highlight: Highlight,
-) -> impl IntoView + use<> {
+fn number_cell(row: &Row, bucket: Bucket, number: &str, highlight: Highlight) -> impl IntoView + use<> {
     let is_nothing = number.trim_matches(['0', '.']).is_empty();
     let lit = lit_class(highlight, &row.cell(bucket));
     let class = format!("{}{lit}", if is_nothing { "none" } else { "some" });

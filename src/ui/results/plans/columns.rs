@@ -1,4 +1,5 @@
-//! What the columns of plans say: the result of each job, and the settings in which any differs from the job on the page.
+//! What the columns of plans say: the result of each job, and the settings in which any differs from the job on the
+//! page.
 
 use std::sync::Arc;
 
@@ -86,7 +87,8 @@ impl Column {
     }
 }
 
-/// The pinned jobs, and then the kept plans that are not pinned. A pinned job that is kept has the name that it is kept under.
+/// The pinned jobs, and then the kept plans that are not pinned. A pinned job that is kept has the name that it is kept
+/// under.
 pub(super) fn heads(pinned: &[Setup], plans: &[Plan]) -> Vec<Head> {
     let plans = plans.iter();
     let mut kept: Vec<Head> = plans

@@ -22,8 +22,7 @@ pub(super) fn PlanHead(head: Head) -> impl IntoView {
     let (setup, name) = (StoredValue::new(setup), StoredValue::new(name));
     let open = move |_| {
         page.jump(setup.get_value());
-        page.toasts
-            .offer_undo(format!("Opened {}.", name.get_value()));
+        page.toasts.offer_undo(format!("Opened {}.", name.get_value()));
     };
     let pin = move |_| {
         if is_pinned {

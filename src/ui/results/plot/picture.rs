@@ -40,11 +40,7 @@ pub(super) fn PlotPicture(
     let drawn = move |part: fn(&Scene) -> &Vec<Drawing>| {
         let scene = scene.read();
         let drawings = scene.as_ref().map(part)?.iter();
-        Some(
-            drawings
-                .map(|one| drawing::element(one, false))
-                .collect_view(),
-        )
+        Some(drawings.map(|one| drawing::element(one, false)).collect_view())
     };
     let at = move |event: &MouseEvent| {
         let width = untrack(width);
@@ -52,9 +48,7 @@ pub(super) fn PlotPicture(
         let (column, _) = browser::pointer_cell(event, columns, 1)?;
         let x = Px::of(i32::try_from(column).ok()?);
         let curves = curves.read_untracked();
-        plot(id, &curves, Unit::default(), width)
-            .nearest(x)
-            .copied()
+        plot(id, &curves, Unit::default(), width).nearest(x).copied()
     };
     let readout = move || {
         let curves = curves.read();

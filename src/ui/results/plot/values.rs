@@ -18,9 +18,7 @@ pub(super) fn ValueButtons(id: FieldId, curves: RwSignal<Vec<Curve>>) -> impl In
         first.map_or_else(Vec::new, |curve| {
             let is_current = |value| curve.sweep.current == Some(value);
             let points = curve.sweep.points.iter();
-            points
-                .map(|point| (*point, is_current(point.value)))
-                .collect()
+            points.map(|point| (*point, is_current(point.value))).collect()
         })
     });
     view! {
@@ -37,12 +35,7 @@ pub(super) fn ValueButtons(id: FieldId, curves: RwSignal<Vec<Curve>>) -> impl In
 }
 
 #[component]
-fn ValueButton(
-    id: FieldId,
-    curves: RwSignal<Vec<Curve>>,
-    point: SweepPoint,
-    is_current: bool,
-) -> impl IntoView {
+fn ValueButton(id: FieldId, curves: RwSignal<Vec<Curve>>, point: SweepPoint, is_current: bool) -> impl IntoView {
     let state = expect_context::<State>();
     let amount = move || Scale::coarse(state.unit.get()).amount(point.memory.peak);
     view! {

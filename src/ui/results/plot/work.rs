@@ -11,7 +11,8 @@ use crate::report::curves::{Curve, MOST_CURVES};
 use crate::ui::background::when_idle_after;
 use crate::ui::state::State;
 
-/// The lines of a setting, and whether they are there. They are worked out anew when the reader pauses after a change; the earlier ones stay until then.
+/// The lines of a setting, and whether they are there. They are worked out anew when the reader pauses after a change;
+/// the earlier ones stay until then.
 pub(super) fn curves_of(id: FieldId, has_pinned: bool) -> (RwSignal<Vec<Curve>>, RwSignal<bool>) {
     let state = expect_context::<State>();
     let (curves, is_done) = (RwSignal::new(Vec::new()), RwSignal::new(false));
@@ -39,46 +40,30 @@ pub(super) fn curves_of(id: FieldId, has_pinned: bool) -> (RwSignal<Vec<Curve>>,
             }
         }
         let derived = state.derived_value(id);
-        open.extend(curve(
-            &state.setup.get(),
-            "",
-            state.module.get(),
-            id,
-            derived,
-        ));
+        open.extend(curve(&state.setup.get(), "", state.module.get(), id, derived));
         (open, Vec::new())
     };
-    when_idle_after(
-        track,
-        start,
-        move |(open, done): &mut (Vec<Curve>, Vec<Curve>)| {
-            let Some(curve) = open.last_mut() else {
-                if *curves.read_untracked() != *done {
-                    curves.set(core::mem::take(done));
-                }
-                is_done.set(true);
-                return true;
-            };
-            if curve.sweep.step() {
-                // A pinned job that runs with no value has no line.
-                let has_points = |curve: &Curve| !curve.sweep.points.is_empty() || done.is_empty();
-                let line = open.pop().filter(has_points);
-                done.extend(line);
+    when_idle_after(track, start, move |(open, done): &mut (Vec<Curve>, Vec<Curve>)| {
+        let Some(curve) = open.last_mut() else {
+            if *curves.read_untracked() != *done {
+                curves.set(core::mem::take(done));
             }
-            false
-        },
-    );
+            is_done.set(true);
+            return true;
+        };
+        if curve.sweep.step() {
+            // A pinned job that runs with no value has no line.
+            let has_points = |curve: &Curve| !curve.sweep.points.is_empty() || done.is_empty();
+            let line = open.pop().filter(has_points);
+            done.extend(line);
+        }
+        false
+    });
     (curves, is_done)
 }
 
 /// A line that has no points yet.
-fn curve(
-    setup: &Setup,
-    role: &str,
-    module: usize,
-    id: FieldId,
-    derived: Option<u64>,
-) -> Option<Curve> {
+fn curve(setup: &Setup, role: &str, module: usize, id: FieldId, derived: Option<u64>) -> Option<Curve> {
     let sweep = Sweep::new(&setup.job, module, id, derived)?;
     let model = setup.preset.as_ref().and_then(PresetRef::label);
     let config = check(&setup.job).config;
@@ -86,10 +71,6 @@ fn curve(
         || model.unwrap_or("Own model").to_owned(),
         |config| job_words(&config, model),
     );
-    let name = if role.is_empty() {
-        job
-    } else {
-        format!("{role}: {job}")
-    };
+    let name = if role.is_empty() { job } else { format!("{role}: {job}") };
     Some(Curve { name, sweep })
 }

@@ -61,10 +61,7 @@ fn ModuleDetails(
     };
     let caption = move || {
         let module = module.get().map(|module| module.module);
-        format!(
-            "Groups of {} that the rank is in",
-            module.unwrap_or_default()
-        )
+        format!("Groups of {} that the rank is in", module.unwrap_or_default())
     };
     let alone = move || match module.get() {
         Some(module) if !module.alone.is_empty() => {

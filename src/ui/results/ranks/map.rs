@@ -77,11 +77,7 @@ fn of_map<T: Default>(map: Memo<Option<Map>>, read: impl FnOnce(&Map) -> T) -> T
 
 /// The cells, and on them the chosen group and the shown rank.
 #[component]
-fn CellSlider(
-    ranks: RanksState,
-    cells: Memo<Option<Cells>>,
-    map: Memo<Option<Map>>,
-) -> impl IntoView {
+fn CellSlider(ranks: RanksState, cells: Memo<Option<Cells>>, map: Memo<Option<Map>>) -> impl IntoView {
     // Of the picture, and of the cells in it.
     let outer = move || of_map(map, |map| size(map.cells, 2 * EDGE));
     let inner = move || of_map(map, |map| size(map.cells, 0));

@@ -73,11 +73,7 @@ impl RanksState {
         let places = places(config, estimate, rank);
         let scale = Scale::coarse(self.results.page.unit.get());
         let sentence = sentence(config, estimate, &places, rank, scale);
-        Some(ShownRank {
-            rank,
-            places,
-            sentence,
-        })
+        Some(ShownRank { rank, places, sentence })
     }
 
     /// The mouse pointer is on this rank, or on none.

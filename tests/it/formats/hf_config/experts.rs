@@ -7,10 +7,7 @@ fn experts_come_under_many_names() {
     let fields = "num_experts moe_router_topk moe_ffn_hidden_size moe_shared_expert_intermediate_size moe_shared_expert_gate \
                   moe_router_enable_expert_bias moe_router_score_function";
     for (text, expected) in [
-        (
-            r#"{"model_type": "mixtral"}"#,
-            r#"8 2 14336 - - false "softmax""#,
-        ),
+        (r#"{"model_type": "mixtral"}"#, r#"8 2 14336 - - false "softmax""#),
         (
             r#"{"model_type": "mixtral", "num_experts": 16, "intermediate_size": 100}"#,
             r#"16 2 100 - - false "softmax""#,
@@ -59,14 +56,8 @@ fn experts_come_under_many_names() {
             r#"{"model_type": "gpt_oss", "num_local_experts": 32}"#,
             r#"32 4 2880 - - false "softmax""#,
         ),
-        (
-            r#"{"model_type": "olmoe"}"#,
-            r#"64 8 2048 - - false "softmax""#,
-        ),
-        (
-            r#"{"model_type": "minimax_m2"}"#,
-            r#"256 8 1536 - - true "sigmoid""#,
-        ),
+        (r#"{"model_type": "olmoe"}"#, r#"64 8 2048 - - false "softmax""#),
+        (r#"{"model_type": "minimax_m2"}"#, r#"256 8 1536 - - true "sigmoid""#),
         (
             r#"{"model_type": "ernie4_5_moe", "moe_num_experts": 32, "moe_k": 3}"#,
             r#"32 3 1536 3072 - true "sigmoid""#,
@@ -79,10 +70,7 @@ fn experts_come_under_many_names() {
     ] {
         assert_eq!(settings(text, fields), expected, "{text}");
     }
-    assert_eq!(
-        settings(r#"{"model_type": "llama4_text"}"#, "ffn_hidden_size"),
-        "16384"
-    );
+    assert_eq!(settings(r#"{"model_type": "llama4_text"}"#, "ffn_hidden_size"), "16384");
 }
 
 #[test]
@@ -137,10 +125,7 @@ fn every_way_to_say_which_layers_have_experts() {
             r#"{"model_type": "llama4_text", "num_hidden_layers": 4, "moe_layers": [1]}"#,
             "[0,1,0,0]",
         ),
-        (
-            r#"{"model_type": "ernie4_5_moe", "num_hidden_layers": 4}"#,
-            "[0,1,1,1]",
-        ),
+        (r#"{"model_type": "ernie4_5_moe", "num_hidden_layers": 4}"#, "[0,1,1,1]"),
         (
             r#"{"model_type": "ernie4_5_moe", "num_hidden_layers": 5, "moe_layer_end_index": 3, "moe_layer_interval": 2}"#,
             "[0,1,0,1,0]",

@@ -45,11 +45,7 @@ impl Class {
         let outcome = text(file, "outcome");
         if outcome.starts_with("refused") {
             let is_none = file["no_training"].is_string();
-            return if is_none {
-                Self::NoTraining
-            } else {
-                Self::Refused
-            };
+            return if is_none { Self::NoTraining } else { Self::Refused };
         }
         if outcome.starts_with("no job") {
             let cannot = file["cannot_run"].is_string();

@@ -51,12 +51,10 @@ fn python(facts: &Json, functions: &Json, text: &mut String) {
     for function in functions.as_array().unwrap() {
         let parameters = function["parameters"].as_array().unwrap().iter();
         let parameters: Vec<String> = parameters
-            .map(
-                |parameter| match (parameter[0].as_str(), parameter[1].as_str()) {
-                    (Some(name), Some(default)) => format!("{name}={default}"),
-                    (name, _) => name.unwrap().to_owned(),
-                },
-            )
+            .map(|parameter| match (parameter[0].as_str(), parameter[1].as_str()) {
+                (Some(name), Some(default)) => format!("{name}={default}"),
+                (name, _) => name.unwrap().to_owned(),
+            })
             .collect();
         let name = function["name"].as_str().unwrap();
         writeln!(text, "\ndef {name}({}):", parameters.join(", ")).unwrap();
@@ -75,13 +73,7 @@ fn python(facts: &Json, functions: &Json, text: &mut String) {
 
 /// An expression of Python: a plain value or a name as text, a call, a list, or a choice.
 fn expression(facts: &Json) -> String {
-    let all = |list: &Json| -> Vec<String> {
-        list.as_array()
-            .into_iter()
-            .flatten()
-            .map(expression)
-            .collect()
-    };
+    let all = |list: &Json| -> Vec<String> { list.as_array().into_iter().flatten().map(expression).collect() };
     if let Some(plain) = facts.as_str() {
         plain.to_owned()
     } else if let Some(name) = facts["call"].as_str() {
@@ -98,10 +90,7 @@ fn expression(facts: &Json) -> String {
 }
 
 fn strings(list: &Json) -> impl Iterator<Item = &str> {
-    list.as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Json::as_str)
+    list.as_array().into_iter().flatten().filter_map(Json::as_str)
 }
 
 /// Writes a map as YAML in blocks. JSON is YAML in every other place.
@@ -127,12 +116,7 @@ fn yaml(tree: &Json, depth: usize, text: &mut String) {
 /// Writes the variables that a script exports.
 fn exports(facts: &Json, text: &mut String) {
     for (name, value) in facts["environment"].as_object().into_iter().flatten() {
-        writeln!(
-            text,
-            "export {name}={}",
-            quoted(value.as_str().unwrap_or_default())
-        )
-        .unwrap();
+        writeln!(text, "export {name}={}", quoted(value.as_str().unwrap_or_default())).unwrap();
     }
 }
 
@@ -149,8 +133,7 @@ fn command(facts: &Json, text: &mut String) {
     let word = |key: &str| facts[key].as_str();
     exports(facts, text);
     let program = word("program");
-    let is_swift = program
-        .is_some_and(|program| program.starts_with("megatron ") || program.starts_with("swift "));
+    let is_swift = program.is_some_and(|program| program.starts_with("megatron ") || program.starts_with("swift "));
     let (nodes, each) = (word("nodes"), word("gpus_per_node"));
     if is_swift {
         for (name, value) in [("NNODES", nodes), ("NPROC_PER_NODE", each)] {
@@ -209,9 +192,7 @@ impl Answers {
         Self {
             gpus: json["gpus"].as_u64(),
             model: json["model"].as_str().map(str::to_owned),
-            config: json["config"]
-                .is_object()
-                .then(|| json["config"].to_string()),
+            config: json["config"].is_object().then(|| json["config"].to_string()),
             fields: pairs("fields")
                 .iter()
                 .map(|(key, value)| (key.clone(), number(value)))
@@ -273,11 +254,7 @@ pub(crate) fn verdict(text: &str, options: &ImportOptions) -> String {
     };
     let total = estimate(config).modules[0].parameters.total();
     let mut verdict = format!("{total} parameters");
-    let marks: Vec<&str> = job
-        .not_modelled
-        .iter()
-        .map(|mark| mark.key.as_str())
-        .collect();
+    let marks: Vec<&str> = job.not_modelled.iter().map(|mark| mark.key.as_str()).collect();
     if !marks.is_empty() {
         write!(verdict, "; not modelled: {}", marks.join(", ")).unwrap();
     }

@@ -26,12 +26,7 @@ GPT with Megatron; `real.json` says why (`cannot_run`, `no_training`). Marked jo
     );
     let share = |count: usize| 100.0 * ratio(count, files.len());
     let classes: Vec<Class> = files.iter().map(Class::of).collect();
-    let count = |wanted: &[Class]| {
-        classes
-            .iter()
-            .filter(|class| wanted.contains(class))
-            .count()
-    };
+    let count = |wanted: &[Class]| classes.iter().filter(|class| wanted.contains(class)).count();
     let right = count(&[Class::Right]);
     let told = count(&[Class::CannotRun, Class::NoTraining]);
     let trains = files.len() - told;
@@ -47,7 +42,9 @@ GPT with Megatron; `real.json` says why (`cannot_run`, `no_training`). Marked jo
     .unwrap();
     sizes(&mut out, files);
     counts(&mut out, files);
-    out.push_str("\n| Repository | Path | Commit | Front end | Answers | Outcome |\n| --- | --- | --- | --- | --: | --- |\n");
+    out.push_str(
+        "\n| Repository | Path | Commit | Front end | Answers | Outcome |\n| --- | --- | --- | --- | --: | --- |\n",
+    );
     for file in files {
         out.push_str(&row(file));
         out.push('\n');
@@ -67,10 +64,7 @@ fn sizes(out: &mut String, files: &[Json]) {
         .filter(|file| matches!(Class::of(file), Class::Right | Class::MoreQuestions));
     let unmarked: Vec<&Json> = unmarked.collect();
     let has = |file: &&&Json, key: &str| file[key].is_number();
-    let published = unmarked
-        .iter()
-        .filter(|file| has(file, "published"))
-        .count();
+    let published = unmarked.iter().filter(|file| has(file, "published")).count();
     let stated = unmarked
         .iter()
         .filter(|file| !has(file, "published") && has(file, "stated"))

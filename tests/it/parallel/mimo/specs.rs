@@ -8,11 +8,7 @@ use super::{fields, records, refused};
 
 #[test]
 fn component_specs_are_read_as_upstream_does() {
-    for record in records(
-        "reference/mimo_component_spec.json",
-        "parse_component_spec",
-        25,
-    ) {
+    for record in records("reference/mimo_component_spec.json", "parse_component_spec", 25) {
         let spec = record["spec"].as_str().unwrap();
         let ours = match parse_component_spec(spec) {
             Ok((name, parallelism)) => {
@@ -26,11 +22,7 @@ fn component_specs_are_read_as_upstream_does() {
 
 #[test]
 fn layouts_are_built_as_upstream_does() {
-    for record in records(
-        "reference/mimo_component_spec.json",
-        "build_parallelism_config",
-        8,
-    ) {
+    for record in records("reference/mimo_component_spec.json", "build_parallelism_config", 8) {
         let specs: Vec<_> = record["specs"]
             .as_array()
             .unwrap()
@@ -61,8 +53,7 @@ fn layouts_are_built_as_upstream_does() {
 #[test]
 fn whole_numbers_are_read_as_python_reads_them() {
     let tp = |text: &str| {
-        parse_component_spec(&format!("m=tp={text}"))
-            .map(|(_, parallelism)| parallelism.tensor_model_parallel_size)
+        parse_component_spec(&format!("m=tp={text}")).map(|(_, parallelism)| parallelism.tensor_model_parallel_size)
     };
     for (text, number) in [
         ("+7", 7),
@@ -78,10 +69,7 @@ fn whole_numbers_are_read_as_python_reads_them() {
         "_1", "1_", "1__2", "+_1", "1_+2", "+ 1", "--1", "1.0", "+", "\u{b2}", "\u{2164}", "1\u{0}",
     ] {
         let message = tp(text).unwrap_err().message;
-        assert!(
-            message.contains("value for 'tp' must be int, got "),
-            "{message}"
-        );
+        assert!(message.contains("value for 'tp' must be int, got "), "{message}");
     }
     assert!(
         tp(&"9".repeat(40))
@@ -127,10 +115,7 @@ fn layouts_that_do_not_come_out_even() {
         message(&["a=tp=1", "a=tp=2"], 8),
         "ValueError: --component 'a' specified more than once"
     );
-    assert_eq!(
-        message(&["a=tp=0"], 8),
-        "ZeroDivisionError: integer modulo by zero"
-    );
+    assert_eq!(message(&["a=tp=0"], 8), "ZeroDivisionError: integer modulo by zero");
     let negative = build_layout(&["a=tp=-3"], Some(9)).unwrap();
     assert_eq!(negative[0].1.data_parallel_size, Some(-3));
 }

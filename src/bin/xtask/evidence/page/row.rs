@@ -8,9 +8,7 @@ use megatron_memory::report::amount::exact;
 use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::units::Bytes;
 
-use super::{
-    Compared, DEVICE, PEAK, RESERVED, Row, SCALE, STEADY, folded, number, signless, table,
-};
+use super::{Compared, DEVICE, PEAK, RESERVED, Row, SCALE, STEADY, folded, number, signless, table};
 
 /// The row of one measured number.
 pub(super) fn row(row: &Row<'_>) -> Markup {
@@ -27,9 +25,7 @@ pub(super) fn row(row: &Row<'_>) -> Markup {
         0 if low != high => String::from("within"),
         _ => signed(ppm),
     };
-    let gpus = run
-        .gpus
-        .map_or_else(String::new, |gpus| format!("{gpus} × "));
+    let gpus = run.gpus.map_or_else(String::new, |gpus| format!("{gpus} × "));
     tag("tr")
         .with("data-measure", row.measure)
         .with("data-confidence", run.confidence.letter())
@@ -61,18 +57,14 @@ fn unadjusted(row: &Row<'_>) -> Option<String> {
         _ => return None,
     };
     let (predicted, error) = (SCALE.amount(predicted), signed(error.ppm));
-    Some(format!(
-        "Without its software and moment: {predicted}, {error}."
-    ))
+    Some(format!("Without its software and moment: {predicted}, {error}."))
 }
 
 /// The run's model, which opens its job, the run's name, which opens its source, and what must be known about it.
 /// `unadjusted` is a remark on one of its numbers.
 fn name(run: &Run, job: Option<String>, unadjusted: Option<String>) -> Markup {
     let source = if run.source.starts_with("http") {
-        tag("a")
-            .with("href", run.source.clone())
-            .with("rel", "noreferrer")
+        tag("a").with("href", run.source.clone()).with("rel", "noreferrer")
     } else {
         tag("span")
     };
@@ -89,15 +81,9 @@ fn name(run: &Run, job: Option<String>, unadjusted: Option<String>) -> Markup {
     let inferred = run.gpus_inferred.then(|| {
         String::from("The number of GPUs is not published and was found by matching the memory after a step.")
     });
-    let stale = run
-        .stale
-        .as_ref()
-        .map(|why| format!("Stale, not counted: {why}"));
-    let moment =
-        (run.moment != JobMoment::default()).then(|| format!("Printed {}.", run.moment.label()));
-    let stack = run
-        .stack
-        .map(|stack| format!("Software: {}.", stack.name()));
+    let stale = run.stale.as_ref().map(|why| format!("Stale, not counted: {why}"));
+    let moment = (run.moment != JobMoment::default()).then(|| format!("Printed {}.", run.moment.label()));
+    let stack = run.stack.map(|stack| format!("Software: {}.", stack.name()));
     let remarks: Vec<String> = [
         stale,
         moment,
@@ -138,10 +124,7 @@ fn link(run: &Run, comparison: &Comparison) -> String {
 
 /// The GPU's name, for rows and their filter.
 pub(super) fn hardware(row: &Row<'_>) -> String {
-    row.run
-        .hardware
-        .clone()
-        .unwrap_or_else(|| String::from("not said"))
+    row.run.hardware.clone().unwrap_or_else(|| String::from("not said"))
 }
 
 /// The runs without a comparison, with the reason.
@@ -174,10 +157,5 @@ pub(super) fn others(compared: &[Compared<'_>]) -> Markup {
         .collect();
     let note = format!("{} runs, each with the reason", rows.len());
     let table = table("others", "others", &["Run", "Measured", "Why not"], rows);
-    folded(
-        "others",
-        String::from("Runs that are not compared"),
-        note,
-        table,
-    )
+    folded("others", String::from("Runs that are not compared"), note, table)
 }

@@ -1,4 +1,5 @@
-//! The classes of `NeMo` 2's models (`nemo/collections/llm/gpt/model`): the model that each is, and what it decides of training.
+//! The classes of `NeMo` 2's models (`nemo/collections/llm/gpt/model`): the model that each is, and what it decides of
+//! training.
 
 /// A class of models.
 pub struct Model {
@@ -21,8 +22,7 @@ impl Model {
     /// Whether the class says how large the vocabulary is. Of other classes the tokenizer says it.
     #[must_use]
     pub fn has_vocabulary(&self) -> bool {
-        self.settings()
-            .any(|(field, _)| field == "padded_vocab_size")
+        self.settings().any(|(field, _)| field == "padded_vocab_size")
     }
 }
 
@@ -42,12 +42,8 @@ pub fn refused(class: &str) -> Option<&'static str> {
         () if class.starts_with("T5") => Some("a NeMo 2 recipe of T5"),
         () if is("Bert") => Some("a NeMo 2 recipe of BERT"),
         () if is("Hyena") || is("Evo2") => Some("a NeMo 2 recipe of Hyena"),
-        () if is("Embedding") || is("Rerank") => {
-            Some("a NeMo 2 recipe of a model for embeddings or ranking")
-        }
-        () if class.starts_with("HFAutoModel") => {
-            Some("a NeMo 2 recipe that does not train with Megatron")
-        }
+        () if is("Embedding") || is("Rerank") => Some("a NeMo 2 recipe of a model for embeddings or ranking"),
+        () if class.starts_with("HFAutoModel") => Some("a NeMo 2 recipe that does not train with Megatron"),
         () => None,
     }
 }
@@ -64,13 +60,7 @@ const PERMUTED: (&str, &str) = ("moe_permute_fusion", "True");
 /// `LlamaConfig` fuses as Megatron-LM's command line does.
 const LLAMA: Settings = &DROPOUT_OFF;
 /// `MistralConfig7B` and what `TransformerConfig` has by default: nothing is fused.
-const MISTRAL: Settings = &[
-    DROPOUT_OFF[0],
-    DROPOUT_OFF[1],
-    BIAS_SWIGLU,
-    BIAS_DROPOUT,
-    ROPE,
-];
+const MISTRAL: Settings = &[DROPOUT_OFF[0], DROPOUT_OFF[1], BIAS_SWIGLU, BIAS_DROPOUT, ROPE];
 const MIXTRAL: Settings = &[
     DROPOUT_OFF[0],
     DROPOUT_OFF[1],
@@ -99,13 +89,7 @@ const GEMMA_2: Settings = &[
     ("gradient_accumulation_fusion", "False"),
     ("padded_vocab_size", "256000"),
 ];
-const QWEN: Settings = &[
-    DROPOUT_OFF[0],
-    DROPOUT_OFF[1],
-    BIAS_SWIGLU,
-    BIAS_DROPOUT,
-    ROPE,
-];
+const QWEN: Settings = &[DROPOUT_OFF[0], DROPOUT_OFF[1], BIAS_SWIGLU, BIAS_DROPOUT, ROPE];
 const QWEN_MOE: Settings = &[
     DROPOUT_OFF[0],
     DROPOUT_OFF[1],
@@ -138,12 +122,7 @@ const V_152064: Settings = &[("padded_vocab_size", "152064")];
 const OF_3200: Settings = &[("make_vocab_size_divisible_by", "3200")];
 const OF_1280: Settings = &[("make_vocab_size_divisible_by", "1280")];
 
-const fn model(
-    class: &'static str,
-    preset: &'static str,
-    series: Settings,
-    own: Settings,
-) -> Model {
+const fn model(class: &'static str, preset: &'static str, series: Settings, own: Settings) -> Model {
     Model {
         class,
         preset,
@@ -186,18 +165,8 @@ const MODELS: &[Model] = &[
     model("Qwen3Config14B", "qwen3-14b", QWEN, V_151936),
     model("Qwen3Config32B", "qwen3-32b", QWEN, V_151936),
     model("Qwen3Config30B_A3B", "qwen3-30b-a3b", QWEN_MOE, V_151936),
-    model(
-        "Qwen3Config235B_A22B",
-        "qwen3-235b-a22b",
-        QWEN_MOE,
-        V_151936,
-    ),
+    model("Qwen3Config235B_A22B", "qwen3-235b-a22b", QWEN_MOE, V_151936),
     model("DeepSeekV2Config", "deepseek-v2", DEEPSEEK, OF_3200),
-    model(
-        "DeepSeekV2LiteConfig",
-        "deepseek-v2-lite",
-        DEEPSEEK,
-        OF_3200,
-    ),
+    model("DeepSeekV2LiteConfig", "deepseek-v2-lite", DEEPSEEK, OF_3200),
     model("DeepSeekV3Config", "deepseek-v3", DEEPSEEK, OF_1280),
 ];

@@ -21,8 +21,9 @@ pub(super) fn special(draft: &mut JobDraft, item: &KeyValue, name: &str) -> bool
     is_width || hetero::special(draft, item, name)
 }
 
-/// Whether a file can only be for `train_rwkv.py`. The trainers of GPTs take GPT-2's tokenizer where no type is given, and that
-/// one needs the file of its vocabulary; the trainer of Qwen2.5-VL takes that of its model, and has its kind of positions.
+/// Whether a file can only be for `train_rwkv.py`. The trainers of GPTs take GPT-2's tokenizer where no type is given,
+/// and that one needs the file of its vocabulary; the trainer of Qwen2.5-VL takes that of its model, and has its kind
+/// of positions.
 pub(super) fn is_rwkv(leaves: &[KeyValue]) -> bool {
     let has = |name: &str| {
         let mut items = leaves.iter();
@@ -34,7 +35,8 @@ pub(super) fn is_rwkv(leaves: &[KeyValue]) -> bool {
             .all(|name| !has(name))
 }
 
-/// Sets the sizes of process meshes, and the width of a gated MLP: two thirds of four times the hidden size, widened by a factor, and rounded up to a multiple.
+/// Sets the sizes of process meshes, and the width of a gated MLP: two thirds of four times the hidden size, widened by
+/// a factor, and rounded up to a multiple.
 pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
     hetero::settle(draft, leaves);
     let find = |name: &str| {

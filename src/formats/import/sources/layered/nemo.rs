@@ -1,4 +1,5 @@
-//! Keys of `NeMo` 1 whose values Megatron-LM writes otherwise (`megatron_base_model.py` and `megatron_gpt_model.py` of `NeMo`).
+//! Keys of `NeMo` 1 whose values Megatron-LM writes otherwise (`megatron_base_model.py` and `megatron_gpt_model.py` of
+//! `NeMo`).
 
 use super::find;
 use crate::config::fields::FieldId;
@@ -18,19 +19,13 @@ pub(super) fn special(
     name: &str,
 ) -> bool {
     let value = shown(&item.value).to_ascii_lowercase();
-    let switched =
-        |path: &str| find(leaves, path).is_some_and(|item| truth(&item.value) == Some(true));
+    let switched = |path: &str| find(leaves, path).is_some_and(|item| truth(&item.value) == Some(true));
     match name {
         "precision" => precision(draft, item, &value),
         "normalization" => normalization(draft, item, &value),
         "activation" => activation(draft, combined, item, &value),
         "transformer_block_type" if value == "pre_ln" => {
-            draft.row(
-                item,
-                KeyStatus::Mapped,
-                None,
-                "norms before attention and MLP",
-            );
+            draft.row(item, KeyStatus::Mapped, None, "norms before attention and MLP");
         }
         "transformer_block_type" => {
             let reason = "norms elsewhere than before attention and MLP are not counted";
@@ -45,11 +40,7 @@ pub(super) fn special(
         }
         "megatron_amp_O2" => half_precision(draft, leaves, item),
         "fp8" if truth(&item.value) == Some(true) => {
-            let format = if switched("model.fp8_e4m3") {
-                "e4m3"
-            } else {
-                "hybrid"
-            };
+            let format = if switched("model.fp8_e4m3") { "e4m3" } else { "hybrid" };
             let format = Value::Text(format.to_owned());
             draft.set(item, FieldId::fp8_format, format, KeyStatus::Derived, "");
         }
@@ -146,11 +137,10 @@ fn activation(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue
     draft.set(item, id, Value::Bool(true), KeyStatus::Derived, "");
 }
 
-/// `megatron_amp_O2`: weights in half precision beside main weights in fp32. Without it, autocast makes half-precision copies of
-/// weights in fp32.
+/// `megatron_amp_O2`: weights in half precision beside main weights in fp32. Without it, autocast makes half-precision
+/// copies of weights in fp32.
 fn half_precision(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue) {
-    let is_half =
-        find(leaves, "trainer.precision").is_some_and(|item| !shown(&item.value).starts_with("32"));
+    let is_half = find(leaves, "trainer.precision").is_some_and(|item| !shown(&item.value).starts_with("32"));
     if truth(&item.value) == Some(true) || !is_half {
         draft.row(item, KeyStatus::Mapped, None, "");
     } else {
@@ -178,9 +168,7 @@ fn optimizer(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue, value: 
     match value {
         "mcore_distributed_optim" => draft.set(item, distributed, on, KeyStatus::Derived, ""),
         // Apex keeps all gradients where their buffer is contiguous, and only a shard of them elsewhere.
-        "distributed_fused_adam"
-            if is_contiguous.is_some_and(|item| truth(&item.value) == Some(true)) =>
-        {
+        "distributed_fused_adam" if is_contiguous.is_some_and(|item| truth(&item.value) == Some(true)) => {
             let note = "Apex's distributed optimizer, counted like Megatron's";
             draft.set(item, distributed, on, KeyStatus::Derived, note);
         }
@@ -205,16 +193,12 @@ pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
     let is_hybrid = draft.has(FieldId::hybrid_layer_pattern);
     if asks.is_none() && !is_hybrid {
         let reason = "layers of NeMo's own are counted like those of Megatron-Core";
-        draft
-            .marks
-            .push(NotModelled::new("model.mcore_gpt", reason));
+        draft.marks.push(NotModelled::new("model.mcore_gpt", reason));
     }
     if find(leaves, "model.restore_from_path").is_some_and(|item| !is_off(&item.value))
         && !draft.has(FieldId::num_layers)
     {
         let reason = "the architecture is in the checkpoint";
-        draft
-            .marks
-            .push(NotModelled::new("model.restore_from_path", reason));
+        draft.marks.push(NotModelled::new("model.restore_from_path", reason));
     }
 }

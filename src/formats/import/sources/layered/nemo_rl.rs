@@ -11,7 +11,8 @@ use crate::formats::report::{KeyStatus, shown};
 use crate::formats::yaml;
 use crate::value::Value;
 
-/// Adds the settings of the file that `defaults` names, where it is one of NeMo-RL's own: the text changes some of them.
+/// Adds the settings of the file that `defaults` names, where it is one of NeMo-RL's own: the text changes some of
+/// them.
 pub(super) fn add_base(leaves: &mut Vec<KeyValue>) -> Result<(), ImportError> {
     let Some(named) = find(leaves, "defaults").filter(|item| !is_off(&item.value)) else {
         return Ok(());
@@ -88,8 +89,8 @@ fn is_fp8(leaves: &[KeyValue]) -> bool {
     switch.is_some_and(|item| truth(&item.value) == Some(true))
 }
 
-/// Reads one of the keys of training in fp8. Only parameters in mxfp8 are gathered in it (`fp8_param_gather` follows from the
-/// recipe in `_create_megatron_config`).
+/// Reads one of the keys of training in fp8. Only parameters in mxfp8 are gathered in it (`fp8_param_gather` follows
+/// from the recipe in `_create_megatron_config`).
 fn fp8(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue, name: &str) {
     let recipe = find(leaves, &format!("{FP8}fp8_recipe"));
     let is_mxfp8 = recipe.is_some_and(|item| shown(&item.value) == "mxfp8");
@@ -160,10 +161,7 @@ pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
     }
     if is_fp8(leaves) {
         // What all of NeMo-RL's own files have.
-        for (id, value) in [
-            (FieldId::fp8_format, "e4m3"),
-            (FieldId::fp8_recipe, "blockwise"),
-        ] {
+        for (id, value) in [(FieldId::fp8_format, "e4m3"), (FieldId::fp8_recipe, "blockwise")] {
             if !draft.has(id) {
                 draft.default(id, Value::Text(value.to_owned()));
             }
@@ -203,7 +201,8 @@ pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
     }
 }
 
-/// The nodes that train and the GPUs of each: those that only generate are taken off where generation has GPUs of its own.
+/// The nodes that train and the GPUs of each: those that only generate are taken off where generation has GPUs of its
+/// own.
 fn without_generation(leaves: &[KeyValue], nodes: u64, gpus: u64) -> (u64, u64) {
     let place = "policy.generation.colocated";
     let shares = find(leaves, &format!("{place}.enabled"));

@@ -1,5 +1,5 @@
-//! Models that a file of Primus only names: their arguments stand in files of Primus (`primus/configs/models/megatron`). And
-//! the dispatcher of Primus-Turbo.
+//! Models that a file of Primus only names: their arguments stand in files of Primus
+//! (`primus/configs/models/megatron`). And the dispatcher of Primus-Turbo.
 
 use super::find;
 use crate::config::fields::FieldId;
@@ -13,27 +13,17 @@ use crate::value::Value;
 
 /// Reads the keys of the dispatcher of Primus-Turbo. Returns whether the key is one of them.
 ///
-/// `use_turbo_deepep` puts it in the place of Megatron's flex dispatcher, whose tensors it keeps (`patch_moe_dispatcher`,
-/// `DeepEPTokenDispatcher`). The first stage of `turbo_sync_free_moe_stage` turns the fused permutation on
-/// (`_get_sync_free_moe_options`); from the second on, tokens arrive in tensors with rows for all that could come
-/// (`num_worst_tokens`).
-pub(super) fn special(
-    draft: &mut JobDraft,
-    leaves: &[KeyValue],
-    item: &KeyValue,
-    name: &str,
-) -> bool {
+/// `use_turbo_deepep` puts it in the place of Megatron's flex dispatcher, whose tensors it keeps
+/// (`patch_moe_dispatcher`, `DeepEPTokenDispatcher`). The first stage of `turbo_sync_free_moe_stage` turns the fused
+/// permutation on (`_get_sync_free_moe_options`); from the second on, tokens arrive in tensors with rows for all that
+/// could come (`num_worst_tokens`).
+pub(super) fn special(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue, name: &str) -> bool {
     if !matches!(name, "use_turbo_deepep" | "turbo_sync_free_moe_stage") {
         return false;
     }
     let turbo = find(leaves, "modules.pre_trainer.overrides.enable_primus_turbo");
     if turbo.is_none_or(|turbo| truth(&turbo.value) != Some(true)) {
-        draft.row(
-            item,
-            KeyStatus::Ignored,
-            None,
-            "only with enable_primus_turbo",
-        );
+        draft.row(item, KeyStatus::Ignored, None, "only with enable_primus_turbo");
     } else if is_off(&item.value) {
         draft.row(item, KeyStatus::Ignored, None, "switched off");
     } else if name == "use_turbo_deepep" {
@@ -56,10 +46,7 @@ pub(super) fn add_model(leaves: &mut Vec<KeyValue>, name: &str) {
         return;
     };
     let line = model.line;
-    for (argument, value) in layered::own_model(&shown(&model.value))
-        .into_iter()
-        .flatten()
-    {
+    for (argument, value) in layered::own_model(&shown(&model.value)).into_iter().flatten() {
         let key = format!("modules.pre_trainer.overrides.{argument}");
         if find(leaves, &key).is_none() {
             leaves.push(KeyValue {

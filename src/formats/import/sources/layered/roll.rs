@@ -8,8 +8,8 @@ use crate::formats::import::values::int;
 use crate::formats::report::{KeyStatus, shown};
 use crate::value::Value;
 
-/// Reads the keys that name the model, the GPUs, and the micro batches of a step; of the first `actor_train` comes before `student`.
-/// Returns whether the key is one of them.
+/// Reads the keys that name the model, the GPUs, and the micro batches of a step; of the first `actor_train` comes
+/// before `student`. Returns whether the key is one of them.
 pub(super) fn special(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue) -> bool {
     match item.key.as_str() {
         "pretrain" | "student_pretrain" => {
@@ -29,21 +29,11 @@ pub(super) fn special(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue
         "actor_train.training_args.gradient_accumulation_steps"
         | "student.training_args.gradient_accumulation_steps" => {
             let id = FieldId::global_batch_size;
-            draft.row(
-                item,
-                KeyStatus::Derived,
-                Some(id),
-                "micro batches of a step",
-            );
+            draft.row(item, KeyStatus::Derived, Some(id), "micro batches of a step");
         }
         // The sequence length of RL is that of a prompt and its response.
         "sequence_length" if find(leaves, "response_length").is_some() => {
-            draft.row(
-                item,
-                KeyStatus::Ignored,
-                None,
-                "prompt and response are given",
-            );
+            draft.row(item, KeyStatus::Ignored, None, "prompt and response are given");
         }
         _ => return false,
     }
@@ -99,8 +89,6 @@ pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
         let batch = steps
             .saturating_mul(size(FieldId::micro_batch_size))
             .saturating_mul(replicas);
-        draft
-            .settings
-            .set(FieldId::global_batch_size, Value::Int(batch.into()));
+        draft.settings.set(FieldId::global_batch_size, Value::Int(batch.into()));
     }
 }

@@ -35,13 +35,7 @@ pub(super) fn settle(draft: &mut JobDraft, keys: &Keys) {
     let activation = keys.word("activation");
     let id = FieldId::ffn_hidden_size;
     let set = |draft: &mut JobDraft, width: u64, note: &'static str| {
-        draft.set(
-            &item,
-            id,
-            Value::Int(width.into()),
-            KeyStatus::Derived,
-            note,
-        );
+        draft.set(&item, id, Value::Int(width.into()), KeyStatus::Derived, note);
     };
     // Files of earlier versions name the MLP of LLaMA, whose width is as given.
     if keys.word("mlp_type") == "llama" {

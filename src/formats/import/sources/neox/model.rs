@@ -38,10 +38,7 @@ pub(super) fn key(draft: &mut JobDraft, keys: &Keys, item: &KeyValue) -> bool {
         "use_bias_in_mlp" => {}
         "pipe_parallel_size" => {
             let stages = int(item).unwrap_or(1).max(1);
-            let (id, value) = (
-                FieldId::pipeline_model_parallel_size,
-                Value::Int(stages.into()),
-            );
+            let (id, value) = (FieldId::pipeline_model_parallel_size, Value::Int(stages.into()));
             draft.set(item, id, value, KeyStatus::Derived, "");
         }
         "pipe_partition_method" => partition(draft, keys, item, &value),
@@ -65,10 +62,7 @@ fn norm(draft: &mut JobDraft, item: &KeyValue, value: &str) {
     let (name, note) = match value.trim_start_matches("te_") {
         "rmsnorm" => ("RMSNorm", ""),
         "layernorm" => ("LayerNorm", ""),
-        _ => (
-            "LayerNorm",
-            "counted like LayerNorm, which has more weights",
-        ),
+        _ => ("LayerNorm", "counted like LayerNorm, which has more weights"),
     };
     let id = FieldId::normalization;
     let name = Value::Text(name.to_owned());
@@ -104,12 +98,7 @@ fn activation(draft: &mut JobDraft, item: &KeyValue, value: &str) {
         name if GATED.contains(&name) => FieldId::swiglu,
         "gelu" => return draft.row(item, KeyStatus::Mapped, None, "GELU, not gated"),
         _ => {
-            return draft.row(
-                item,
-                KeyStatus::Mapped,
-                None,
-                "not gated, counted like GELU",
-            );
+            return draft.row(item, KeyStatus::Mapped, None, "not gated, counted like GELU");
         }
     };
     let note = match value {
@@ -156,8 +145,8 @@ fn attention(draft: &mut JobDraft, keys: &Keys, item: &KeyValue) {
     }
 }
 
-/// Attention and MLP that both read the layer's input. Megatron-Core has no such layers. The parameters are the same; the input of
-/// the second norm is no tensor of its own.
+/// Attention and MLP that both read the layer's input. Megatron-Core has no such layers. The parameters are the same;
+/// the input of the second norm is no tensor of its own.
 fn side_by_side(draft: &mut JobDraft, keys: &Keys) {
     let Some(item) = keys.find("gpt_j_residual") else {
         return;
@@ -171,12 +160,8 @@ fn side_by_side(draft: &mut JobDraft, keys: &Keys) {
         .saturating_mul(size(FieldId::hidden_size))
         .saturating_mul(size(FieldId::tensor_model_parallel_size))
         .saturating_mul(2);
-    let logits = draft
-        .number(FieldId::vocab_size)
-        .unwrap_or(0)
-        .saturating_mul(4);
-    let is_small =
-        size(FieldId::pipeline_model_parallel_size) == 1 && kept.saturating_mul(50) <= logits;
+    let logits = draft.number(FieldId::vocab_size).unwrap_or(0).saturating_mul(4);
+    let is_small = size(FieldId::pipeline_model_parallel_size) == 1 && kept.saturating_mul(50) <= logits;
     // Layers that are recomputed keep it one at a time.
     let effect = if is_small || keys.is_on("checkpoint_activations", false) {
         MemoryEffect::BelowTwoPercent
@@ -188,28 +173,18 @@ fn side_by_side(draft: &mut JobDraft, keys: &Keys) {
 }
 
 fn partition(draft: &mut JobDraft, keys: &Keys, item: &KeyValue, value: &str) {
-    let has_stages = keys
-        .number("pipe_parallel_size")
-        .is_some_and(|stages| stages > 1);
+    let has_stages = keys.number("pipe_parallel_size").is_some_and(|stages| stages > 1);
     if has_stages && !value.starts_with("type:transformer") {
         let reason = "stages are counted with the same number of layers each";
         draft.not_modelled(item, MemoryEffect::More, reason);
     } else {
-        draft.row(
-            item,
-            KeyStatus::Ignored,
-            None,
-            "the same layers on each stage",
-        );
+        draft.row(item, KeyStatus::Ignored, None, "the same layers on each stage");
     }
 }
 
 /// Sets what several keys decide, or what the files leave out.
 pub(super) fn settle(draft: &mut JobDraft, keys: &Keys) {
-    if !draft.has(FieldId::attention_backend)
-        && keys.attends(&["global"])
-        && !keys.attends(&["flash"])
-    {
+    if !draft.has(FieldId::attention_backend) && keys.attends(&["global"]) && !keys.attends(&["flash"]) {
         let id = FieldId::attention_backend;
         draft.default(id, Value::Text("unfused".to_owned()));
     }
@@ -244,28 +219,22 @@ fn biases(draft: &mut JobDraft, keys: &Keys) {
     }
 }
 
-/// Experts, which GPT-NeoX splits over the ranks of tensor parallelism whole (`ParallelDroplessMLP` in `megatron/model/moe.py`).
+/// Experts, which GPT-NeoX splits over the ranks of tensor parallelism whole (`ParallelDroplessMLP` in
+/// `megatron/model/moe.py`).
 fn experts(draft: &mut JobDraft, keys: &Keys) {
     if !draft.has(FieldId::num_experts) {
         return;
     }
-    let tensor = draft
-        .number(FieldId::tensor_model_parallel_size)
-        .unwrap_or(1);
+    let tensor = draft.number(FieldId::tensor_model_parallel_size).unwrap_or(1);
     let hidden = draft.number(FieldId::hidden_size).unwrap_or(0);
     let own = keys.number("intermediate_size");
     let width = own.unwrap_or_else(|| hidden.saturating_mul(4).div_ceil(256).saturating_mul(256));
     draft.default(FieldId::moe_grouped_gemm, Value::Bool(true));
     draft.default(FieldId::moe_ffn_hidden_size, Value::Int(width.into()));
-    draft.default(
-        FieldId::expert_model_parallel_size,
-        Value::Int(tensor.into()),
-    );
+    draft.default(FieldId::expert_model_parallel_size, Value::Int(tensor.into()));
     draft.default(FieldId::expert_tensor_parallel_size, Value::Int(1));
     if GATED.contains(&keys.word("activation").as_str()) {
         let reason = "experts have no gate, and are counted with one";
-        draft
-            .marks
-            .push(NotModelled::new("moe_num_experts", reason));
+        draft.marks.push(NotModelled::new("moe_num_experts", reason));
     }
 }

@@ -48,37 +48,16 @@ pub(super) fn key(draft: &mut JobDraft, keys: &Keys, item: &KeyValue) -> bool {
             } else {
                 KeyStatus::Ignored
             };
-            let note = if is_recomputed {
-                ""
-            } else {
-                "nothing is recomputed"
-            };
+            let note = if is_recomputed { "" } else { "nothing is recomputed" };
             draft.row(item, status, is_recomputed.then_some(id), note);
         }
         (_, "train_micro_batch_size_per_gpu") if !is_off(&item.value) => {
             let value = item.value.clone();
-            draft.set(
-                item,
-                FieldId::micro_batch_size,
-                value,
-                KeyStatus::Mapped,
-                "",
-            );
+            draft.set(item, FieldId::micro_batch_size, value, KeyStatus::Mapped, "");
         }
-        (
-            _,
-            "train_batch_size"
-            | "gradient_accumulation_steps"
-            | "batch_size"
-            | "train_micro_batch_size_per_gpu",
-        ) => {
+        (_, "train_batch_size" | "gradient_accumulation_steps" | "batch_size" | "train_micro_batch_size_per_gpu") => {
             let note = "with the number of data-parallel ranks";
-            draft.row(
-                item,
-                KeyStatus::Derived,
-                Some(FieldId::global_batch_size),
-                note,
-            );
+            draft.row(item, KeyStatus::Derived, Some(FieldId::global_batch_size), note);
         }
         // Read by `vocabulary`.
         (_, "tokenizer_type" | "vocab_file") => {}
@@ -176,11 +155,7 @@ pub(super) fn settle(draft: &mut JobDraft, keys: &Keys) {
     // GPT-NeoX refuses a job without a batch: this is a part of one.
     if samples.is_none() && !draft.has(FieldId::micro_batch_size) {
         draft.warning = Some(PART);
-        absent(
-            draft,
-            "train_micro_batch_size_per_gpu",
-            FieldId::micro_batch_size,
-        );
+        absent(draft, "train_micro_batch_size_per_gpu", FieldId::micro_batch_size);
         if precision.is_none() {
             let id = FieldId::fp16;
             draft.settings.set(id, Value::Bool(true));
@@ -200,7 +175,8 @@ fn absent(draft: &mut JobDraft, key: &str, id: FieldId) {
     draft.add_missing(&item, Some(id), "in another file of the job".to_owned());
 }
 
-/// Layers whose inputs alone are kept. `partition_activations` splits these inputs over the ranks of tensor parallelism.
+/// Layers whose inputs alone are kept. `partition_activations` splits these inputs over the ranks of tensor
+/// parallelism.
 fn recomputation(draft: &mut JobDraft, keys: &Keys) {
     if !keys.is_on("checkpoint_activations", false) {
         return;
@@ -222,17 +198,15 @@ fn recomputation(draft: &mut JobDraft, keys: &Keys) {
     }
 }
 
-/// Sets the tokens of the tokenizer where they are known (`megatron/tokenizer/tokenizer.py`). Its class is that of GPT-2 where the
-/// files name none.
+/// Sets the tokens of the tokenizer where they are known (`megatron/tokenizer/tokenizer.py`). Its class is that of
+/// GPT-2 where the files name none.
 fn vocabulary(draft: &mut JobDraft, keys: &Keys) {
     let file = keys.word("vocab_file");
     let name = file.rsplit('/').next().unwrap_or_default();
     let class = keys.word("tokenizer_type");
     let known = match class.as_str() {
         "" | "gpt2bpetokenizer" if name.starts_with("gpt2") => Some((50_257, "GPT-2's tokens")),
-        "hfgpt2tokenizer" if name.is_empty() => {
-            Some((50_258, "GPT-2's tokens and one for padding"))
-        }
+        "hfgpt2tokenizer" if name.is_empty() => Some((50_258, "GPT-2's tokens and one for padding")),
         "hftokenizer" if name.contains("20b_tokenizer") => Some((50_277, "GPT-NeoX-20B's tokens")),
         "charleveltokenizer" => Some((512, "characters")),
         _ => None,

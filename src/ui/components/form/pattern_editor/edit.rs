@@ -208,10 +208,7 @@ impl Parts {
         layers.insert(index + behind, symbol);
         let inserted = layer.at(layer.index + behind);
         let count = self.count(layer.part);
-        Ok(format!(
-            "{inserted}, {}, is inserted; {count} layers.",
-            symbol.label()
-        ))
+        Ok(format!("{inserted}, {}, is inserted; {count} layers.", symbol.label()))
     }
 
     /// A pipeline segment that loses its only layer goes with it.
@@ -228,10 +225,7 @@ impl Parts {
         }
         let count = self.count(layer.part);
         let noun = if count == 1 { "layer" } else { "layers" };
-        Ok(format!(
-            "{layer}, {}, is removed; {count} {noun}.",
-            symbol.label()
-        ))
+        Ok(format!("{layer}, {}, is removed; {count} {noun}.", symbol.label()))
     }
 
     fn toggle_border(&mut self, layer: Layer) -> Result<String, Refusal> {
@@ -256,10 +250,7 @@ impl Parts {
             stages => format!("{stages} stages"),
         };
         let what = if begins { "A" } else { "No" };
-        Ok(format!(
-            "{what} stage ends after layer {}; {stages}.",
-            layer.index
-        ))
+        Ok(format!("{what} stage ends after layer {}; {stages}.", layer.index))
     }
 
     fn set_depths(&mut self, depths: u64) {
@@ -287,18 +278,12 @@ mod tests {
     }
 
     fn mtp(index: usize) -> Layer {
-        Layer {
-            part: Part::Mtp,
-            index,
-        }
+        Layer { part: Part::Mtp, index }
     }
 
     #[test]
     fn a_change_leads_to_another_pattern() {
-        use Edit::{
-            InsertAfter, InsertBefore, Remove, RemoveBorders, SetDepths, SetKind, SplitInto,
-            ToggleBorder,
-        };
+        use Edit::{InsertAfter, InsertBefore, Remove, RemoveBorders, SetDepths, SetKind, SplitInto, ToggleBorder};
         let cases = [
             (
                 "M-|M-",
@@ -306,18 +291,8 @@ mod tests {
                 "M-|E-",
                 Some(decoder(2)),
             ),
-            (
-                "M-/MM",
-                SetKind(mtp(1), LayerSymbol::Mlp),
-                "M-/M-",
-                Some(mtp(1)),
-            ),
-            (
-                "M-|M-",
-                InsertBefore(decoder(2)),
-                "M-|MM-",
-                Some(decoder(2)),
-            ),
+            ("M-/MM", SetKind(mtp(1), LayerSymbol::Mlp), "M-/M-", Some(mtp(1))),
+            ("M-|M-", InsertBefore(decoder(2)), "M-|MM-", Some(decoder(2))),
             ("M-|M-", InsertAfter(decoder(1)), "M--|M-", Some(decoder(2))),
             ("M-/M/M", InsertAfter(mtp(0)), "M-/MM/MM", Some(mtp(1))),
             ("M-|M-", Remove(decoder(0)), "-|M-", Some(decoder(0))),
@@ -344,22 +319,10 @@ mod tests {
             edit.apply(&pattern).unwrap_err()
         };
         assert_eq!(refused("M", Edit::Remove(decoder(0))), Refusal::LastLayer);
-        assert_eq!(
-            refused("M-", Edit::ToggleBorder(decoder(1))),
-            Refusal::BorderAtEnd
-        );
-        assert_eq!(
-            refused("M-/M", Edit::ToggleBorder(mtp(0))),
-            Refusal::BorderInMtp
-        );
-        assert_eq!(
-            refused("M-", Edit::Remove(decoder(7))),
-            Refusal::NoSuchLayer
-        );
-        let mixed = refused(
-            "M-*",
-            Edit::SetKind(decoder(0), LayerSymbol::MultiLatentAttention),
-        );
+        assert_eq!(refused("M-", Edit::ToggleBorder(decoder(1))), Refusal::BorderAtEnd);
+        assert_eq!(refused("M-/M", Edit::ToggleBorder(mtp(0))), Refusal::BorderInMtp);
+        assert_eq!(refused("M-", Edit::Remove(decoder(7))), Refusal::NoSuchLayer);
+        let mixed = refused("M-*", Edit::SetKind(decoder(0), LayerSymbol::MultiLatentAttention));
         assert!(matches!(mixed, Refusal::NoPattern(_)), "{mixed}");
     }
 }

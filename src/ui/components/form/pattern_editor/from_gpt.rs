@@ -55,18 +55,9 @@ pub(super) fn as_pattern(job: &mut RawJob, index: usize, module: &Module) -> Hyb
     let in_bf16 = |count| module.has_bf16_layers().then_some(count);
     for (field, count) in [
         (F::recompute_num_layers, recomputed),
-        (
-            F::cpu_offloading_num_layers,
-            Some(a.cpu_offloading_num_layers),
-        ),
-        (
-            F::num_layers_at_start_in_bf16,
-            in_bf16(a.num_layers_at_start_in_bf16),
-        ),
-        (
-            F::num_layers_at_end_in_bf16,
-            in_bf16(a.num_layers_at_end_in_bf16),
-        ),
+        (F::cpu_offloading_num_layers, Some(a.cpu_offloading_num_layers)),
+        (F::num_layers_at_start_in_bf16, in_bf16(a.num_layers_at_start_in_bf16)),
+        (F::num_layers_at_end_in_bf16, in_bf16(a.num_layers_at_end_in_bf16)),
     ] {
         if let Some(count) = count.filter(|count| *count > 0) {
             job.put(index, field, Value::Int(i128::from(count) * 2));
@@ -84,19 +75,13 @@ pub(super) fn as_pattern(job: &mut RawJob, index: usize, module: &Module) -> Hyb
         job.put(index, F::dsa_indexer_skip_topk_offset, Value::Int(offset));
         job.put(index, F::dsa_indexer_topk_freq, Value::Int(freq));
     }
-    job.put(
-        index,
-        F::hybrid_layer_pattern,
-        Value::Text(pattern.to_string()),
-    );
+    job.put(index, F::hybrid_layer_pattern, Value::Text(pattern.to_string()));
     pattern
 }
 
 /// The layers of a module, with `|` where its pipeline chunks end.
 fn pattern_of(module: &Module) -> HybridPattern {
-    let letters = |layers: &[Layer]| -> Vec<LayerSymbol> {
-        layers.iter().flat_map(|layer| layer.symbols()).collect()
-    };
+    let letters = |layers: &[Layer]| -> Vec<LayerSymbol> { layers.iter().flat_map(|layer| layer.symbols()).collect() };
     let mut chunks: Vec<_> = module.stages.chunks().iter().collect();
     chunks.sort_by_key(|chunk| (chunk.vp_stage, chunk.pp_rank));
     let decoder = module.layers().decoder();

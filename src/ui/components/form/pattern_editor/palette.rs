@@ -64,9 +64,7 @@ fn KindButton(symbol: LayerSymbol, current: Memo<(Layer, Option<LayerSymbol>)>) 
     let is_refused = Memo::new(move |_| {
         let pattern = editor.pattern.read();
         let edit = Edit::SetKind(editor.current.get(), symbol);
-        pattern
-            .as_ref()
-            .is_none_or(|pattern| edit.apply(pattern).is_err())
+        pattern.as_ref().is_none_or(|pattern| edit.apply(pattern).is_err())
     });
     view! {
         <button

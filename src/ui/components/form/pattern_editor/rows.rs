@@ -21,11 +21,7 @@ pub(super) struct StageRow {
 
 /// The rows of a pattern. `split` is how many layers each chunk has where the pattern has no `|`, in the order of the
 /// layers.
-pub(super) fn stage_rows(
-    pattern: &HybridPattern,
-    split: Option<Vec<usize>>,
-    pp: u64,
-) -> Vec<StageRow> {
+pub(super) fn stage_rows(pattern: &HybridPattern, split: Option<Vec<usize>>, pp: u64) -> Vec<StageRow> {
     let lengths = match split.filter(|_| !pattern.is_segmented()) {
         Some(split) => split,
         None => pattern.segments().iter().map(Vec::len).collect(),
@@ -67,11 +63,7 @@ pub(super) fn stage_rows(
 }
 
 /// How Megatron splits the layers of a pattern without `|` over `pp` ranks; `None` where the last valid job is another.
-pub(super) fn chunks_without_borders(
-    state: State,
-    pattern: &HybridPattern,
-    pp: u64,
-) -> Option<Vec<usize>> {
+pub(super) fn chunks_without_borders(state: State, pattern: &HybridPattern, pp: u64) -> Option<Vec<usize>> {
     let outcome = state.outcome.read();
     let module = outcome.as_ref()?.module(state.module.get())?;
     let is_same = module.hybrid() == Some(pattern) && u64::from(module.stages.pp()) == pp;

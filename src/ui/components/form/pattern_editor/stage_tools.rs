@@ -63,9 +63,7 @@ pub(super) fn StageTools() -> impl IntoView {
 
 /// How many chunks each pipeline rank is to have: what the job says, or else what it has.
 fn chunks_per_rank(editor: Editor, pp: u64) -> u64 {
-    let given = editor
-        .state
-        .number(FieldId::virtual_pipeline_model_parallel_size);
+    let given = editor.state.number(FieldId::virtual_pipeline_model_parallel_size);
     let pattern = editor.pattern.read();
     let segments = pattern.as_ref().map(|p| p.segments().len() as u64);
     let segments = segments.filter(|count| count.is_multiple_of(pp));

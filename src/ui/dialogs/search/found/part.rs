@@ -87,11 +87,9 @@ impl Part {
     }
 
     fn sort(&self, rows: &mut [usize], view: &View, space: &Space) {
-        rows.sort_by(
-            |a, b| match (self.candidates.get(*a), self.candidates.get(*b)) {
-                (Some(a), Some(b)) => view.compare(space, a, b),
-                _ => a.cmp(b),
-            },
-        );
+        rows.sort_by(|a, b| match (self.candidates.get(*a), self.candidates.get(*b)) {
+            (Some(a), Some(b)) => view.compare(space, a, b),
+            _ => a.cmp(b),
+        });
     }
 }

@@ -12,7 +12,8 @@ use crate::units::Bytes;
 enum Term {
     /// A size on a level of the space.
     Size(usize, u64),
-    /// A part of the words for what is recomputed, or for the way to train. Anything else that is typed matches no layout.
+    /// A part of the words for what is recomputed, or for the way to train. Anything else that is typed matches no
+    /// layout.
     Text(String),
 }
 
@@ -89,9 +90,9 @@ impl View {
                 pick.is_some_and(|pick| pick.label().contains(text))
             }),
         };
-        let has_room = c.gpu.is_none_or(|gpu| {
-            c.most + self.min_headroom <= gpu || self.min_headroom == Bytes::ZERO
-        });
+        let has_room = c
+            .gpu
+            .is_none_or(|gpu| c.most + self.min_headroom <= gpu || self.min_headroom == Bytes::ZERO);
         has_room && self.filter.iter().all(has)
     }
 }
@@ -100,10 +101,7 @@ fn term(space: &Space, word: &str) -> Term {
     let mut levels = space.dimensions().iter().enumerate();
     let size = levels.find_map(|(level, d)| {
         let rest = word.strip_prefix(&d.axis.symbol().to_lowercase())?;
-        Some(Term::Size(
-            level,
-            rest.trim_start_matches('=').parse().ok()?,
-        ))
+        Some(Term::Size(level, rest.trim_start_matches('=').parse().ok()?))
     });
     size.unwrap_or_else(|| Term::Text(word.to_owned()))
 }

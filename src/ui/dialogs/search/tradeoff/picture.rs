@@ -81,16 +81,15 @@ pub(super) fn amount(measure: Column, space: &Space, c: &Candidate, unit: Unit) 
 
 /// A layout with all measures, in one sentence.
 pub(super) fn sentence(space: &Space, c: &Candidate, unit: Unit) -> String {
-    let [peak, bubble, recomputed, network, near] =
-        MEASURES.map(|measure| amount(measure, space, c, unit));
+    let [peak, bubble, recomputed, network, near] = MEASURES.map(|measure| amount(measure, space, c, unit));
     format!(
         "{}: peak {peak}, bubble {bubble}, {recomputed} recomputed, {network} over the network and {near} within the node a step.",
         space.sizes(c.index)
     )
 }
 
-/// A picture on its way: it looks at one part of what was found after the other, first to learn how far each measure reaches and
-/// which layouts none beats, and then to place the others.
+/// A picture on its way: it looks at one part of what was found after the other, first to learn how far each measure
+/// reaches and which layouts none beats, and then to place the others.
 #[derive(Debug)]
 pub(super) struct Drawing {
     space: Arc<Space>,
@@ -102,8 +101,8 @@ pub(super) struct Drawing {
     part: usize,
     /// The layouts with the least and the most of each measure so far.
     ends: [Option<(Candidate, Candidate)>; 2],
-    /// The layouts that none beats so far: of those that train all weights, and of those that train adapters alone, which need
-    /// less, and beat none of the others.
+    /// The layouts that none beats so far: of those that train all weights, and of those that train adapters alone,
+    /// which need less, and beat none of the others.
     best: [Vec<Candidate>; 2],
     /// Once all parts were looked at: the picture, of which the other layouts are still to be placed.
     picture: Option<Picture>,
@@ -115,12 +114,7 @@ pub(super) struct Drawing {
 
 impl Drawing {
     /// Nothing is looked at yet.
-    pub(super) fn new(
-        space: Arc<Space>,
-        own: Option<Candidate>,
-        measures: [Column; 2],
-        width: Px,
-    ) -> Self {
+    pub(super) fn new(space: Arc<Space>, own: Option<Candidate>, measures: [Column; 2], width: Px) -> Self {
         let mut drawing = Self {
             space,
             own,
@@ -194,9 +188,7 @@ impl Drawing {
         let [across, up] = self.measures;
         self.best = [of_all_weights, of_adapters].map(|candidates| {
             let keys = candidates.iter();
-            let keys: Vec<(i128, i128)> = keys
-                .map(|c| (self.key(across, c), self.key(up, c)))
-                .collect();
+            let keys: Vec<(i128, i128)> = keys.map(|c| (self.key(across, c), self.key(up, c))).collect();
             let best = frontier(&keys).into_iter();
             best.filter_map(|at| candidates.get(at).copied()).collect()
         });
@@ -230,9 +222,7 @@ impl Drawing {
     fn point(&self, picture: &Picture, candidate: Candidate) -> Point {
         let share = |measure: Column, (least, most): (Candidate, Candidate)| {
             let from = self.key(measure, &least);
-            let distance = |c: &Candidate| {
-                u128::try_from(self.key(measure, c).saturating_sub(from)).unwrap_or(0)
-            };
+            let distance = |c: &Candidate| u128::try_from(self.key(measure, c).saturating_sub(from)).unwrap_or(0);
             (distance(&candidate), distance(&most))
         };
         let [across, up] = self.measures;
@@ -304,9 +294,7 @@ impl Picture {
     /// Where a layout stands.
     pub(super) fn place(&self, c: &Candidate) -> Option<Point> {
         let points = self.frontier.iter().chain(&self.own).chain(&self.others);
-        points
-            .copied()
-            .find(|point| point.candidate.index == c.index)
+        points.copied().find(|point| point.candidate.index == c.index)
     }
 
     /// The layout that none beats after or before another one, or the first of them.

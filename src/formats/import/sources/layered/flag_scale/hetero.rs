@@ -1,5 +1,5 @@
-//! `FlagScale`'s process meshes: groups of pipeline stages, each with its own parallel sizes and on devices of its own kind
-//! (`FSTrainArguments.pre_validate_args` in `flagscale/train/arguments.py`).
+//! `FlagScale`'s process meshes: groups of pipeline stages, each with its own parallel sizes and on devices of its own
+//! kind (`FSTrainArguments.pre_validate_args` in `flagscale/train/arguments.py`).
 
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
@@ -29,11 +29,7 @@ const EXPERT_TENSOR: &str = "expert_tensor_parallel_size_per_process_mesh";
 type Mesh = [usize; 5];
 
 /// Reports the keys that [`settle`] reads. Returns whether the key is one of them.
-pub(in crate::formats::import::sources::layered) fn special(
-    draft: &mut JobDraft,
-    item: &KeyValue,
-    name: &str,
-) -> bool {
+pub(in crate::formats::import::sources::layered) fn special(draft: &mut JobDraft, item: &KeyValue, name: &str) -> bool {
     let is_key = KEYS.contains(&name);
     // Those with a value of their own are reported with it.
     if is_key && !matches!(name, MESHES | SPLIT | DEVICES) {
@@ -56,17 +52,11 @@ fn meshes(leaves: &[KeyValue]) -> Vec<Mesh> {
     let given = find(leaves, MESHES).map(|item| numbers(&item.value));
     let given = given.unwrap_or_default();
     let (meshes, rest) = given.as_chunks();
-    if rest.is_empty() {
-        meshes.to_vec()
-    } else {
-        Vec::new()
-    }
+    if rest.is_empty() { meshes.to_vec() } else { Vec::new() }
 }
 
 /// Why a configuration is not read: its stages have different parallel sizes, or none that are given.
-pub(in crate::formats::import::sources::layered) fn refused(
-    leaves: &[KeyValue],
-) -> Option<&'static str> {
+pub(in crate::formats::import::sources::layered) fn refused(leaves: &[KeyValue]) -> Option<&'static str> {
     if !is_on(leaves) {
         return None;
     }
@@ -78,9 +68,7 @@ pub(in crate::formats::import::sources::layered) fn refused(
     let expert_tensor = expert_tensor.unwrap_or_default();
     let sizes = |[tp, cp, ep, dp, _]: &Mesh| [*tp, *cp, *ep, *dp];
     let equal = others.iter().all(|mesh| sizes(mesh) == sizes(first))
-        && expert_tensor
-            .windows(2)
-            .all(|pair| matches!(pair, [a, b] if a == b));
+        && expert_tensor.windows(2).all(|pair| matches!(pair, [a, b] if a == b));
     (!equal).then_some(
         "a FlagScale configuration whose pipeline stages have different parallel sizes (hetero_process_meshes)",
     )
@@ -101,9 +89,7 @@ pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
         return;
     };
     let pp: usize = meshes.iter().map(|[.., pp]| pp).sum();
-    let ranks = [*tp, *cp, *dp, pp]
-        .into_iter()
-        .fold(1, usize::saturating_mul);
+    let ranks = [*tp, *cp, *dp, pp].into_iter().fold(1, usize::saturating_mul);
     for (id, size) in [
         (FieldId::tensor_model_parallel_size, *tp),
         (FieldId::context_parallel_size, *cp),
@@ -137,10 +123,7 @@ pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
         Value::List(names) => names.iter().map(shown).collect(),
         other => vec![shown(other)],
     };
-    if names
-        .windows(2)
-        .all(|pair| matches!(pair, [a, b] if a == b))
-    {
+    if names.windows(2).all(|pair| matches!(pair, [a, b] if a == b)) {
         draft.row(item, KeyStatus::Derived, None, "");
     } else {
         let reason = "stages on devices of other kinds are counted like the others";

@@ -2,24 +2,25 @@
 
 use leptos::prelude::*;
 
+use super::browser;
 use super::components::footer::Footer;
-use super::components::form::Form;
 use super::components::header::Header;
 use super::components::help_dialog::HelpDialog;
+use super::components::settings_pane::SettingsPane;
 use super::components::toasts::Toasts;
-use super::dialogs::{Dialogs, OpenDialog};
+use super::dialogs::Dialogs;
 use super::embed::Embed;
-use super::results::{MeasuredLog, PlottedField, Results, ResultsState};
-use super::shelf::Shelf;
+use super::results::Results;
+use super::state::{MeasuredLog, OpenDialog, PlottedField, ResultsState, SavedPlans, State};
 use super::summary::Summary;
 use super::title::Title;
 use super::url_sync::UrlSync;
-use super::{browser, url_sync};
+use crate::formats::share_url::visit;
 
-/// The application. Provides the page's [`State`](super::state::State) as context to every component below.
+/// The application. Provides the page's [`State`] as context to every component below.
 #[component]
 pub fn App() -> impl IntoView {
-    provide_context(url_sync::open());
+    provide_context(State::of_visit(visit(&browser::fragment())));
     let content = if browser::is_embed() {
         view! { <Embed /> }.into_any()
     } else {
@@ -35,17 +36,16 @@ pub fn App() -> impl IntoView {
 #[component]
 fn Page() -> impl IntoView {
     ResultsState::provide();
-    PlottedField::provide();
-    Shelf::provide();
-    MeasuredLog::provide();
-    // An embed has no dialogs.
+    provide_context(PlottedField::default());
+    provide_context(SavedPlans::stored());
+    provide_context(MeasuredLog::default());
     provide_context(OpenDialog::default());
     view! {
         <Title />
         <Header />
         <main class="panes">
             <Summary />
-            <Form />
+            <SettingsPane />
             <div class="results-pane" id="results" tabindex="-1" role="region" aria-label="Results">
                 <Results />
                 <Footer />

@@ -2,6 +2,7 @@
 //! a browser denies is done without.
 
 mod disabled;
+mod elsewhere;
 mod embed;
 pub(crate) mod fetch;
 pub(crate) mod files;
@@ -17,6 +18,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Document, HtmlElement, KeyboardEvent, Storage, Window};
 
 pub(crate) use disabled::on_press_of_disabled;
+pub(crate) use elsewhere::on_click_elsewhere_or_escape;
 pub(crate) use embed::query;
 pub(crate) use pointer::{is_mouse, pointer_cell, table_column};
 

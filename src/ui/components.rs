@@ -8,4 +8,5 @@ pub mod lay_out;
 mod modal;
 mod module_list;
 mod preset_picker;
+pub mod settings_pane;
 pub mod toasts;

@@ -12,8 +12,8 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::components::toasts::Toasts;
-use super::results::{Legend, NumbersPanel, ResultsState, StagesPanel, TimelinePanel};
-use super::state::State;
+use super::results::{Legend, NumbersPanel, StagesPanel, TimelinePanel};
+use super::state::{ResultsState, State};
 use super::summary::Summary;
 use super::title::job_of;
 use crate::formats::share_url::encode;

@@ -11,7 +11,6 @@ mod explain;
 mod fit;
 mod frameworks;
 mod gpus;
-mod highlight;
 mod index;
 mod legend;
 mod measured;
@@ -24,7 +23,6 @@ mod plot;
 mod ranks;
 mod savings;
 mod stages;
-mod state;
 
 use leptos::prelude::*;
 
@@ -32,7 +30,6 @@ use crate::report::charts::bucket_bar;
 pub(super) use chart::pixel_width;
 use chart::{Chart, Purpose};
 use compare::ComparePanel;
-pub(super) use compare::pin;
 use detail::DetailPanel;
 pub(super) use detail::TimelinePanel;
 use fit::FitPanel;
@@ -40,19 +37,17 @@ use frameworks::FrameworksPanel;
 use gpus::GpusPanel;
 use index::PanelIndex;
 pub(super) use legend::Legend;
-pub(super) use measured::MeasuredLog;
 use measured::MeasuredPanel;
 use methods::MethodsPanel;
 pub(super) use numbers::NumbersPanel;
 use plans::PlansPanel;
 use plot::PlotPanel;
-pub(super) use plot::{PlottedField, SettingPlot};
+pub(super) use plot::SettingPlot;
 use ranks::RanksPanel;
 use savings::SavingsPanel;
 pub(super) use stages::{StagesPanel, pointed_at};
-pub(super) use state::ResultsState;
 
-/// All results below the headline. [`ResultsState::provide`] comes first.
+/// All results below the headline. [`ResultsState`](super::state::ResultsState) is provided first.
 #[component]
 pub(super) fn Results() -> impl IntoView {
     view! {

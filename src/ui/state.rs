@@ -1,32 +1,54 @@
-//! The state of the page: one job as raw settings, and everything that is derived from it.
+//! The state of the page, a file for each subject. Components read its signals and memos; it knows no component.
 //!
-//! [`App`](super::App) provides one [`State`] as context. Components read its signals and memos, and change settings
-//! through its methods only, so that every change can be undone.
+//! [`App`](super::App) provides one [`State`] as context: the job as raw settings, what is derived from it, and what
+//! belongs to it. Settings change through its methods only, so that every change can be undone. What only some panels
+//! and dialogs share comes as contexts of their own: [`OpenDialog`], [`PlottedField`], [`SavedPlans`], [`MeasuredLog`],
+//! [`ResultsState`] and [`Highlight`].
 
+mod announcer;
 mod disclosure;
 mod edit;
 mod field;
+mod form;
+mod highlight;
 mod history;
+mod link;
+mod measured_log;
 mod navigate;
+mod open_dialog;
 mod outcome;
+mod pins;
+mod plotted_field;
+mod preferences;
+mod results;
+mod saved_plans;
+mod toasts;
+mod view;
 
 use std::sync::Arc;
 
 pub use disclosure::Disclosure;
+pub use form::FormState;
+pub use highlight::Highlight;
 use history::History;
+pub use link::{DEMONSTRATION, LinkState};
+pub use measured_log::MeasuredLog;
+pub use open_dialog::{DialogKind, OpenDialog};
 pub use outcome::Outcome;
+pub use plotted_field::{PLOT_TITLE, PlottedField};
+pub use preferences::Preferences;
+pub use results::ResultsState;
+pub use saved_plans::{Plan, SavedPlans};
+pub use toasts::Toasts;
+pub use view::ViewState;
 
-use super::components::toasts::Toasts;
-use super::preferences::{Theme, stored_unit};
 use super::values::same;
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, RawModule};
 pub use crate::config::relevance::Relevance;
 use crate::config::{Checked, check};
-use crate::formats::share_url::Notice;
-use crate::formats::state::{Place, Setup, ShareState};
+use crate::formats::state::{Setup, ShareState};
 use crate::memory::StageRef;
-use crate::report::amount::Unit;
 use leptos::prelude::*;
 
 /// The state of the page. A handle: copies share the same signals.
@@ -34,8 +56,6 @@ use leptos::prelude::*;
 pub struct State {
     /// The job on the page, with the preset that it started from.
     pub setup: RwSignal<Setup>,
-    /// The index of the module that the form edits.
-    pub module: RwSignal<usize>,
     /// The preset's job as it comes; without a preset, a job of nothing but defaults.
     pub start: Memo<Arc<RawJob>>,
     /// What settings are compared with and reset to: `start`, with the modules in the order of the job on the page.
@@ -51,24 +71,16 @@ pub struct State {
     pub relevance: Memo<Relevance>,
     /// The pinned jobs that the job on the page is compared with, the one that was pinned last first.
     pub pinned: RwSignal<Vec<Setup>>,
-    /// The chosen tab of the results, by a name of its own.
-    pub tab: RwSignal<Option<String>>,
-    /// The stage that the reader chose; `None` for the fullest one.
-    pub stage: RwSignal<Option<StageRef>>,
-    /// The unit of memory.
-    pub unit: RwSignal<Unit>,
-    /// Light, dark, or as the system has it.
-    pub theme: RwSignal<Theme>,
-    /// Why a demonstration stands in for the job of the link, until the reader changes it or goes elsewhere.
-    pub broken_link: RwSignal<Option<Notice>>,
+    /// Which module the form edits, and how much of it is open.
+    pub form: FormState,
+    /// What the results are about.
+    pub view: ViewState,
+    /// What the address of the page stands for.
+    pub link: LinkState,
+    /// What the reader sets once for all visits.
+    pub preferences: Preferences,
     /// Passing messages.
     pub toasts: Toasts,
-    /// How many deliberate jumps there have been; each is an entry in the browser's history.
-    pub jumps: RwSignal<u32>,
-    /// Which sections of the form are open, and how far.
-    pub disclosure: RwSignal<Disclosure>,
-    /// The field that was edited last, beside which its problems are told in full.
-    edited: RwSignal<Option<FieldId>>,
     /// How many times the whole job was replaced: by a link, a preset, an import, or a step of undo.
     replacements: RwSignal<u32>,
     history: RwSignal<History<Snapshot, FieldId>>,
@@ -82,7 +94,7 @@ impl State {
     #[must_use]
     pub fn new(share: ShareState) -> Self {
         let setup = RwSignal::new(share.setup);
-        let module = RwSignal::new(0);
+        let form = FormState::default();
         // Its own memo, so that the preset is read again only when another one has been picked.
         let preset = Memo::new(move |_| setup.read().preset.clone());
         let start = Memo::new_owning(move |_| {
@@ -96,23 +108,18 @@ impl State {
         let replacements = RwSignal::new(0);
         Self {
             setup,
-            module,
             start,
             baseline: baseline(setup, start),
             checked,
             outcome: outcome::of_last_valid(setup, checked, replacements),
             stale: Memo::new(move |_| checked.read().config.is_none()),
-            relevance: Memo::new(move |_| Relevance::of(&setup.read().job, module.get())),
+            relevance: Memo::new(move |_| Relevance::of(&setup.read().job, form.module.get())),
             pinned: RwSignal::new(share.pinned),
-            tab: RwSignal::new(share.view.tab),
-            stage: RwSignal::new(share.view.stage.map(stage_at)),
-            unit: RwSignal::new(stored_unit()),
-            theme: RwSignal::new(Theme::stored()),
-            broken_link: RwSignal::new(None),
+            form,
+            view: ViewState::new(share.view),
+            link: LinkState::default(),
+            preferences: Preferences::stored(),
             toasts: Toasts::default(),
-            jumps: RwSignal::new(0),
-            disclosure: RwSignal::new(Disclosure::default()),
-            edited: RwSignal::new(None),
             replacements,
             history: RwSignal::new(History::default()),
         }
@@ -120,7 +127,7 @@ impl State {
 
     /// Whether every setting is what it is reset to.
     pub fn is_pristine(&self) -> bool {
-        let (start, base, module) = (self.start.read(), self.baseline.read(), self.module.get());
+        let (start, base, module) = (self.start.read(), self.baseline.read(), self.form.module.get());
         let job = &self.setup.read().job;
         let is_reset = |id: &FieldId| same(id.field(), job.get(module, *id), base.get(module, *id));
         job.modules == start.modules
@@ -137,7 +144,7 @@ impl State {
             let module = estimate.modules.get(at.module);
             module.is_some_and(|m| at.pp_rank < m.stages.len())
         };
-        self.stage.get().filter(exists).or(Some(estimate.worst))
+        self.view.stage.get().filter(exists).or(Some(estimate.worst))
     }
 }
 
@@ -160,19 +167,5 @@ fn baseline(setup: RwSignal<Setup>, start: Memo<Arc<RawJob>>) -> Memo<Arc<RawJob
             Some(last) if **last == job => Arc::clone(last),
             _ => Arc::new(job),
         }
-    })
-}
-
-fn stage_at(place: Place) -> StageRef {
-    StageRef {
-        module: place.module.into(),
-        pp_rank: place.pp_rank.into(),
-    }
-}
-
-fn place_of(stage: StageRef) -> Option<Place> {
-    Some(Place {
-        module: stage.module.try_into().ok()?,
-        pp_rank: stage.pp_rank.try_into().ok()?,
     })
 }

@@ -16,7 +16,6 @@ use crate::report::amount::Scale;
 use crate::report::packing;
 use crate::report::summary::{self as report, Verdict};
 use crate::units::Bytes;
-pub(super) use demonstration::DEMONSTRATION;
 use demonstration::Demonstration;
 use figures::Figures;
 use marks::Marks;
@@ -56,7 +55,7 @@ pub(super) fn sentence(state: State) -> String {
     let Some(headline) = Headline::of(state) else {
         return String::new();
     };
-    let scale = Scale::coarse(state.unit.get());
+    let scale = Scale::coarse(state.preferences.unit.get());
     let outcome = state.outcome.read();
     let summary = outcome
         .as_ref()
@@ -90,8 +89,8 @@ impl Headline {
             summary: report::Summary::new(config, estimate),
             place: report::worst_place(config, estimate),
             not_modelled: marks::in_short(config.not_modelled()),
-            gpu: report::gpu_words(config, Scale::coarse(state.unit.get())),
-            batches: packing::batches(config, estimate, Scale::coarse(state.unit.get())),
+            gpu: report::gpu_words(config, Scale::coarse(state.preferences.unit.get())),
+            batches: packing::batches(config, estimate, Scale::coarse(state.preferences.unit.get())),
             beyond: notes::beyond(config, estimate),
             memory: estimate.worst_rank.memory,
         })

@@ -20,7 +20,7 @@ pub(super) fn Title() -> impl IntoView {
     Effect::new(move |_: Option<Timeout>| {
         state.outcome.track();
         state.stale.track();
-        state.unit.track();
+        state.preferences.unit.track();
         Timeout::new(PAUSE, move || browser::set_title(&untrack(|| title(state))))
     });
 }
@@ -32,7 +32,7 @@ fn title(state: State) -> String {
         return format!("Cannot run · {name}");
     };
     let total = Summary::new(config, estimate).total;
-    let total = Scale::coarse(state.unit.get()).amount(total);
+    let total = Scale::coarse(state.preferences.unit.get()).amount(total);
     format!("{total} · {} · {name}", job_of(state, outcome.as_deref()))
 }
 

@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use super::browser;
 use super::state::State;
-use super::summary::DEMONSTRATION;
-use crate::formats::share_url::{Notice, Visit, encode, visit};
+use crate::formats::share_url::{Visit, encode, visit};
 use crate::formats::state::ShareState;
 use gloo::timers::callback::Timeout;
 use leptos::ev;
@@ -18,32 +17,6 @@ const PAUSE: u32 = 250;
 /// The key in storage of the last job's link. `src/web/theme.js` goes back to it where the page is opened without a
 /// link.
 const LAST: &str = "last";
-
-/// The most remarks about a link that are shown.
-const MOST_NOTICES: usize = 6;
-
-/// The state of a page that has just been opened, as its link says.
-pub(super) fn open() -> State {
-    let visit = visit(&browser::fragment());
-    let state = State::new(visit.state);
-    tell(state, visit.broken, &visit.notices);
-    state
-}
-
-/// Shows what could not be read of a link: in the headline where a demonstration stands in for its job, and otherwise
-/// in passing.
-fn tell(state: State, broken: Option<Notice>, notices: &[Notice]) {
-    state.broken_link.set(broken.clone());
-    if let Some(broken) = broken {
-        return state.toasts.announce(format!("{broken} {DEMONSTRATION}"));
-    }
-    if !notices.is_empty() {
-        let texts = notices.iter().take(MOST_NOTICES).map(Notice::to_string);
-        let texts: Vec<String> = texts.collect();
-        let text = format!("About this link: {}", texts.join(" "));
-        state.toasts.tell(text);
-    }
-}
 
 /// The link in the address bar, and the newer state that is still to be written there.
 struct Address {
@@ -104,7 +77,7 @@ pub(super) fn UrlSync() -> impl IntoView {
     let state = expect_context::<State>();
     let address = Rc::new(RefCell::new(Address {
         fragment: browser::fragment(),
-        written: untrack(|| state.broken_link.read().is_none().then(|| state.share())),
+        written: untrack(|| state.link.broken.read().is_none().then(|| state.share())),
         waiting: None,
     }));
     let flush = {
@@ -114,10 +87,10 @@ pub(super) fn UrlSync() -> impl IntoView {
     let write = {
         let (address, flush) = (Rc::clone(&address), flush.clone());
         move |jumps: Option<u32>| {
-            let (share, now) = (state.share(), state.jumps.get());
+            let (share, now) = (state.share(), state.link.jumps.get());
             match jumps {
                 // A broken link stays in the address as long as its demonstration is shown.
-                Some(_) if state.broken_link.read_untracked().is_some() => {}
+                Some(_) if state.link.broken.read_untracked().is_some() => {}
                 // Back must lead to what was there before the jump, keystrokes included.
                 Some(before) if before != now => {
                     flush();
@@ -137,8 +110,7 @@ pub(super) fn UrlSync() -> impl IntoView {
     let follow = move || {
         let visit = address.borrow_mut().read();
         if let Some(visit) = visit {
-            state.restore(visit.state);
-            tell(state, visit.broken, &visit.notices);
+            state.follow(visit);
         }
     };
     let listeners = [
@@ -154,21 +126,4 @@ pub(super) fn UrlSync() -> impl IntoView {
         window_event_listener(ev::pagehide, move |_| flush()),
     ];
     on_cleanup(move || listeners.into_iter().for_each(WindowListenerHandle::remove));
-}
-
-/// The address of the page as it is now.
-pub(super) fn address(state: State) -> String {
-    browser::address(&encode(&untrack(|| state.share())))
-}
-
-/// Opens the link of the address bar with the nearest preset in place of the one that does not exist.
-pub(super) fn open_nearest(state: State, name: &str, nearest: &str) {
-    let fragment = browser::fragment();
-    let meant = visit(&fragment.replacen(&format!("m={name}"), &format!("m={nearest}"), 1));
-    let meant = match meant.broken {
-        None => meant,
-        Some(_) => visit(&format!("#v1;m={nearest}")),
-    };
-    state.open(meant.state);
-    tell(state, meant.broken, &meant.notices);
 }

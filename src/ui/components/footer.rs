@@ -5,7 +5,7 @@ mod report;
 use report::ReportDialog;
 
 use crate::source::{MEGATRON_BRIDGE_REVISION, MEGATRON_LM_REVISION};
-use crate::ui::dialogs::{DialogKind, OpenDialog};
+use crate::ui::state::{DialogKind, OpenDialog};
 use leptos::prelude::*;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -11,10 +11,7 @@ use look_controls::LookControls;
 use super::preset_picker::PresetPicker;
 use crate::formats::share_url::left_out;
 use crate::ui::browser;
-use crate::ui::dialogs::{DialogKind, OpenDialog};
-use crate::ui::results::pin;
-use crate::ui::state::State;
-use crate::ui::url_sync;
+use crate::ui::state::{DialogKind, OpenDialog, State};
 use leptos::prelude::*;
 
 /// The id of the menu that a phone opens over the page. On a wide screen its content stands in the line.
@@ -136,7 +133,7 @@ fn InOutActions() -> impl IntoView {
                 type="button"
                 data-testid="compare"
                 aria-pressed=move || is_pinned().to_string()
-                on:click=move |_| pin(state)
+                on:click=move |_| state.toggle_pin()
             >
                 "Compare"
             </button>
@@ -156,7 +153,7 @@ fn reset(state: State) {
 
 /// Puts the link on the clipboard, or shows it where the browser refuses.
 fn copy_link(state: State, open_dialog: OpenDialog) {
-    browser::copy(&url_sync::address(state), move |copied| {
+    browser::copy(&state.address(), move |copied| {
         if copied {
             state.toasts.tell(link_copied(untrack(|| left_out(&state.share()))));
         } else {

@@ -1,6 +1,6 @@
 //! A native dialog over the page.
 
-use crate::ui::dialogs::{DialogKind, OpenDialog};
+use crate::ui::state::{DialogKind, OpenDialog};
 use leptos::html::Dialog;
 use leptos::prelude::*;
 

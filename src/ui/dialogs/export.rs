@@ -7,12 +7,11 @@ use leptos::task::spawn_local;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use self::formats::{Choices, FormatMenu, Selection};
-use super::DialogKind;
 use super::parts::{Alert, CloseButton, Title};
 use crate::config::problem::Problem;
 use crate::formats::state::PresetRef;
 use crate::ui::browser::{self, files, picture};
-use crate::ui::state::State;
+use crate::ui::state::{DialogKind, State};
 
 /// What a `data:` address of an SVG picture does not hold as it is.
 const NOT_IN_ADDRESSES: &AsciiSet = &CONTROLS.add(b'%').add(b'#').add(b'"');
@@ -23,7 +22,7 @@ pub(super) fn ExportDialog() -> impl IntoView {
     let state: State = expect_context();
     let share = StoredValue::new(state.share_untracked());
     let selection = RwSignal::new(Selection::default());
-    let made = Memo::new(move |_| share.with_value(|share| selection.read().make(share, state.unit.get())));
+    let made = Memo::new(move |_| share.with_value(|share| selection.read().make(share, state.preferences.unit.get())));
     let error = Signal::derive(move || made.read().as_ref().err().cloned().unwrap_or_default());
     let text = Memo::new(move |_| made.read().as_ref().ok().cloned());
     let result = move || {

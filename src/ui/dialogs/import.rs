@@ -14,10 +14,8 @@ use self::report::{Report, understood_as};
 use self::session::ImportSession;
 use self::source::Source;
 use super::parts::{Alert, CloseButton, Title};
-use super::{DialogKind, OpenDialog};
 use crate::ui::browser;
-use crate::ui::results::MeasuredLog;
-use crate::ui::state::State;
+use crate::ui::state::{DialogKind, MeasuredLog, OpenDialog, State};
 
 /// The id of the sentence that says what Apply waits for.
 const WAITS: &str = "apply-waits";

@@ -18,13 +18,12 @@ use self::left_out::LeftOut;
 use self::progress::Progress;
 use self::state::{KeptSearch, Phase, SearchState};
 use self::table::Layouts;
-use super::DialogKind;
 use super::parts::{Alert, CloseButton, Title};
 use crate::export::provenance::{CommentStyle, with_provenance};
 use crate::report::amount::grouped;
 use crate::search::{Dimension, Space};
 use crate::ui::browser::{self, files};
-use crate::ui::url_sync;
+use crate::ui::state::DialogKind;
 
 /// The search dialog.
 #[component]
@@ -103,7 +102,7 @@ fn Actions(
     };
     let download = move |_| {
         if let Some(text) = table(",") {
-            let link = url_sync::address(search.state);
+            let link = search.state.address();
             files::save_text("layouts.csv", &with_provenance(CommentStyle::Column, &text, &link));
         }
     };

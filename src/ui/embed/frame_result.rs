@@ -36,7 +36,7 @@ struct Totals {
 impl<'a> FrameResult<'a> {
     pub(super) fn of(state: State, hash: &'a str) -> Self {
         let outcome = state.outcome.read();
-        let valid = !state.stale.get() && state.broken_link.read().is_none();
+        let valid = !state.stale.get() && state.link.broken.read().is_none();
         let outcome = outcome.as_ref().filter(|_| valid);
         let summary = outcome.map(|outcome| Summary::new(&outcome.config, &outcome.estimate));
         let marks = outcome.into_iter().flat_map(|outcome| outcome.config.not_modelled());

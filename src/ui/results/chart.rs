@@ -9,10 +9,9 @@ use leptos::prelude::*;
 use leptos_use_element_size::{Size, UseElementSizeOptions, UseElementSizeReturn, use_element_size_with_options};
 
 use super::deferred::deferred_memo;
-use super::highlight::Highlight;
-use super::state::ResultsState;
 use crate::export::svg::texture_id;
 use crate::report::scene::{Drawing, Px, Scene};
+use crate::ui::state::{Highlight, ResultsState};
 use mark::ChartMark;
 
 /// What choosing a mark of a chart is for.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use leptos::prelude::*;
 
 use super::panel::{Panel, PanelHead};
-use super::state::ResultsState;
 use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
@@ -16,7 +15,7 @@ use crate::report::amount::Scale;
 use crate::report::summary::stage_name;
 use crate::report::verdict::another_job;
 use crate::ui::browser;
-use crate::ui::state::{Outcome, State};
+use crate::ui::state::{Outcome, ResultsState, State};
 use crate::ui::values::{same, shown as text_of};
 use crate::units::Bytes;
 
@@ -73,13 +72,13 @@ fn BucketTable() -> impl IntoView {
     let comparison = Memo::new(move |_| {
         let (now, pinned) = (page.outcome.read(), pinned.read());
         let (now, pinned) = now.as_deref().zip(pinned.as_deref())?;
-        Comparison::of(now, pinned, Scale::fine(page.unit.get()))
+        Comparison::of(now, pinned, Scale::fine(page.preferences.unit.get()))
     });
     move || match comparison.get() {
         Some(comparison) => view! {
             {comparison.view()}
             <p class="panel-note rounding">
-                {Scale::fine(page.unit.get_untracked()).rounding_note()}
+                {Scale::fine(page.preferences.unit.get_untracked()).rounding_note()}
             </p>
         }
         .into_any(),
@@ -192,7 +191,7 @@ fn different_settings(page: State) -> Vec<(&'static str, String)> {
     let Some(pinned) = pinned.first() else {
         return Vec::new();
     };
-    let (setup, module) = (page.setup.read(), page.module.get());
+    let (setup, module) = (page.setup.read(), page.form.module.get());
     let differing = FieldId::ALL.iter().filter_map(|id| {
         let field = id.field();
         let (old, new) = (pinned.job.get(module, *id), setup.job.get(module, *id));
@@ -221,21 +220,5 @@ fn unpin_first(page: State) {
     let first = page.pinned.read_untracked().first().cloned();
     if let Some(first) = first {
         page.unpin(&first);
-    }
-}
-
-/// Pins the job on the page, or takes all pins out.
-pub(in super::super) fn pin(state: State) {
-    let count = state.pinned.read_untracked().len();
-    if count > 0 {
-        state.unpin_all();
-        if count > 1 {
-            state.toasts.offer_undo(format!("{count} jobs unpinned."));
-        }
-        return;
-    }
-    if state.pin([state.setup.get_untracked()]) {
-        let said = "Pinned. Change a setting to see the difference.";
-        state.toasts.tell(said);
     }
 }

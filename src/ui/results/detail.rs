@@ -6,13 +6,12 @@ use super::chart::{Chart, Purpose};
 use super::explain::ExplainPanel;
 use super::panel::{Panel, PanelHead};
 use super::peaks::PeakFacts;
-use super::state::ResultsState;
 use crate::report::charts::{self, buckets, components, timeline};
 use crate::report::readout::{Readout, readout};
 use crate::report::scene::Px;
 use crate::report::target::Target;
 use crate::ui::browser;
-use crate::ui::state::State;
+use crate::ui::state::{ResultsState, State};
 
 /// The ways to look at a stage, each a tab.
 const TABS: [charts::Chart; 3] = [buckets::CHART, components::CHART, timeline::CHART];
@@ -87,7 +86,7 @@ fn StageHeading() -> impl IntoView {
             <Show
                 when=move || is_fullest.get()
                 fallback=move || view! {
-                    <button type="button" class="link" on:click=move |_| results.page.stage.set(None)>
+                    <button type="button" class="link" on:click=move |_| results.page.view.stage.set(None)>
                         "Back to the fullest"
                     </button>
                 }
@@ -154,7 +153,7 @@ fn neighbor(number: usize, key: &str) -> Option<usize> {
 
 /// The number of the open tab; a link without one means the first.
 fn open_tab(page: State) -> usize {
-    let name = page.tab.read();
+    let name = page.view.tab.read();
     TABS.iter()
         .position(|chart| Some(chart.id) == name.as_deref())
         .unwrap_or(0)
@@ -162,7 +161,7 @@ fn open_tab(page: State) -> usize {
 
 fn open(page: State, number: usize) {
     let chart = TABS.get(number).filter(|_| number > 0);
-    page.tab.set(chart.map(|chart| chart.id.to_owned()));
+    page.view.tab.set(chart.map(|chart| chart.id.to_owned()));
 }
 
 fn tab_id(number: usize) -> String {

@@ -7,10 +7,10 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::deferred::deferred_memo;
-use super::state::ResultsState;
 use crate::report::explain::{Explanation, How, explain};
 use crate::report::grouping::BucketGroup;
 use crate::report::target::bucket_of;
+use crate::ui::state::ResultsState;
 use formula::Formula;
 use terms::Terms;
 
@@ -72,7 +72,7 @@ pub(super) fn ExplainPanel() -> impl IntoView {
 
 /// The explanation of a path, or of the next larger thing that the shown stage has.
 fn nearest(results: ResultsState, mut path: &str) -> Explanation {
-    let (lines, unit) = (results.lines.read(), results.page.unit.get());
+    let (lines, unit) = (results.lines.read(), results.page.preferences.unit.get());
     loop {
         if let Some(explanation) = explain(&lines, path, unit) {
             return explanation;

@@ -5,11 +5,11 @@ use leptos::prelude::*;
 
 use super::deferred::deferred_memo;
 use super::panel::{Panel, PanelHead, SidewaysScroll, column_headings};
-use super::state::ResultsState;
 use crate::framework_reports::differences::{Difference, Effect, differences};
 use crate::framework_reports::job::{Amounts, reports};
 use crate::memory::StageEstimate;
 use crate::report::amount::Scale;
+use crate::ui::state::ResultsState;
 use crate::units::Bytes;
 
 /// Both reports on the shown module.
@@ -51,7 +51,7 @@ pub(super) fn FrameworksPanel() -> impl IntoView {
 /// The amounts that the reports name, and the estimate's own.
 #[component]
 fn ReportTable(reports: Memo<Option<Reports>>) -> impl IntoView {
-    let unit = expect_context::<ResultsState>().page.unit;
+    let unit = expect_context::<ResultsState>().page.preferences.unit;
     let rows = move || {
         let scale = Scale::fine(unit.get());
         let reports = reports.read();
@@ -99,7 +99,7 @@ fn report_row(report: &Amounts, states: Bytes, scale: Scale) -> impl IntoView + 
 /// Why the reports differ from the estimate, folded up.
 #[component]
 fn Reasons(reports: Memo<Option<Reports>>) -> impl IntoView {
-    let unit = expect_context::<ResultsState>().page.unit;
+    let unit = expect_context::<ResultsState>().page.preferences.unit;
     let items = move || {
         let scale = Scale::fine(unit.get());
         let reports = reports.read();

@@ -76,7 +76,7 @@ fn GpuStrip() -> impl IntoView {
 fn GpuButton(gpu: &'static Gpu, memory: Option<Measured>, now: Memo<String>) -> impl IntoView {
     let state = expect_context::<State>();
     let words = move || {
-        let scale = Scale::coarse(state.unit.get());
+        let scale = Scale::coarse(state.preferences.unit.get());
         let headroom = |memory: Measured| {
             let gpu = memory.gpu?;
             Some(Headroom::of((memory.low, memory.high), gpu).words(scale))

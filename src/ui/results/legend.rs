@@ -3,11 +3,10 @@
 use leptos::either::Either;
 use leptos::prelude::*;
 
-use super::highlight::Highlight;
-use super::state::ResultsState;
 use crate::report::grouping::{BucketGroup, Grouping, Segment};
 use crate::report::target::Target;
 use crate::ui::browser;
+use crate::ui::state::{Highlight, ResultsState};
 use crate::units::Bytes;
 
 /// The legend. Below a group that is split stand its buckets.

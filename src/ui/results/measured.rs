@@ -5,36 +5,15 @@ use std::sync::Arc;
 use leptos::prelude::*;
 
 use super::panel::{Panel, PanelHead, SidewaysScroll, column_headings};
-use super::state::ResultsState;
 use crate::evidence::{LogComparison, Reason, StageComparison, compare_log};
-use crate::formats::training_log::{self, LogMeasurements};
+use crate::formats::training_log::LogMeasurements;
 use crate::report::amount::Scale;
 use crate::ui::browser::files;
+use crate::ui::state::{MeasuredLog, ResultsState};
 use crate::units::Bytes;
 
 /// The id of the panel's title.
 const TITLE: &str = "measured-title";
-
-/// The measurements of the log that the reader brought; provided as context.
-#[derive(Clone, Copy)]
-pub(in super::super) struct MeasuredLog(RwSignal<Option<Arc<LogMeasurements>>>);
-
-impl MeasuredLog {
-    /// Provides the context, without a log.
-    pub(in super::super) fn provide() {
-        provide_context(Self(RwSignal::new(None)));
-    }
-
-    /// Reads a log. Returns whether it has measurements.
-    pub(in super::super) fn read(self, text: &str) -> bool {
-        let measured = training_log::read(text).measured;
-        let is_useful = !measured.is_empty();
-        if is_useful {
-            self.0.set(Some(Arc::new(measured)));
-        }
-        is_useful
-    }
-}
 
 /// The panel: a field for the log, and the comparison.
 #[component]
@@ -117,7 +96,7 @@ fn StageTable(log: RwSignal<Option<Arc<LogMeasurements>>>) -> impl IntoView {
             let words = "The log has no number for a stage of this job: its layout is another one.";
             return view! { <p class="panel-note">{words}</p> }.into_any();
         };
-        let scale = Scale::fine(page.unit.get());
+        let scale = Scale::fine(page.preferences.unit.get());
         let rows = stages.iter().map(|stage| stage_row(stage, scale));
         let rows = rows.collect_view();
         let mut reasons: Vec<Reason> = stages.iter().flat_map(|stage| stage.reasons.iter().copied()).collect();

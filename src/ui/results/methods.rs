@@ -50,7 +50,7 @@ fn MethodTable() -> impl IntoView {
     when_idle(Vec::new, move |done: &mut Vec<MethodResult>| {
         let next = TrainingMethod::EACH.get(done.len());
         let job = &state.setup.read_untracked().job;
-        match next.map(|next| method(job, state.module.get_untracked(), *next)) {
+        match next.map(|next| method(job, state.form.module.get_untracked(), *next)) {
             Some(Some(result)) => {
                 done.push(result);
                 false
@@ -68,7 +68,7 @@ fn MethodTable() -> impl IntoView {
     let rows = Memo::new(move |_| {
         let outcome = state.outcome.read();
         let config = outcome.as_ref().map(|outcome| &outcome.config);
-        rows(&found.read(), config, Scale::coarse(state.unit.get()))
+        rows(&found.read(), config, Scale::coarse(state.preferences.unit.get()))
     });
     view! {
         <SidewaysScroll title=TITLE>
@@ -167,7 +167,7 @@ fn breaking_at_underscores(text: &str) -> impl IntoView + use<> {
 
 /// Makes a way of training the job's, which can be undone.
 fn apply(state: State, row: &Row) {
-    let module = state.module.get_untracked();
+    let module = state.form.module.get_untracked();
     let mut setup = state.setup.get_untracked();
     for (field, value) in &row.changes {
         setup.job.put(module, *field, value.clone());

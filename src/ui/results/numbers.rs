@@ -7,10 +7,10 @@ use leptos::prelude::*;
 
 use super::deferred::deferred_memo;
 use super::panel::{Panel, PanelHead, SidewaysScroll};
-use super::state::ResultsState;
 use crate::report::amount::Scale;
 use crate::report::table::{Order, Table};
 use crate::ui::browser;
+use crate::ui::state::ResultsState;
 use row::StageRow;
 
 /// More stages than this are not shown; copying gives them all.
@@ -28,11 +28,11 @@ pub(in super::super) fn NumbersPanel() -> impl IntoView {
     let table = deferred_memo(place, move || {
         let outcome = results.page.outcome.read();
         let outcome = outcome.as_ref()?;
-        let table = Table::new(&outcome.config, &outcome.estimate, results.page.unit.get());
+        let table = Table::new(&outcome.config, &outcome.estimate, results.page.preferences.unit.get());
         Some(table.sorted(order.get()))
     });
     let is_known = Memo::new(move |_| table.read().is_some());
-    let note = move || format!("{} on each GPU", results.page.unit.get().symbol());
+    let note = move || format!("{} on each GPU", results.page.preferences.unit.get().symbol());
     view! {
         <Panel class="numbers" title=TITLE>
             <PanelHead id=TITLE title="Table" note=Signal::derive(note)>
@@ -47,7 +47,7 @@ pub(in super::super) fn NumbersPanel() -> impl IntoView {
             </SidewaysScroll>
             <Show when=move || is_known.get()>
                 <p class="panel-note rounding">
-                    {move || Scale::fine(results.page.unit.get()).rounding_note()}
+                    {move || Scale::fine(results.page.preferences.unit.get()).rounding_note()}
                 </p>
             </Show>
         </Panel>

@@ -5,7 +5,6 @@ use leptos::prelude::*;
 
 use super::deferred::deferred_memo;
 use super::panel::column_headings;
-use super::state::ResultsState;
 use crate::config::fields::FieldId;
 use crate::memory::overhead::{self, memory_range};
 use crate::report::amount::Scale;
@@ -15,6 +14,7 @@ use crate::report::{in_flight, moments};
 use crate::source::Source;
 use crate::ui::browser;
 use crate::ui::components::form::control_id;
+use crate::ui::state::ResultsState;
 
 /// What there is to say about the shown stage's peak.
 #[derive(Clone, Debug, PartialEq, Eq)]

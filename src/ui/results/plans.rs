@@ -9,14 +9,10 @@ use leptos::prelude::*;
 
 use super::deferred::deferred_memo;
 use super::panel::{Panel, PanelHead, SidewaysScroll};
-use super::state::ResultsState;
 use crate::formats::share_url::encode;
 use crate::formats::state::{PresetRef, Setup, ShareState};
 use crate::ui::browser::{self, files};
-use crate::ui::dialogs::{DialogKind, OpenDialog};
-use crate::ui::shelf::{Plan, Shelf};
-use crate::ui::state::State;
-use crate::ui::url_sync;
+use crate::ui::state::{DialogKind, OpenDialog, Plan, ResultsState, SavedPlans, State};
 use columns::{Column, Row, heads, rows};
 use head::PlanHead;
 
@@ -26,7 +22,7 @@ const TITLE: &str = "plans-title";
 /// The panel.
 #[component]
 pub(super) fn PlansPanel() -> impl IntoView {
-    let shelf = expect_context::<Shelf>();
+    let shelf = expect_context::<SavedPlans>();
     let page = expect_context::<ResultsState>().page;
     let has_plans = Memo::new(move |_| !shelf.plans.read().is_empty() || !page.pinned.read().is_empty());
     view! {
@@ -44,7 +40,7 @@ pub(super) fn PlansPanel() -> impl IntoView {
 #[component]
 fn ShelfActions() -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
-    let shelf = expect_context::<Shelf>();
+    let shelf = expect_context::<SavedPlans>();
     let open_dialog = expect_context::<OpenDialog>();
     let name = RwSignal::new(String::new());
     let keep = move || {
@@ -138,7 +134,7 @@ fn ShelfActions() -> impl IntoView {
 }
 
 /// Pins all kept plans, so that the link holds every column, and puts it on the clipboard.
-fn link_to_all(page: State, shelf: Shelf, open_dialog: OpenDialog) {
+fn link_to_all(page: State, shelf: SavedPlans, open_dialog: OpenDialog) {
     let (pinned, plans) = (page.pinned.get_untracked(), shelf.plans.get_untracked());
     let heads = heads(&pinned, &plans);
     // Each is put before the ones that are pinned already.
@@ -148,7 +144,7 @@ fn link_to_all(page: State, shelf: Shelf, open_dialog: OpenDialog) {
         return;
     }
     let count = page.pinned.read_untracked().len() + 1;
-    browser::copy(&url_sync::address(page), move |copied| {
+    browser::copy(&page.address(), move |copied| {
         if copied {
             page.toasts.tell(format!("Link to {count} jobs copied."));
         } else {
@@ -161,7 +157,7 @@ fn link_to_all(page: State, shelf: Shelf, open_dialog: OpenDialog) {
 #[component]
 fn PlanTable() -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
-    let shelf = expect_context::<Shelf>();
+    let shelf = expect_context::<SavedPlans>();
     let place = NodeRef::<Div>::new();
     // Plans are worked out when they are pinned or kept, and the job on the page with every change.
     let plans = Memo::new(move |earlier: Option<&Vec<Column>>| {
@@ -174,7 +170,7 @@ fn PlanTable() -> impl IntoView {
         let now = Column::of_page(&page.setup.read(), page.outcome.get());
         let plans = plans.read();
         let columns: Vec<&Column> = core::iter::once(&now).chain(plans.iter()).collect();
-        rows(&columns, page.unit.get())
+        rows(&columns, page.preferences.unit.get())
     });
     let heads = move || {
         let plans = plans.read();

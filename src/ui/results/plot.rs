@@ -10,38 +10,11 @@ use leptos::prelude::*;
 use super::panel::{Panel, PanelHead};
 use crate::config::fields::FieldId;
 use crate::fit::PLOTTED;
-use crate::ui::browser;
-use crate::ui::state::State;
+use crate::ui::state::{PLOT_TITLE, PlottedField, State};
 use picture::PlotPicture;
 use save::SaveButtons;
 use values::ValueButtons;
 use work::curves_of;
-
-/// The id of the panel's title.
-const TITLE: &str = "plot-title";
-
-/// The setting that the panel plots; none before the reader asks for one, and nothing is worked out then. Provided as
-/// context where there is such a panel.
-#[derive(Clone, Copy)]
-pub(in super::super) struct PlottedField(RwSignal<Option<FieldId>>);
-
-impl PlottedField {
-    /// Provides the context.
-    pub(in super::super) fn provide() {
-        provide_context(Self(RwSignal::new(None)));
-    }
-
-    /// Plots a setting, and goes to the plot.
-    pub(in super::super) fn show(self, id: FieldId) {
-        self.0.set(Some(id));
-        browser::focus(TITLE);
-    }
-
-    /// Whether this setting is plotted.
-    pub(in super::super) fn is(self, id: FieldId) -> bool {
-        self.0.get() == Some(id)
-    }
-}
 
 /// The panel: the settings that are asked for most, and the plot of one.
 #[component]
@@ -58,8 +31,8 @@ pub(super) fn PlotPanel() -> impl IntoView {
         state.relevance.read().has(id)
     };
     view! {
-        <Panel class="plot" title=TITLE needs_result=false>
-            <PanelHead id=TITLE title="Memory against a setting" note="the fullest GPU, all else as it is" />
+        <Panel class="plot" title=PLOT_TITLE needs_result=false>
+            <PanelHead id=PLOT_TITLE title="Memory against a setting" note="the fullest GPU, all else as it is" />
             <div class="plot-fields" role="group" aria-label="Setting">
                 {PLOTTED
                     .into_iter()

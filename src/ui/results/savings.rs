@@ -6,10 +6,10 @@ use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
 use super::panel::{Panel, PanelHead, SidewaysScroll, column_headings};
-use super::state::ResultsState;
 use crate::memory::savings::{Saving, savings};
 use crate::report::amount::Scale;
 use crate::report::savings::{Kind, Row, rows};
+use crate::ui::state::ResultsState;
 
 /// How many milliseconds the table waits until the reader pauses: it takes a dozen estimates.
 const PAUSE: u32 = 400;
@@ -19,7 +19,7 @@ const PAUSE: u32 = 400;
 pub(super) fn SavingsPanel() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let saved = savings_after_pause(results);
-    let rows = Memo::new(move |_| rows(&saved.read(), Scale::fine(results.page.unit.get())));
+    let rows = Memo::new(move |_| rows(&saved.read(), Scale::fine(results.page.preferences.unit.get())));
     view! {
         <Panel title="savings-title">
             <PanelHead

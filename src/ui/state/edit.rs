@@ -24,7 +24,7 @@ impl State {
 
     /// The end of typing: from now on, a valid field shows its plain value, such as 131072 for `128k`.
     pub fn finish_typing(&self, id: FieldId) {
-        let module = self.module.get_untracked();
+        let module = self.form.module.get_untracked();
         let now = self.setup.read_untracked().job.get(module, id).cloned();
         if let Some(now) = now
             && let Some(plain) = canonical(id.field(), &now)
@@ -56,7 +56,7 @@ impl State {
     /// Puts fields back to the preset's values, or to their defaults where there is no preset.
     pub fn reset(&self, ids: impl IntoIterator<Item = FieldId>) {
         self.record();
-        let module = self.module.get_untracked();
+        let module = self.form.module.get_untracked();
         let base = self.baseline.read_untracked();
         self.setup.update(|setup| {
             for id in ids {
@@ -90,7 +90,7 @@ impl State {
 
     /// Lets the form edit another module.
     pub fn edit_module(&self, index: usize) {
-        self.module.set(index);
+        self.form.module.set(index);
         self.keep_module_in_range();
     }
 
@@ -98,13 +98,15 @@ impl State {
     pub fn reveal(&self, id: FieldId) {
         // The module may have been changed just now.
         let relevance = untrack(|| self.relevance.get());
-        self.disclosure.update(|disclosure| disclosure.reveal(id, &relevance));
+        self.form
+            .disclosure
+            .update(|disclosure| disclosure.reveal(id, &relevance));
     }
 
     pub(super) fn keep_module_in_range(&self) {
         let last = self.setup.read_untracked().job.module_count() - 1;
-        if self.module.get_untracked() > last {
-            self.module.set(last);
+        if self.form.module.get_untracked() > last {
+            self.form.module.set(last);
         }
     }
 
@@ -118,8 +120,8 @@ impl State {
 
     /// From now on the job is the reader's, and no demonstration for a broken link.
     pub(super) fn take_over(&self) {
-        if self.broken_link.read_untracked().is_some() {
-            self.broken_link.set(None);
+        if self.link.broken.read_untracked().is_some() {
+            self.link.broken.set(None);
         }
     }
 
@@ -128,9 +130,9 @@ impl State {
     }
 
     fn put(&self, id: FieldId, value: Value) {
-        let module = self.module.get_untracked();
-        if self.edited.get_untracked() != Some(id) {
-            self.edited.set(Some(id));
+        let module = self.form.module.get_untracked();
+        if self.form.edited.get_untracked() != Some(id) {
+            self.form.edited.set(Some(id));
         }
         self.setup.update(|setup| setup.job.put(module, id, value));
     }

@@ -12,28 +12,28 @@ use leptos::prelude::*;
 impl State {
     /// The raw value of a field; `None` where it is left at its default.
     pub fn value(&self, id: FieldId) -> Option<Value> {
-        self.setup.read().job.get(self.module.get(), id).cloned()
+        self.setup.read().job.get(self.form.module.get(), id).cloned()
     }
 
     /// The whole number that was given for a field, where it can take it.
     pub fn number(&self, id: FieldId) -> Option<u64> {
-        self.setup.read().job.number(self.module.get(), id)
+        self.setup.read().job.number(self.form.module.get(), id)
     }
 
     /// The value that the field is reset to; `None` for its default.
     pub fn base(&self, id: FieldId) -> Option<Value> {
-        self.baseline.read().get(self.module.get(), id).cloned()
+        self.baseline.read().get(self.form.module.get(), id).cloned()
     }
 
     /// Whether a field differs from what it is reset to.
     pub fn is_changed(&self, id: FieldId) -> bool {
-        let (setup, base, module) = (self.setup.read(), self.baseline.read(), self.module.get());
+        let (setup, base, module) = (self.setup.read(), self.baseline.read(), self.form.module.get());
         !same(id.field(), setup.job.get(module, id), base.get(module, id))
     }
 
     /// The problems that involve a field.
     pub fn problems_of(&self, id: FieldId) -> Vec<Problem> {
-        let module = self.module.get();
+        let module = self.form.module.get();
         let checked = self.checked.read();
         let problems = checked.problems.iter();
         problems
@@ -45,21 +45,21 @@ impl State {
     /// The field beside which a problem is told in full: the one that was edited last where the problem involves it, or
     /// else the first of the problem's fields.
     pub fn told_at(&self, problem: &Problem) -> Option<FieldId> {
-        let edited = self.edited.get();
-        let edited = edited.filter(|id| involves(problem, *id, self.module.get()));
+        let edited = self.form.edited.get();
+        let edited = edited.filter(|id| involves(problem, *id, self.form.module.get()));
         edited.or(problem.fields.first().copied())
     }
 
     /// Whether an error involves a field.
     pub fn has_error(&self, id: FieldId) -> bool {
-        let module = self.module.get();
+        let module = self.form.module.get();
         let checked = self.checked.read();
         checked.errors().any(|error| involves(error, id, module))
     }
 
     /// How many errors involve a field of this group.
     pub fn errors_in(&self, group: Group) -> usize {
-        let module = self.module.get();
+        let module = self.form.module.get();
         let checked = self.checked.read();
         let in_group = |error: &&Problem| {
             let mut fields = error.fields.iter();
@@ -76,7 +76,7 @@ impl State {
     /// The number that a field stands for where it is left out.
     pub fn derived_value(&self, id: FieldId) -> Option<u64> {
         let outcome = self.outcome.read();
-        derived_value(id, outcome.as_ref()?.module(self.module.get())?)
+        derived_value(id, outcome.as_ref()?.module(self.form.module.get())?)
     }
 }
 

@@ -4,19 +4,14 @@ use leptos::prelude::*;
 
 use crate::formats::share_url::Notice;
 use crate::ui::browser;
-use crate::ui::state::State;
-use crate::ui::url_sync;
-
-/// What is shown where a link is broken.
-pub(in super::super) const DEMONSTRATION: &str =
-    "A demonstration job is shown instead; its numbers are not those of the link.";
+use crate::ui::state::{DEMONSTRATION, State};
 
 /// Why the link is broken, with a control that opens the link that was probably meant. Nothing for a link that can be
 /// read.
 #[component]
 pub(super) fn Demonstration() -> impl IntoView {
     let state = expect_context::<State>();
-    let broken = state.broken_link;
+    let broken = state.link.broken;
     let marked = move || broken.read().is_some().then_some("");
     // The numbers of the demonstration are grey.
     Effect::new(move |_| browser::mark_root("data-demonstration", marked()));
@@ -42,7 +37,7 @@ fn NearestPreset(notice: Notice) -> impl IntoView {
         _ => None,
     };
     nearest.map(|(name, nearest)| {
-        let open = move |_| url_sync::open_nearest(state, &name, nearest);
+        let open = move |_| state.open_nearest(&name, nearest);
         view! {
             <button type="button" class="fix" data-testid="nearest" on:click=open>
                 {format!("Open {nearest}")}

@@ -7,8 +7,7 @@ use crate::memory::bucket::Bucket;
 use crate::report::amount::Scale;
 use crate::report::grouping::Grouping;
 use crate::report::summary::Verdict;
-use crate::ui::results::ResultsState;
-use crate::ui::state::State;
+use crate::ui::state::{ResultsState, State};
 use crate::units::Bytes;
 
 /// Total, GPU and verdict, and below them the buckets on one line.
@@ -16,14 +15,14 @@ use crate::units::Bytes;
 pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
     let state = expect_context::<State>();
     let results = expect_context::<ResultsState>();
-    let unit = state.unit;
+    let unit = state.preferences.unit;
     let scale = move || Scale::coarse(unit.get());
     let text = move |of: fn(&Headline, Scale) -> String| {
         let headline = headline.read();
         headline.as_ref().map(|headline| of(headline, scale()))
     };
     let verdict = Memo::new(move |_| {
-        if state.broken_link.read().is_some() {
+        if state.link.broken.read().is_some() {
             return Pill::Demonstration;
         }
         if state.stale.get() {

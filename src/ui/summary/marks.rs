@@ -4,8 +4,7 @@ use leptos::prelude::*;
 
 use crate::config::not_modelled::NotModelled;
 use crate::ui::browser;
-use crate::ui::dialogs::OpenDialog;
-use crate::ui::state::State;
+use crate::ui::state::{OpenDialog, State};
 
 /// The marks of the job: what the estimate leaves out, and why. Nothing for a job without marks.
 #[component]

@@ -7,8 +7,7 @@ use crate::config::problem::{Fix, Problem};
 use crate::ui::browser;
 use crate::ui::components::form::{FixButton, control_id};
 use crate::ui::components::lay_out::LayOutButton;
-use crate::ui::dialogs::{DialogKind, OpenDialog};
-use crate::ui::state::State;
+use crate::ui::state::{DialogKind, OpenDialog, State};
 
 /// The most problems whose message is shown; the others stand at their fields.
 const MOST_PROBLEMS: usize = 2;

@@ -4,9 +4,8 @@ use super::VERSION;
 use crate::source::MEGATRON_LM_REVISION;
 use crate::ui::browser;
 use crate::ui::components::modal::Modal;
-use crate::ui::dialogs::{DialogKind, OpenDialog};
-use crate::ui::state::State;
-use crate::ui::{summary, url_sync};
+use crate::ui::state::{DialogKind, OpenDialog, State};
+use crate::ui::summary;
 use leptos::prelude::*;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -64,7 +63,7 @@ pub fn ReportDialog() -> impl IntoView {
 fn text(state: State) -> String {
     format!(
         "{}\n\nPredicted: {}\nMeasured: \nMeasured with: \n\nMegatron Memory {VERSION}\nMegatron-LM {MEGATRON_LM_REVISION}\n",
-        url_sync::address(state),
+        state.address(),
         summary::sentence(state),
     )
 }

@@ -12,8 +12,7 @@ use stepper::Stepper;
 use switch::Switch;
 pub use text_box::TextBox;
 
-use super::has_steps;
-use crate::config::field::{Default, Kind};
+use crate::config::field::{Default, Field, Group, Kind};
 use crate::config::fields::FieldId;
 use crate::config::gpus::GPUS;
 use leptos::prelude::*;
@@ -44,4 +43,10 @@ pub fn FieldControl(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
 pub fn gpu_options() -> Vec<(&'static str, &'static str)> {
     let gpus = GPUS.iter().map(|gpu| (gpu.id, gpu.name));
     [("", "none")].into_iter().chain(gpus).collect()
+}
+
+/// Whether the field is a number that has buttons to step it.
+fn has_steps(field: &Field) -> bool {
+    let is_number = matches!(field.kind, Kind::Int { .. });
+    is_number && matches!(field.group, Group::Parallelism | Group::Batch)
 }

@@ -14,7 +14,7 @@ pub fn DerivedChips(group: Group) -> impl IntoView {
     let state = expect_context::<State>();
     let chips = Memo::new(move |_| {
         let outcome = state.outcome.read();
-        let module = outcome.as_ref().and_then(|o| o.module(state.module.get()));
+        let module = outcome.as_ref().and_then(|o| o.module(state.form.module.get()));
         module.map(|module| chips(group, module)).unwrap_or_default()
     });
     let entries = move || {

@@ -1,6 +1,6 @@
 //! The help of a field, which its `?` button opens below it.
 
-use super::control_id;
+use super::ids::control_id;
 use crate::config::fields::FieldId;
 use crate::ui::state::State;
 use crate::ui::values::{default, shown};

@@ -1,8 +1,8 @@
 //! One field with everything around its control: label, Megatron's flag, help, reset, problems.
 
 use super::control::FieldControl;
-use super::control_id;
 use super::field_help::FieldHelp;
+use super::ids::control_id;
 use super::pattern_editor::PatternEditor;
 use super::pattern_note::PatternNote;
 use super::problem_note::{ProblemHint, ProblemNote};
@@ -11,8 +11,7 @@ use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Severity};
 use crate::ui::browser;
-use crate::ui::results::PlottedField;
-use crate::ui::state::State;
+use crate::ui::state::{PlottedField, State};
 use crate::ui::values::shown;
 use leptos::either::Either;
 use leptos::ev::KeyboardEvent;

@@ -1,7 +1,7 @@
 //! Finding a field by any name that people have for it.
 
-use super::control_id;
 use super::field_row::flag;
+use super::ids::control_id;
 use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
 use crate::ui::browser;

@@ -1,6 +1,6 @@
 //! A problem in words, with buttons for what would fix it.
 
-use super::control_id;
+use super::ids::control_id;
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Problem, Severity};
 use crate::ui::browser;

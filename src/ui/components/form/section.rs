@@ -2,6 +2,7 @@
 
 use super::derived::DerivedChips;
 use super::field_row::FieldRow;
+use super::ids::line_id;
 use super::section_fields::SectionFields;
 use super::section_foot::SectionFoot;
 use super::section_summary::section_summary;
@@ -13,7 +14,7 @@ use leptos::prelude::*;
 #[component]
 pub fn FormSection(group: Group) -> impl IntoView {
     let state = expect_context::<State>();
-    let open = Memo::new(move |_| state.disclosure.read().is_open(group));
+    let open = Memo::new(move |_| state.form.disclosure.read().is_open(group));
     let fields = SectionFields::of(state, group);
     let hidden = move || !open.get() && fields.mattering.read().is_empty();
     view! {
@@ -61,7 +62,7 @@ fn SectionLine(group: Group, open: Memo<bool>) -> impl IntoView {
             id=line_id(group)
             aria-expanded=move || open.get().to_string()
             aria-controls=format!("section-{}", group as usize)
-            on:click=move |_| state.disclosure.update(|disclosure| disclosure.toggle(group))
+            on:click=move |_| state.form.disclosure.update(|disclosure| disclosure.toggle(group))
         >
             <span class="section-title">{group.title()}</span>
             <span class="section-errors" hidden=move || errors.get() == 0>
@@ -70,9 +71,4 @@ fn SectionLine(group: Group, open: Memo<bool>) -> impl IntoView {
             <span class="section-essence">{summary}</span>
         </button>
     }
-}
-
-/// The id of the line of a section.
-pub(super) fn line_id(group: Group) -> String {
-    format!("line-{}", group as usize)
 }

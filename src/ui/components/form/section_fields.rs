@@ -26,7 +26,7 @@ impl SectionFields {
     pub(super) fn of(state: State, group: Group) -> Self {
         Self {
             group,
-            level: Memo::new(move |_| state.disclosure.read().level(group)),
+            level: Memo::new(move |_| state.form.disclosure.read().level(group)),
             mattering: Memo::new(move |_| {
                 let fields = fields_of(group);
                 fields.filter(|id| state.matters(*id)).collect()

@@ -1,11 +1,10 @@
 //! What stands below the fields of a section.
 
-use super::section::line_id;
+use super::ids::line_id;
 use super::section_fields::{SectionFields, fields_of};
 use crate::config::field::{Group, Level};
 use crate::ui::browser;
-use crate::ui::dialogs::{DialogKind, OpenDialog};
-use crate::ui::state::State;
+use crate::ui::state::{DialogKind, OpenDialog, State};
 use leptos::prelude::*;
 
 /// The switches between the levels, and the way back to the preset.
@@ -35,7 +34,10 @@ pub fn SectionFoot(group: Group, fields: SectionFields) -> impl IntoView {
     };
     let changed = Memo::new(move |_| fields_of(group).any(|id| state.is_changed(id)));
     let set_level = move |level| {
-        state.disclosure.update(|disclosure| disclosure.set_level(group, level));
+        state
+            .form
+            .disclosure
+            .update(|disclosure| disclosure.set_level(group, level));
     };
     let reset = move |_| {
         browser::focus(line_id(group));

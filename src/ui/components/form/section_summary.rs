@@ -31,7 +31,7 @@ fn counted(model: &ModuleEstimate) -> String {
 pub(super) fn section_summary(group: Group, state: State) -> Option<String> {
     let outcome = state.outcome.read();
     let outcome = outcome.as_ref()?;
-    let index = state.module.get();
+    let index = state.form.module.get();
     let module = outcome.module(index)?;
     let (a, d) = (module.args(), module.derived());
     Some(match group {

@@ -50,7 +50,7 @@ impl StepNote {
 
 /// Takes a step, or says that there is none to take: aloud, and in the note of the field's row.
 pub(super) fn take_step(state: State, id: FieldId, to: Step, note: Option<StepNote>) {
-    let module = state.module.get_untracked();
+    let module = state.form.module.get_untracked();
     let (value, derived) = untrack(|| (state.value(id), state.derived_value(id)));
     let mut job = state.setup.get_untracked().job;
     // From an empty field, the way starts at the number that it stands for.

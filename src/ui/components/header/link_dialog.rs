@@ -1,9 +1,7 @@
 //! The dialog with the link, for browsers that refuse the clipboard.
 
 use crate::ui::components::modal::Modal;
-use crate::ui::dialogs::{DialogKind, OpenDialog};
-use crate::ui::state::State;
-use crate::ui::url_sync;
+use crate::ui::state::{DialogKind, OpenDialog, State};
 use leptos::html::Input;
 use leptos::prelude::*;
 
@@ -15,7 +13,7 @@ pub fn LinkDialog() -> impl IntoView {
     let input = NodeRef::<Input>::new();
     let link = move || {
         if open_dialog.is(DialogKind::Link) {
-            url_sync::address(state)
+            state.address()
         } else {
             String::new()
         }

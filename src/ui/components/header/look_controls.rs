@@ -1,8 +1,7 @@
 //! How the page looks, and what else there is to read.
 
 use crate::report::amount::Unit;
-use crate::ui::dialogs::{DialogKind, OpenDialog};
-use crate::ui::state::State;
+use crate::ui::state::{DialogKind, OpenDialog, State};
 use leptos::prelude::*;
 
 /// The unit of memory, the theme, the evidence page and the help.
@@ -11,12 +10,12 @@ pub fn LookControls() -> impl IntoView {
     let state = expect_context::<State>();
     let open_dialog = expect_context::<OpenDialog>();
     let units = Unit::ALL.map(|unit| {
-        let pressed = move || (state.unit.get() == unit).to_string();
+        let pressed = move || (state.preferences.unit.get() == unit).to_string();
         view! {
             <button
                 type="button"
                 aria-pressed=pressed
-                on:click=move |_| state.set_unit(unit)
+                on:click=move |_| state.preferences.set_unit(unit)
             >
                 {unit.symbol()}
             </button>
@@ -27,9 +26,9 @@ pub fn LookControls() -> impl IntoView {
             <div class="segments" role="group" aria-label="Unit of memory">
                 {units}
             </div>
-            <button type="button" class="quiet" data-testid="theme" on:click=move |_| state.turn_theme()>
+            <button type="button" class="quiet" data-testid="theme" on:click=move |_| state.preferences.turn_theme()>
                 <span class="theme-icon" aria-hidden="true"></span>
-                <span class="theme-name">{move || format!("Theme: {}", state.theme.get().name())}</span>
+                <span class="theme-name">{move || format!("Theme: {}", state.preferences.theme.get().name())}</span>
             </button>
             <a class="quiet" href="./evidence.html">
                 "Evidence"

@@ -1,9 +1,8 @@
 //! The page's keyboard shortcuts.
 
 use crate::ui::browser;
-use crate::ui::components::form::SEARCH;
-use crate::ui::dialogs::{DialogKind, OpenDialog};
-use crate::ui::state::State;
+use crate::ui::components::form::field_search::SEARCH;
+use crate::ui::state::{DialogKind, OpenDialog, State};
 use leptos::ev::{self, KeyboardEvent};
 use leptos::prelude::*;
 

@@ -58,7 +58,7 @@ impl State {
 
     /// Moves a module to its neighbor's place. The form stays with the module that it edits.
     pub(super) fn move_module(&self, index: usize, to: usize) {
-        let edited = self.module.get_untracked();
+        let edited = self.form.module.get_untracked();
         self.edit_job(|job| job.exchange_modules(index, to));
         if edited == index {
             self.edit_module(to);
@@ -72,7 +72,7 @@ impl State {
     pub(super) fn remove_module(&self, index: usize) {
         let setup = self.setup.get_untracked();
         let name = setup.job.modules.get(index).map_or("", |m| m.name.as_str());
-        let edited = self.module.get_untracked();
+        let edited = self.form.module.get_untracked();
         self.edit_job(|job| job.remove_module(index));
         if edited > index {
             self.edit_module(edited - 1);

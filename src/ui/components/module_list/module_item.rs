@@ -15,7 +15,7 @@ const MOST_PROBLEMS: usize = 4;
 #[component]
 pub fn ModuleItem(index: usize, rows: Memo<Vec<ModuleRow>>) -> impl IntoView {
     let state = expect_context::<State>();
-    let edited = Memo::new(move |_| state.module.get() == index);
+    let edited = Memo::new(move |_| state.form.module.get() == index);
     let row = Memo::new(move |_| rows.read().get(index).cloned());
     let name = Memo::new(move |_| row.get().map(|row| row.name).unwrap_or_default());
     let sizes = move || row.get().map(|row| row.sizes);
@@ -65,7 +65,7 @@ fn ModuleMemory(row: Memo<Option<ModuleRow>>) -> impl IntoView {
     let state = expect_context::<State>();
     move || match row.get().and_then(|row| row.memory) {
         Some((most, verdict)) => {
-            let amount = Scale::coarse(state.unit.get()).amount(most);
+            let amount = Scale::coarse(state.preferences.unit.get()).amount(most);
             let class = format!("module-memory verdict-{}", verdict.style());
             view! {
                 <span class=class title=verdict.words()>

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
-use super::super::{DialogKind, OpenDialog};
 use super::found::Found;
 use super::pool::{Pool, Task};
 use crate::formats::share_url;
@@ -17,7 +16,7 @@ use crate::search::{Axis, Candidate, Keep, Options, Slice, Space};
 use crate::search_worker::Answer;
 use crate::ui::background::Background;
 use crate::ui::browser;
-use crate::ui::state::State;
+use crate::ui::state::{DialogKind, OpenDialog, State};
 
 /// How often what was found is shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);

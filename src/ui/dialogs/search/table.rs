@@ -30,7 +30,7 @@ pub(super) fn Layouts() -> impl IntoView {
     let is_empty = Memo::new(move |_| search.found.read().count() == 0);
     let nothing = move || match search.space() {
         Some(space) if search.phase.get() == Phase::Done => {
-            nothing_found(&search.found.read(), &space, search.state.unit.get())
+            nothing_found(&search.found.read(), &space, search.state.preferences.unit.get())
         }
         _ => String::new(),
     };
@@ -87,7 +87,7 @@ fn Own() -> impl IntoView {
     let why = move || {
         let (space, found) = (search.space()?, search.found.read());
         let own = found.own()?.candidate;
-        let scale = Scale::fine(search.state.unit.get());
+        let scale = Scale::fine(search.state.preferences.unit.get());
         let better = found.best().iter().filter(|c| c.is_before(&own));
         let rows = better.map(|candidate| {
             let gains = candidate.gains_over(&own).into_iter();
@@ -124,7 +124,7 @@ fn Filters() -> impl IntoView {
     };
     // What was typed before the dialog was closed still counts.
     let [typed_filter, typed_headroom] = search.found.read_untracked().typed();
-    let unit = search.state.unit.get_untracked();
+    let unit = search.state.preferences.unit.get_untracked();
     let min_headroom = move |typed: String| {
         search.change_view(|found, _| found.set_min_headroom(typed, unit));
     };
@@ -296,7 +296,7 @@ fn Head(column: Column) -> impl IntoView {
     view! {
         <th scope="col" aria-sort=sorted>
             <button type="button" name=format!("sort:{}", column.id()) on:click=sort>
-                {move || column.label(search.state.unit.get())}
+                {move || column.label(search.state.preferences.unit.get())}
             </button>
         </th>
     }
@@ -322,7 +322,7 @@ fn Row(
         let columns = columns.read();
         let cells = columns
             .iter()
-            .map(|column| view! { <td>{column.text(space, &candidate, search.state.unit.get())}</td> });
+            .map(|column| view! { <td>{column.text(space, &candidate, search.state.preferences.unit.get())}</td> });
         Some(cells.collect_view())
     };
     let apply = move |_| {

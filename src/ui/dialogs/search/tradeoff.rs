@@ -178,7 +178,7 @@ fn Points() -> impl IntoView {
     };
     let options = move || {
         let (picture, space) = (picture.read(), search.space()?);
-        let unit = search.state.unit.get();
+        let unit = search.state.preferences.unit.get();
         let points = picture.as_ref()?.frontier.iter().map(|point| {
             let candidate = point.candidate;
             let is_chosen = move || chosen.read().is_some_and(|c| c.index == candidate.index);
@@ -262,7 +262,7 @@ fn Ends() -> impl IntoView {
     let drawn = move || {
         let (picture, space) = (picture.read(), search.space()?);
         let picture = picture.as_ref()?;
-        let unit = search.state.unit.get();
+        let unit = search.state.preferences.unit.get();
         let [(left, right), (low, high)] = &picture.ends;
         let (across, up) = (across.get(), up.get());
         let of = |measure, c| amount(measure, &space, c, unit);
@@ -287,7 +287,7 @@ fn Readout() -> impl IntoView {
     let tradeoff: TradeoffState = expect_context();
     let search = tradeoff.search;
     let text = move || match (tradeoff.shown(), search.space()) {
-        (Some(c), Some(space)) => sentence(&space, &c, search.state.unit.get()),
+        (Some(c), Some(space)) => sentence(&space, &c, search.state.preferences.unit.get()),
         _ => "Point at a layout, or go along the best ones with arrow keys.".to_owned(),
     };
     let act = move |act: fn(SearchState, u64)| {

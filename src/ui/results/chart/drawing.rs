@@ -3,9 +3,9 @@
 use leptos::either::EitherOf3;
 use leptos::prelude::*;
 
-use super::super::highlight::Highlight;
 use crate::export::svg::{corners, outline, texture_id};
 use crate::report::scene::{Drawing, Shape};
+use crate::ui::state::Highlight;
 
 /// Some drawings from back to front, with the texture right above the last one that has it.
 pub(super) fn list(chart: &str, drawings: &[Drawing], highlight: Highlight) -> impl IntoView + use<> {

@@ -6,11 +6,11 @@
 
 use leptos::prelude::*;
 
-use super::super::highlight::Highlight;
 use super::drawing::{self, with_lit};
 use crate::export::svg::outline;
 use crate::report::scene::{Class, Drawing, Mark, Px, Scene, Shape};
 use crate::report::target::Target;
+use crate::ui::state::Highlight;
 
 /// Into how many columns and rows a reach is divided, to tell where the pointer is.
 pub(super) const CELLS: u32 = 999;

@@ -2,12 +2,11 @@
 
 use leptos::prelude::*;
 
-use super::super::highlight::Highlight;
-use super::super::state::ResultsState;
 use crate::report::amount::Scale;
 use crate::report::explain::{Explanation, How, Term};
 use crate::report::target::Target;
 use crate::ui::browser;
+use crate::ui::state::{Highlight, ResultsState};
 
 /// The terms of a sum.
 #[component]
@@ -15,7 +14,7 @@ pub(super) fn Terms(
     /// The explanation of a sum; a product has no terms.
     explanation: Memo<Explanation>,
 ) -> impl IntoView {
-    let unit = expect_context::<ResultsState>().page.unit;
+    let unit = expect_context::<ResultsState>().page.preferences.unit;
     let count = move || terms(&explanation.read()).len();
     view! {
         <ul class="terms">

@@ -8,8 +8,7 @@ use crate::report::moves::MoveRow;
 use crate::ui::background::when_idle;
 use crate::ui::browser;
 use crate::ui::components::lay_out::LayOutButton;
-use crate::ui::dialogs::{DialogKind, OpenDialog};
-use crate::ui::state::State;
+use crate::ui::state::{DialogKind, OpenDialog, State};
 
 /// The changes found for a job.
 #[derive(Clone, Default, PartialEq)]
@@ -54,7 +53,7 @@ pub(super) fn Assistant() -> impl IntoView {
         },
     );
     let rows = Memo::new(move |_| {
-        let (found, scale) = (found.read(), Scale::fine(state.unit.get()));
+        let (found, scale) = (found.read(), Scale::fine(state.preferences.unit.get()));
         let moves = found.moves.iter();
         moves
             .map(|change| MoveRow::new(change.clone(), found.replica, scale))
@@ -73,7 +72,7 @@ pub(super) fn Assistant() -> impl IntoView {
                 "Fits. No single change would recompute or offload less, or take fewer GPUs per replica, and still fit.",
             );
         }
-        let scale = Scale::coarse(state.unit.get());
+        let scale = Scale::coarse(state.preferences.unit.get());
         match &found.closest {
             Some(closest) => format!(
                 "No single change is enough, nor a pair. Closest: {}, {} allocated.",

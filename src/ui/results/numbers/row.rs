@@ -2,12 +2,11 @@
 
 use leptos::prelude::*;
 
-use super::super::highlight::Highlight;
-use super::super::state::ResultsState;
 use crate::memory::bucket::Bucket;
 use crate::report::table::{Row, Table};
 use crate::report::target::Target;
 use crate::ui::browser;
+use crate::ui::state::{Highlight, ResultsState};
 
 /// The columns before the buckets: the stage's name and its layers.
 const COLUMNS_BEFORE_BUCKETS: usize = 2;

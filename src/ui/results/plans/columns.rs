@@ -10,8 +10,7 @@ use crate::formats::state::{PresetRef, Setup};
 use crate::report::amount::{Scale, Unit};
 use crate::report::caption::job_words;
 use crate::report::summary::{Summary, stage_name};
-use crate::ui::shelf::Plan;
-use crate::ui::state::Outcome;
+use crate::ui::state::{Outcome, Plan};
 use crate::ui::values::{same, shown};
 
 /// The most settings that are listed.

@@ -3,14 +3,13 @@
 use leptos::prelude::*;
 
 use super::columns::Head;
-use crate::ui::results::state::ResultsState;
-use crate::ui::shelf::Shelf;
+use crate::ui::state::{ResultsState, SavedPlans};
 
 /// The name of a plan, with buttons that open, pin and remove it.
 #[component]
 pub(super) fn PlanHead(head: Head) -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
-    let shelf = expect_context::<Shelf>();
+    let shelf = expect_context::<SavedPlans>();
     let Head {
         name,
         setup,

@@ -33,7 +33,7 @@ pub(super) fn PlotPicture(
     let scene = Memo::new(move |_| {
         let curves = curves.read();
         let is_drawn = curves.iter().any(|curve| !curve.sweep.points.is_empty());
-        is_drawn.then(|| plot(id, &curves, state.unit.get(), width()).draw())
+        is_drawn.then(|| plot(id, &curves, state.preferences.unit.get(), width()).draw())
     });
     let is_drawn = Memo::new(move |_| scene.read().is_some());
     let of_scene = move |read: fn(&Scene) -> String| scene.read().as_ref().map(read);
@@ -52,7 +52,7 @@ pub(super) fn PlotPicture(
     };
     let readout = move || {
         let curves = curves.read();
-        let plot = plot(id, &curves, state.unit.get(), Px::ZERO);
+        let plot = plot(id, &curves, state.preferences.unit.get(), Px::ZERO);
         match pointed.get() {
             Some(point) => plot.sentence(&point),
             None => plot.sentences().join(" "),

@@ -10,7 +10,6 @@ use crate::report::curves::{Curve, Plot};
 use crate::report::scene::Px;
 use crate::ui::browser::{files, picture};
 use crate::ui::state::State;
-use crate::ui::url_sync::address;
 
 /// The width of a saved plot.
 const WIDTH: Px = Px::of(960);
@@ -22,8 +21,8 @@ pub(super) fn SaveButtons(id: FieldId, curves: RwSignal<Vec<Curve>>) -> impl Int
     let name = move |extension: &str| format!("memory-{}.{extension}", id.field().key);
     let write = move |write: fn(&Plot<'_>, &str) -> String| {
         let curves = curves.read_untracked();
-        let unit = state.unit.get_untracked();
-        write(&plot(id, &curves, unit, WIDTH), &untrack(|| address(state)))
+        let unit = state.preferences.unit.get_untracked();
+        write(&plot(id, &curves, unit, WIDTH), &untrack(|| state.address()))
     };
     let save_png = move |_| {
         let svg = write(plot_svg);

@@ -37,7 +37,7 @@ pub(super) fn ValueButtons(id: FieldId, curves: RwSignal<Vec<Curve>>) -> impl In
 #[component]
 fn ValueButton(id: FieldId, curves: RwSignal<Vec<Curve>>, point: SweepPoint, is_current: bool) -> impl IntoView {
     let state = expect_context::<State>();
-    let amount = move || Scale::coarse(state.unit.get()).amount(point.memory.peak);
+    let amount = move || Scale::coarse(state.preferences.unit.get()).amount(point.memory.peak);
     view! {
         <button
             type="button"

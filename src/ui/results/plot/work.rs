@@ -18,7 +18,7 @@ pub(super) fn curves_of(id: FieldId, has_pinned: bool) -> (RwSignal<Vec<Curve>>,
     let (curves, is_done) = (RwSignal::new(Vec::new()), RwSignal::new(false));
     let track = move || {
         state.setup.track();
-        state.module.track();
+        state.form.module.track();
         if has_pinned {
             state.pinned.track();
         }
@@ -36,11 +36,11 @@ pub(super) fn curves_of(id: FieldId, has_pinned: bool) -> (RwSignal<Vec<Curve>>,
                 } else {
                     String::from("Pinned")
                 };
-                open.extend(curve(pinned, &role, state.module.get(), id, None));
+                open.extend(curve(pinned, &role, state.form.module.get(), id, None));
             }
         }
         let derived = state.derived_value(id);
-        open.extend(curve(&state.setup.get(), "", state.module.get(), id, derived));
+        open.extend(curve(&state.setup.get(), "", state.form.module.get(), id, derived));
         (open, Vec::new())
     };
     when_idle_after(track, start, move |(open, done): &mut (Vec<Curve>, Vec<Curve>)| {

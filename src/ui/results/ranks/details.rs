@@ -31,7 +31,7 @@ fn module_facts(ranks: RanksState) -> Vec<ModuleFacts> {
     let Some((shown, outcome)) = ranks.shown().zip(outcome) else {
         return Vec::new();
     };
-    let scale = Scale::fine(ranks.results.page.unit.get());
+    let scale = Scale::fine(ranks.results.page.preferences.unit.get());
     let places = shown.places.iter();
     places
         .map(|place| ModuleFacts::of(&outcome.config, &outcome.estimate, place, scale))

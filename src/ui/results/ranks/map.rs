@@ -208,7 +208,7 @@ impl Map {
             estimate: &outcome.estimate,
             cells,
             coloring: ranks.coloring.get(),
-            scale: Scale::coarse(ranks.results.page.unit.get()),
+            scale: Scale::coarse(ranks.results.page.preferences.unit.get()),
         };
         let (module, group) = ranks.group.get();
         let place = shown.places.get(module).or(shown.places.first());

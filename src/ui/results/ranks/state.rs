@@ -2,14 +2,14 @@
 
 use leptos::prelude::*;
 
-use super::super::highlight::on_click_elsewhere_or_escape;
-use super::super::state::ResultsState;
 use crate::parallel::groups::process_groups::ProcessGroup;
 use crate::report::amount::Scale;
 use crate::report::rank_details::sentence;
 use crate::report::rank_map::Coloring;
 use crate::report::ranks::{RankPlace, places};
 use crate::report::target::Target;
+use crate::ui::browser;
+use crate::ui::state::ResultsState;
 
 /// The choices of the reader in the panel of the ranks.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ impl RanksState {
             chosen: RwSignal::new(None),
             group: RwSignal::new((0, ProcessGroup::Tp)),
         };
-        on_click_elsewhere_or_escape(move || ranks.point(None));
+        browser::on_click_elsewhere_or_escape(move || ranks.point(None));
         ranks
     }
 
@@ -71,7 +71,7 @@ impl RanksState {
         let rank = wish.filter(|rank| *rank < config.world_size());
         let rank = rank.unwrap_or(estimate.worst_rank.rank);
         let places = places(config, estimate, rank);
-        let scale = Scale::coarse(self.results.page.unit.get());
+        let scale = Scale::coarse(self.results.page.preferences.unit.get());
         let sentence = sentence(config, estimate, &places, rank, scale);
         Some(ShownRank { rank, places, sentence })
     }

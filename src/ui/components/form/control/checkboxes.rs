@@ -1,7 +1,7 @@
 //! Checkboxes, for fields that hold any number of names out of a list.
 
 use crate::config::fields::FieldId;
-use crate::ui::components::form::control_id;
+use crate::ui::components::form::ids::control_id;
 use crate::ui::state::State;
 use crate::ui::values::{has, toggled};
 use leptos::prelude::*;

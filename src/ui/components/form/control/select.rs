@@ -2,7 +2,7 @@
 
 use crate::config::field::Kind;
 use crate::config::fields::FieldId;
-use crate::ui::components::form::control_id;
+use crate::ui::components::form::ids::control_id;
 use crate::ui::state::State;
 use crate::ui::values::{has, shown};
 use crate::value::Value;

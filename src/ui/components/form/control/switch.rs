@@ -1,7 +1,7 @@
 //! A switch, for fields that are on or off.
 
 use crate::config::fields::FieldId;
-use crate::ui::components::form::control_id;
+use crate::ui::components::form::ids::control_id;
 use crate::ui::state::State;
 use crate::ui::values::has;
 use crate::value::Value;

@@ -2,7 +2,7 @@
 
 use crate::config::field::{Default, Kind};
 use crate::config::fields::FieldId;
-use crate::ui::components::form::control_id;
+use crate::ui::components::form::ids::control_id;
 use crate::ui::components::form::stepping::{StepNote, step_of_key, take_step};
 use crate::ui::state::State;
 use crate::ui::values::shown;

@@ -1,8 +1,10 @@
 //! The layers of a pattern as cells, one a letter.
 
-use super::edit::Layer;
+use super::edit::{Layer, Part};
+use super::editor::Editor;
+use super::keys;
 use super::palette::PALETTE;
-use super::{Editor, Part, keys};
+use super::rows::StageRow;
 use crate::config::hybrid_pattern::LayerSymbol;
 use crate::ui::browser;
 use leptos::prelude::*;
@@ -48,7 +50,7 @@ pub(super) fn LayerCells() -> impl IntoView {
 fn RowCells(row: usize) -> impl IntoView {
     let editor = expect_context::<Editor>();
     let row = Memo::new(move |_| editor.rows.read().get(row).cloned());
-    let text = move |read: fn(super::StageRow) -> String| row.get().map(read).unwrap_or_default();
+    let text = move |read: fn(StageRow) -> String| row.get().map(read).unwrap_or_default();
     let label = move || {
         text(|row| {
             let words = [row.name.as_str(), row.detail.as_str()];

@@ -1,8 +1,8 @@
 //! What keys do in the cells of a pattern.
 
-use super::Editor;
 use super::cells::cell_id;
 use super::edit::{Edit, Layer};
+use super::editor::Editor;
 use crate::config::hybrid_pattern::LayerSymbol;
 use crate::ui::browser;
 use leptos::ev::KeyboardEvent;

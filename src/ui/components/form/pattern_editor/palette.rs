@@ -2,8 +2,9 @@
 //! the edits around it.
 
 use super::cells::cell_class;
-use super::edit::Edit;
-use super::{Editor, Layer, Part, keys};
+use super::edit::{Edit, Layer, Part};
+use super::editor::Editor;
+use super::keys;
 use crate::config::hybrid_pattern::LayerSymbol;
 use leptos::prelude::*;
 

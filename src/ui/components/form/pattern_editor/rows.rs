@@ -65,7 +65,7 @@ pub(super) fn stage_rows(pattern: &HybridPattern, split: Option<Vec<usize>>, pp:
 /// How Megatron splits the layers of a pattern without `|` over `pp` ranks; `None` where the last valid job is another.
 pub(super) fn chunks_without_borders(state: State, pattern: &HybridPattern, pp: u64) -> Option<Vec<usize>> {
     let outcome = state.outcome.read();
-    let module = outcome.as_ref()?.module(state.module.get())?;
+    let module = outcome.as_ref()?.module(state.form.module.get())?;
     let is_same = module.hybrid() == Some(pattern) && u64::from(module.stages.pp()) == pp;
     // Without `|` a rank has one chunk, so that the order of the ranks is the order of the layers.
     let chunks = module.stages.chunks().iter();

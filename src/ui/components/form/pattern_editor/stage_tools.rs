@@ -1,7 +1,7 @@
 //! The buttons for all stages at once, and the number of MTP depths.
 
-use super::Editor;
 use super::edit::Edit;
+use super::editor::Editor;
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
 use leptos::prelude::*;

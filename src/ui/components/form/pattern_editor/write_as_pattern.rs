@@ -2,7 +2,7 @@
 
 use super::from_gpt::as_pattern;
 use crate::ui::browser;
-use crate::ui::components::form::control_id;
+use crate::ui::components::form::ids::control_id;
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -13,11 +13,11 @@ pub(super) fn WriteAsPattern() -> impl IntoView {
     // Encoders have no patterns.
     let offers = Memo::new(move |_| {
         let outcome = state.outcome.read();
-        let module = outcome.as_ref().and_then(|o| o.module(state.module.get()));
+        let module = outcome.as_ref().and_then(|o| o.module(state.form.module.get()));
         !state.stale.get() && module.is_some_and(|m| m.io().is_language() && m.hybrid().is_none())
     });
     let write = move |_| {
-        let index = state.module.get_untracked();
+        let index = state.form.module.get_untracked();
         let outcome = state.outcome.get_untracked();
         let module = outcome.as_ref().and_then(|outcome| outcome.module(index));
         let Some(module) = module else {
@@ -31,7 +31,7 @@ pub(super) fn WriteAsPattern() -> impl IntoView {
             pattern.layers().count()
         ));
         // The button goes; the focus must not be lost with it.
-        browser::focus(control_id(super::FIELD.field()));
+        browser::focus(control_id(super::editor::FIELD.field()));
     };
     view! {
         <button type="button" class="link" hidden=move || !offers.get() on:click=write>

@@ -1,8 +1,7 @@
 //! What a reader sets once for all visits, kept in the browser's storage: the color theme and the unit of memory.
 
-use super::browser;
-use super::state::State;
 use crate::report::amount::Unit;
+use crate::ui::browser;
 use leptos::prelude::*;
 
 const THEME: &str = "theme";
@@ -51,17 +50,26 @@ impl Theme {
     }
 }
 
-/// The unit of the last visit; GiB on the first.
-pub(super) fn stored_unit() -> Unit {
-    match browser::stored(UNIT).as_deref() {
-        Some("GB") => Unit::Gb,
-        _ => Unit::Gib,
-    }
+/// What the reader has set, on this visit or an earlier one.
+#[derive(Clone, Copy, Debug)]
+pub struct Preferences {
+    /// The unit of memory.
+    pub unit: RwSignal<Unit>,
+    /// Light, dark, or as the system has it.
+    pub theme: RwSignal<Theme>,
 }
 
-impl State {
+impl Preferences {
+    /// Those of the last visit.
+    pub(super) fn stored() -> Self {
+        Self {
+            unit: RwSignal::new(stored_unit()),
+            theme: RwSignal::new(Theme::stored()),
+        }
+    }
+
     /// Turns to the next theme.
-    pub fn turn_theme(&self) {
+    pub fn turn_theme(self) {
         let next = self.theme.get_untracked().next();
         self.theme.set(next);
         browser::store(THEME, next.name());
@@ -69,8 +77,16 @@ impl State {
     }
 
     /// Shows memory in this unit from now on.
-    pub fn set_unit(&self, unit: Unit) {
+    pub fn set_unit(self, unit: Unit) {
         self.unit.set(unit);
         browser::store(UNIT, unit.symbol());
+    }
+}
+
+/// The unit of the last visit; GiB on the first.
+fn stored_unit() -> Unit {
+    match browser::stored(UNIT).as_deref() {
+        Some("GB") => Unit::Gb,
+        _ => Unit::Gib,
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::highlight::Highlight;
+use super::{Highlight, Outcome, State};
 use crate::memory::StageRef;
 use crate::memory::line::{Line, stage_lines};
 use crate::report::charts::{self, Subject};
@@ -12,31 +12,30 @@ use crate::report::grouping::{BucketGroup, Grouping};
 use crate::report::scene::Px;
 use crate::report::target::Target;
 use crate::ui::browser;
-use crate::ui::state::{Outcome, State};
 
 /// The height of a chart's row on a touch screen.
 const TOUCH_ROW: Px = Px::of(44);
 
 /// The chosen stage with its lines, and the number that is explained. Provided as context, together with [`Highlight`].
 #[derive(Clone, Copy)]
-pub(in super::super) struct ResultsState {
+pub struct ResultsState {
     /// The page's own state.
-    pub(super) page: State,
+    pub page: State,
     /// The stage that the panels show; none before the first valid job.
-    pub(super) stage: Memo<Option<StageRef>>,
+    pub stage: Memo<Option<StageRef>>,
     /// The lines of that stage: a tree of named amounts of memory.
-    pub(super) lines: Memo<Arc<Vec<Line>>>,
+    pub lines: Memo<Arc<Vec<Line>>>,
     /// The path of the line that is explained; empty for the whole stage.
-    pub(super) explained: RwSignal<String>,
+    pub explained: RwSignal<String>,
     /// How finely charts tell buckets apart. An embed has no room for controls of it, and shows every bucket.
-    pub(in super::super) grouping: RwSignal<Grouping>,
+    pub grouping: RwSignal<Grouping>,
     /// The height of a row in charts that consist of rows.
     row_height: Px,
 }
 
 impl ResultsState {
     /// Creates the state of the results and their highlight, and provides both as context.
-    pub(in super::super) fn provide() {
+    pub fn provide() {
         let page = expect_context::<State>();
         let stage = Memo::new(move |_| page.shown_stage());
         let lines = Memo::new(move |_| {
@@ -64,7 +63,7 @@ impl ResultsState {
 
     /// Computes something from the outcome and the shown stage, for a picture of some width; nothing before the first
     /// valid job. The subject has no lines, so that the caller does not depend on them.
-    pub(super) fn with_subject<T>(self, width: Px, compute: impl FnOnce(&Subject<'_>) -> T) -> Option<T> {
+    pub fn with_subject<T>(self, width: Px, compute: impl FnOnce(&Subject<'_>) -> T) -> Option<T> {
         let outcome = self.page.outcome.read();
         let outcome: &Outcome = outcome.as_ref()?;
         Some(compute(&Subject {
@@ -72,7 +71,7 @@ impl ResultsState {
             estimate: &outcome.estimate,
             stage: self.stage.get()?,
             lines: &[],
-            unit: self.page.unit.get(),
+            unit: self.page.preferences.unit.get(),
             grouping: self.grouping.get(),
             width,
             row: self.row_height,
@@ -80,7 +79,7 @@ impl ResultsState {
     }
 
     /// The same with the lines of the shown stage.
-    pub(super) fn with_subject_and_lines<T>(self, width: Px, compute: impl FnOnce(&Subject<'_>) -> T) -> Option<T> {
+    pub fn with_subject_and_lines<T>(self, width: Px, compute: impl FnOnce(&Subject<'_>) -> T) -> Option<T> {
         self.with_subject(width, |subject| {
             let lines = &self.lines.read();
             compute(&Subject { lines, ..*subject })
@@ -88,9 +87,9 @@ impl ResultsState {
     }
 
     /// Shows a target's stage in all panels, and explains its line where it has one.
-    pub(super) fn choose(self, target: &Target) {
+    pub fn choose(self, target: &Target) {
         if target.stage.is_some() && target.stage != self.stage.get_untracked() {
-            self.page.stage.set(target.stage);
+            self.page.view.stage.set(target.stage);
         }
         if !target.path.is_empty() {
             self.explained.set(target.path.clone());
@@ -98,7 +97,7 @@ impl ResultsState {
     }
 
     /// Splits a group into its buckets in all charts, or puts them together again.
-    pub(super) fn toggle(self, group: BucketGroup) {
+    pub fn toggle(self, group: BucketGroup) {
         self.grouping.update(|grouping| *grouping = grouping.toggled(group));
     }
 }

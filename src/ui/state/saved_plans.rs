@@ -3,9 +3,9 @@
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::browser;
 use crate::formats::share_url::visit;
 use crate::formats::state::Setup;
+use crate::ui::browser;
 
 /// The key in storage.
 const KEY: &str = "plans";
@@ -16,15 +16,15 @@ const LONGEST_NAME: usize = 60;
 
 /// A named job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Plan {
-    pub(super) name: String,
+pub struct Plan {
+    pub name: String,
     /// The fragment of the calculator's address, with `#`.
-    pub(super) link: String,
+    pub link: String,
 }
 
 impl Plan {
     /// The job; `None` for a link that cannot be read.
-    pub(super) fn setup(&self) -> Option<Setup> {
+    pub fn setup(&self) -> Option<Setup> {
         let visit = visit(&self.link);
         visit.broken.is_none().then_some(visit.state.setup)
     }
@@ -36,32 +36,32 @@ struct PlanFile {
     megatron_memory_plans: Vec<Plan>,
 }
 
-/// The plans, provided as context.
-#[derive(Clone, Copy)]
-pub(super) struct Shelf {
-    pub(super) plans: RwSignal<Vec<Plan>>,
+/// The plans, provided as context on the calculator's own page.
+#[derive(Clone, Copy, Debug)]
+pub struct SavedPlans {
+    pub plans: RwSignal<Vec<Plan>>,
 }
 
-impl Shelf {
-    /// Provides the plans that are in storage.
-    pub(super) fn provide() {
-        provide_context(Self {
+impl SavedPlans {
+    /// The plans that are in storage.
+    pub fn stored() -> Self {
+        Self {
             plans: RwSignal::new(stored()),
-        });
+        }
     }
 
     /// Keeps a job under a name, in place of one that has the same name.
-    pub(super) fn keep(self, plan: Plan) {
+    pub fn keep(self, plan: Plan) {
         self.change(|plans| put(plans, plan));
     }
 
     /// Removes a plan.
-    pub(super) fn remove(self, name: &str) {
+    pub fn remove(self, name: &str) {
         self.change(|plans| plans.retain(|plan| plan.name != name));
     }
 
     /// All plans as the text of a file.
-    pub(super) fn file(self) -> String {
+    pub fn file(self) -> String {
         let file = PlanFile {
             megatron_memory_plans: self.plans.get_untracked(),
         };
@@ -70,7 +70,7 @@ impl Shelf {
     }
 
     /// Takes the plans of a file. Returns how many there were, or why there are none.
-    pub(super) fn take_file(self, text: &str) -> Result<usize, &'static str> {
+    pub fn take_file(self, text: &str) -> Result<usize, &'static str> {
         let file: PlanFile = serde_json::from_str(text)
             .map_err(|_| "This is no file of plans: save some as a file to see what one is.")?;
         let plans: Vec<Plan> = file

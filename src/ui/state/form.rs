@@ -1,0 +1,17 @@
+//! The form: which module it edits, and how much of it is open.
+
+use leptos::prelude::*;
+
+use super::Disclosure;
+use crate::config::fields::FieldId;
+
+/// The state of the form.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FormState {
+    /// The index of the module that the form edits.
+    pub module: RwSignal<usize>,
+    /// Which sections are open, and how far.
+    pub disclosure: RwSignal<Disclosure>,
+    /// The field that was edited last, beside which its problems are explained.
+    pub(super) edited: RwSignal<Option<FieldId>>,
+}

@@ -8,11 +8,11 @@
 )]
 
 mod app;
-mod background;
 mod browser;
 mod components;
 pub mod dialogs;
 mod embed;
+mod parts;
 mod results;
 mod state;
 mod summary;

@@ -6,7 +6,6 @@ mod parts;
 mod search;
 
 use leptos::ev;
-use leptos::html::Dialog;
 use leptos::prelude::*;
 
 use self::export::ExportDialog;
@@ -14,6 +13,7 @@ use self::import::ImportDialog;
 use self::import::session::ImportSession;
 use self::search::SearchDialog;
 use super::browser::files;
+use super::parts::Dialog;
 use super::state::{DialogKind, OpenDialog};
 
 /// The `<dialog>` element of import, export and search. Its content is there while it is open. Files dropped and texts
@@ -23,24 +23,13 @@ pub(super) fn Dialogs() -> impl IntoView {
     let open_dialog: OpenDialog = expect_context();
     let session = RwSignal::new(ImportSession::default());
     let kept_search = StoredValue::new(None);
-    let element = NodeRef::<Dialog>::new();
     // The dialogs with a `Modal` of their own are none of these.
     let kind = Memo::new(move |_| {
         let kind = open_dialog.0.get();
         kind.filter(|kind| matches!(kind, DialogKind::Import | DialogKind::Export | DialogKind::Search))
     });
-    Effect::new(move |_| {
-        let Some(element) = element.get() else { return };
-        match (kind.get(), element.open()) {
-            (Some(_), false) => {
-                let _ = element.show_modal();
-            }
-            (None, true) => element.close(),
-            _ => {}
-        }
-    });
     import_dropped_and_pasted(open_dialog, session);
-    let close = move |_| {
+    let close = move || {
         if let Some(kind) = kind.get_untracked() {
             open_dialog.close(kind);
         }
@@ -53,15 +42,15 @@ pub(super) fn Dialogs() -> impl IntoView {
         })
     };
     view! {
-        <dialog
-            node_ref=element
-            class="modal"
+        <Dialog
+            attr:class="modal"
             class:modal-wide=move || kind.get() == Some(DialogKind::Search)
-            aria-labelledby=parts::TITLE
-            on:close=close
+            title_id=parts::TITLE.to_owned()
+            is_open=move || kind.get().is_some()
+            on_close=close
         >
             {content}
-        </dialog>
+        </Dialog>
     }
 }
 

@@ -5,7 +5,6 @@
 
 mod chart;
 mod compare;
-mod deferred;
 mod detail;
 mod explain;
 mod fit;
@@ -16,7 +15,6 @@ mod legend;
 mod measured;
 mod methods;
 mod numbers;
-mod panel;
 mod peaks;
 mod plans;
 mod plot;

@@ -11,6 +11,7 @@ use look_controls::LookControls;
 use super::preset_picker::PresetPicker;
 use crate::formats::share_url::left_out;
 use crate::ui::browser;
+use crate::ui::parts::{ActionButton, CopyButton};
 use crate::ui::state::{DialogKind, OpenDialog, State};
 use leptos::prelude::*;
 
@@ -60,47 +61,52 @@ fn JobActions() -> impl IntoView {
     let state = expect_context::<State>();
     let open_dialog = expect_context::<OpenDialog>();
     let is_pristine = Memo::new(move |_| state.is_pristine());
+    let link_copied = move |is_copied| {
+        if is_copied {
+            let left_out = untrack(|| left_out(&state.share()));
+            state.toasts.tell(link_copied(left_out));
+        } else {
+            open_dialog.open(DialogKind::Link);
+        }
+    };
     view! {
         <div class="actions" role="group" aria-label="This job">
-            <button
-                type="button"
-                data-testid="undo"
-                aria-disabled=move || (!state.can_undo()).to_string()
-                title=move || (!state.can_undo()).then_some("Nothing has been changed yet")
-                on:click=move |_| {
+            <ActionButton
+                attr:data-testid="undo"
+                blocked=move || !state.can_undo()
+                reason="Nothing has been changed yet"
+                on_press=move || {
                     state.undo();
                 }
             >
                 "Undo"
-            </button>
-            <button
-                type="button"
-                data-testid="redo"
-                aria-disabled=move || (!state.can_redo()).to_string()
-                title=move || (!state.can_redo()).then_some("Nothing has been undone")
-                on:click=move |_| {
+            </ActionButton>
+            <ActionButton
+                attr:data-testid="redo"
+                blocked=move || !state.can_redo()
+                reason="Nothing has been undone"
+                on_press=move || {
                     state.redo();
                 }
             >
                 "Redo"
-            </button>
-            <button
-                type="button"
-                data-testid="reset"
-                aria-disabled=move || is_pristine.get().to_string()
-                title=move || is_pristine.get().then_some("Nothing differs from the start")
-                on:click=move |_| reset(state)
+            </ActionButton>
+            <ActionButton
+                attr:data-testid="reset"
+                blocked=is_pristine
+                reason="Nothing differs from the start"
+                on_press=move || reset(state)
             >
                 "Reset"
-            </button>
-            <button
-                type="button"
-                class="share"
-                data-testid="copy-link"
-                on:click=move |_| copy_link(state, open_dialog)
+            </ActionButton>
+            <CopyButton
+                attr:class="share"
+                attr:data-testid="copy-link"
+                text=move || Some(state.address())
+                on_done=link_copied
             >
                 "Copy link"
-            </button>
+            </CopyButton>
         </div>
     }
 }
@@ -143,23 +149,9 @@ fn InOutActions() -> impl IntoView {
 
 /// Puts all settings back to the preset's.
 fn reset(state: State) {
-    if untrack(|| state.is_pristine()) {
-        return;
-    }
     let start = state.setup.read_untracked().start();
     state.jump(start);
     state.toasts.offer_undo("Reset to the preset.");
-}
-
-/// Puts the link on the clipboard, or shows it where the browser refuses.
-fn copy_link(state: State, open_dialog: OpenDialog) {
-    browser::copy(&state.address(), move |copied| {
-        if copied {
-            state.toasts.tell(link_copied(untrack(|| left_out(&state.share()))));
-        } else {
-            open_dialog.open(DialogKind::Link);
-        }
-    });
 }
 
 /// What is said of a link that has been copied without room for so many pinned jobs.

@@ -6,8 +6,8 @@ use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::fit::LayoutSearch;
 use crate::report::amount::grouped;
-use crate::ui::background::Background;
 use crate::ui::browser;
+use crate::ui::parts::Deferred;
 use crate::ui::state::State;
 
 /// The number of jobs that are checked at a time.
@@ -23,7 +23,7 @@ pub fn LayOutButton() -> impl IntoView {
         gpus.filter(|_| setup.job.modules.is_empty())
     });
     let percent = RwSignal::new(None::<u64>);
-    let work = Background::new();
+    let work = Deferred::new();
     let lay_out = move |_| {
         let job = state.setup.read_untracked().job.clone();
         let search = match LayoutSearch::new(&job) {
@@ -31,7 +31,7 @@ pub fn LayOutButton() -> impl IntoView {
             Err(reason) => return state.toasts.tell(format!("No layout: {reason}.")),
         };
         percent.set(Some(0));
-        work.run((job, search), move |(job, search)| {
+        work.in_pieces((job, search), move |(job, search)| {
             if state.setup.read_untracked().job != *job {
                 percent.set(None);
                 return true;

@@ -1,43 +1,30 @@
-//! A native dialog over the page.
+//! A dialog with a title above its content and a button that closes it below.
 
+use crate::ui::parts::Dialog;
 use crate::ui::state::{DialogKind, OpenDialog};
-use leptos::html::Dialog;
 use leptos::prelude::*;
 
-/// A dialog with a title, open while [`OpenDialog`] says so. Its own button and Escape close it.
+/// A dialog that is open while [`OpenDialog`] says so.
 #[component]
 pub fn Modal(kind: DialogKind, id: &'static str, title: &'static str, children: Children) -> impl IntoView {
     let open_dialog = expect_context::<OpenDialog>();
-    let dialog = NodeRef::<Dialog>::new();
-    Effect::new(move |_| {
-        let Some(dialog) = dialog.get() else {
-            return;
-        };
-        match (open_dialog.is(kind), dialog.open()) {
-            (true, false) => {
-                let _ = dialog.show_modal();
-            }
-            (false, true) => dialog.close(),
-            _ => {}
-        }
-    });
-    let title_id = move || format!("{id}-title");
+    let title_id = format!("{id}-title");
     view! {
-        <dialog
-            id=id
-            class="help"
-            aria-labelledby=title_id()
-            node_ref=dialog
-            on:close=move |_| open_dialog.close(kind)
+        <Dialog
+            attr:id=id
+            attr:class="help"
+            title_id=title_id.clone()
+            is_open=move || open_dialog.is(kind)
+            on_close=move || open_dialog.close(kind)
         >
             // The title takes the focus: otherwise it would go to the first button, at the end, and the view with it.
-            <h2 id=title_id() tabindex="-1" autofocus="">
+            <h2 id=title_id tabindex="-1" autofocus="">
                 {title}
             </h2>
             {children()}
             <form method="dialog">
                 <button>"Close"</button>
             </form>
-        </dialog>
+        </Dialog>
     }
 }

@@ -11,10 +11,14 @@ use super::parts::{Alert, CloseButton, Title};
 use crate::config::problem::Problem;
 use crate::formats::state::PresetRef;
 use crate::ui::browser::{self, files, picture};
+use crate::ui::parts::{ActionButton, CopyButton};
 use crate::ui::state::{DialogKind, State};
 
 /// What a `data:` address of an SVG picture does not hold as it is.
 const NOT_IN_ADDRESSES: &AsciiSet = &CONTROLS.add(b'%').add(b'#').add(b'"');
+
+/// Why nothing can be copied or downloaded.
+const NO_TEXT: &str = "There is no text to export";
 
 /// The export dialog.
 #[component]
@@ -86,7 +90,6 @@ fn Actions(
     preset: Option<PresetRef>,
 ) -> impl IntoView {
     let said = RwSignal::new("");
-    let missing = move || text.read().is_none();
     let name = StoredValue::new(preset.map_or("job".to_owned(), |preset| preset.id));
     let file = move |extension: &str| {
         let selection = selection.read_untracked();
@@ -95,24 +98,20 @@ fn Actions(
             None => format!("{name}.{extension}"),
         })
     };
-    let copy = move |_| {
-        if let Some(text) = text.get_untracked() {
-            browser::copy(&text, move |copied| {
-                if copied {
-                    said.set("Copied.");
-                } else {
-                    browser::select_content("dialog pre, dialog img");
-                    said.set("The browser does not let the page use the clipboard. The text is selected.");
-                }
-            });
+    let copied = move |is_copied| {
+        if is_copied {
+            said.set("Copied.");
+        } else {
+            browser::select_content("dialog pre, dialog img");
+            said.set("The browser does not let the page use the clipboard. The text is selected.");
         }
     };
-    let download = move |_| {
+    let download = move || {
         if let Some(text) = text.get_untracked() {
             files::save_text(&file(selection.read_untracked().extension()), &text);
         }
     };
-    let download_png = move |_| {
+    let download_png = move || {
         if let Some(svg) = text.get_untracked() {
             let name = file("png");
             spawn_local(async move {
@@ -123,19 +122,19 @@ fn Actions(
         }
     };
     let is_picture = Memo::new(move |_| selection.read().is_picture());
-    let reason = move || missing().then_some("There is no text to export");
+    let missing = Memo::new(move |_| text.read().is_none());
     view! {
         <div class="modal-actions">
-            <button type="button" name="copy" class="share" disabled=missing title=reason on:click=copy>
+            <CopyButton attr:name="copy" attr:class="share" blocked=missing reason=NO_TEXT text=move || text.get() on_done=copied>
                 "Copy"
-            </button>
-            <button type="button" name="download" disabled=missing title=reason on:click=download>
+            </CopyButton>
+            <ActionButton attr:name="download" blocked=missing reason=NO_TEXT on_press=download>
                 {move || if is_picture.get() { "Download SVG" } else { "Download" }}
-            </button>
+            </ActionButton>
             <Show when=move || is_picture.get()>
-                <button type="button" name="picture" disabled=missing title=reason on:click=download_png>
+                <ActionButton attr:name="picture" blocked=missing reason=NO_TEXT on_press=download_png>
                     "Download PNG"
-                </button>
+                </ActionButton>
             </Show>
             <CloseButton kind=DialogKind::Export />
             <span role="status">{said}</span>

@@ -8,9 +8,9 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_use_element_size::{Size, UseElementSizeOptions, UseElementSizeReturn, use_element_size_with_options};
 
-use super::deferred::deferred_memo;
 use crate::export::svg::texture_id;
 use crate::report::scene::{Drawing, Px, Scene};
+use crate::ui::parts::deferred_memo;
 use crate::ui::state::{Highlight, ResultsState};
 use mark::ChartMark;
 
@@ -57,7 +57,11 @@ pub(super) fn Chart(
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
     let width = pixel_width(place);
-    let scene = deferred_memo(place, move || draw(results, Px::of(width.get().max(NARROWEST))));
+    let scene = deferred_memo(
+        place,
+        move || results.page.outcome.track(),
+        move || draw(results, Px::of(width.get().max(NARROWEST))),
+    );
     let focused = RwSignal::new(0);
     let tab_stop = Memo::new(move |_| {
         let scene = scene.read();

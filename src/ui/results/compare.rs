@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::panel::{Panel, PanelHead};
 use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
@@ -15,6 +14,7 @@ use crate::report::amount::Scale;
 use crate::report::summary::stage_name;
 use crate::report::verdict::another_job;
 use crate::ui::browser;
+use crate::ui::parts::{Panel, PanelHead, ScrollBox, Table, text_cells};
 use crate::ui::state::{Outcome, ResultsState, State};
 use crate::ui::values::{same, shown as text_of};
 use crate::units::Bytes;
@@ -133,37 +133,35 @@ impl Comparison {
 
     fn view(self) -> impl IntoView {
         let row = |name: &'static str, class: Option<&'static str>, cells: [String; 3]| {
-            let cells = cells.map(|cell| view! { <td>{cell}</td> });
             view! {
                 <tr class=class>
                     <th scope="row">{name}</th>
-                    {cells.into_iter().collect_view()}
+                    {text_cells(cells)}
                 </tr>
             }
         };
         let [pinned, now] = self.places;
+        let headings = [
+            String::from("Bucket"),
+            format!("Pinned, {pinned}"),
+            format!("Now, {now}"),
+            String::from("Difference"),
+        ];
         let remarks = self.remarks.into_iter();
         let remarks = remarks.map(|remark| view! { <p class="not-this-job">{remark}</p> });
         let buckets = self.buckets.into_iter();
-        let buckets = buckets.map(|(bucket, cells)| row(bucket.label(), None, cells));
+        let buckets = buckets
+            .map(|(bucket, cells)| row(bucket.label(), None, cells))
+            .collect_view();
+        let total = row("Total", Some("ours"), self.total);
         view! {
             {remarks.collect_view()}
-            <div class="table-scroll" tabindex="0" role="group" aria-label="Pinned job and this one, by bucket">
-                <table>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Bucket"</th>
-                            <th scope="col">{format!("Pinned, {pinned}")}</th>
-                            <th scope="col">{format!("Now, {now}")}</th>
-                            <th scope="col">"Difference"</th>
-                        </tr>
-                    </thead>
-                    <tbody>
-                        {buckets.collect_view()}
-                        {row("Total", Some("ours"), self.total)}
-                    </tbody>
-                </table>
-            </div>
+            <ScrollBox label="Pinned job and this one, by bucket">
+                <Table headings>
+                    {buckets}
+                    {total}
+                </Table>
+            </ScrollBox>
         }
     }
 }

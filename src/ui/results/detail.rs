@@ -4,13 +4,13 @@ use leptos::prelude::*;
 
 use super::chart::{Chart, Purpose};
 use super::explain::ExplainPanel;
-use super::panel::{Panel, PanelHead};
 use super::peaks::PeakFacts;
 use crate::report::charts::{self, buckets, components, timeline};
 use crate::report::readout::{Readout, readout};
 use crate::report::scene::Px;
 use crate::report::target::Target;
 use crate::ui::browser;
+use crate::ui::parts::{Panel, PanelHead};
 use crate::ui::state::{ResultsState, State};
 
 /// The ways to look at a stage, each a tab.

@@ -6,10 +6,10 @@ mod terms;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use super::deferred::deferred_memo;
 use crate::report::explain::{Explanation, How, explain};
 use crate::report::grouping::BucketGroup;
 use crate::report::target::bucket_of;
+use crate::ui::parts::deferred_memo;
 use crate::ui::state::ResultsState;
 use formula::Formula;
 use terms::Terms;
@@ -23,7 +23,11 @@ const HINT: &str = "Choose a row or a part of a bar: what it consists of stands 
 pub(super) fn ExplainPanel() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
-    let shown = deferred_memo(place, move || nearest(results, &results.explained.read()));
+    let shown = deferred_memo(
+        place,
+        move || results.page.outcome.track(),
+        move || nearest(results, &results.explained.read()),
+    );
     let is_product = Memo::new(move |_| matches!(shown.read().how, How::Product { .. }));
     let is_stage = Memo::new(move |_| shown.read().path.is_empty());
     let go_up = move |_| {

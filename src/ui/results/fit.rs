@@ -6,8 +6,8 @@ mod limits;
 
 use leptos::prelude::*;
 
-use super::panel::{Panel, PanelHead};
 use crate::report::summary::{Summary, Verdict};
+use crate::ui::parts::{Panel, PanelHead};
 use crate::ui::state::State;
 use assistant::Assistant;
 use limits::Limits;

@@ -3,12 +3,11 @@
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use super::deferred::deferred_memo;
-use super::panel::{Panel, PanelHead, SidewaysScroll, column_headings};
 use crate::framework_reports::differences::{Difference, Effect, differences};
 use crate::framework_reports::job::{Amounts, reports};
 use crate::memory::StageEstimate;
 use crate::report::amount::Scale;
+use crate::ui::parts::{Panel, PanelHead, ScrollBox, Table, deferred_memo};
 use crate::ui::state::ResultsState;
 use crate::units::Bytes;
 
@@ -28,7 +27,11 @@ struct Reports {
 pub(super) fn FrameworksPanel() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
-    let reports = deferred_memo(place, move || Reports::of(results));
+    let reports = deferred_memo(
+        place,
+        move || results.page.outcome.track(),
+        move || Reports::of(results),
+    );
     let is_known = Memo::new(move |_| reports.read().is_some());
     view! {
         <Panel class="frameworks" title="frameworks-title">
@@ -70,12 +73,9 @@ fn ReportTable(reports: Memo<Option<Reports>>) -> impl IntoView {
         })
     };
     view! {
-        <SidewaysScroll title="frameworks-title">
-            <table>
-                {column_headings(["Report", "Weights and optimizer", "Against this page", "Activations"])}
-                <tbody>{rows}</tbody>
-            </table>
-        </SidewaysScroll>
+        <ScrollBox titled_by="frameworks-title">
+            <Table headings=["Report", "Weights and optimizer", "Against this page", "Activations"]>{rows}</Table>
+        </ScrollBox>
     }
 }
 

@@ -2,14 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::panel::{Panel, PanelHead};
 use crate::config::fields::FieldId;
 use crate::config::gpus::{GPUS, Gpu};
 use crate::fit::{Measured, move_to, on_gpu};
 use crate::report::amount::Scale;
 use crate::report::headroom::Headroom;
 use crate::report::verdict::Verdict;
-use crate::ui::background::when_idle;
+use crate::ui::parts::{OpenButton, Panel, PanelHead, when_idle};
 use crate::ui::state::State;
 use crate::ui::values::shown;
 
@@ -23,15 +22,7 @@ pub(super) fn GpusPanel() -> impl IntoView {
     view! {
         <Panel class="gpus" title=TITLE>
             <PanelHead id=TITLE title="On other GPUs" note="the same job with the same layout">
-                <button
-                    type="button"
-                    class="link"
-                    data-testid="all-gpus"
-                    aria-expanded=move || is_open.get().to_string()
-                    on:click=move |_| is_open.update(|open| *open = !*open)
-                >
-                    {move || if is_open.get() { "Close" } else { "Show all" }}
-                </button>
+                <OpenButton attr:data-testid="all-gpus" is_open label="Show all" />
             </PanelHead>
             <Show when=move || is_open.get()>
                 <GpuStrip />
@@ -45,16 +36,20 @@ pub(super) fn GpusPanel() -> impl IntoView {
 fn GpuStrip() -> impl IntoView {
     let state = expect_context::<State>();
     let found = RwSignal::new(Vec::<Option<Measured>>::new());
-    when_idle(Vec::new, move |done: &mut Vec<Option<Measured>>| {
-        let Some(gpu) = GPUS.get(done.len()) else {
-            if *found.read_untracked() != *done {
-                found.set(core::mem::take(done));
-            }
-            return true;
-        };
-        done.push(on_gpu(&state.setup.read_untracked().job, gpu));
-        false
-    });
+    when_idle(
+        move || state.outcome.track(),
+        Vec::new,
+        move |done: &mut Vec<Option<Measured>>| {
+            let Some(gpu) = GPUS.get(done.len()) else {
+                if *found.read_untracked() != *done {
+                    found.set(core::mem::take(done));
+                }
+                return true;
+            };
+            done.push(on_gpu(&state.setup.read_untracked().job, gpu));
+            false
+        },
+    );
     let now = Memo::new(move |_| {
         let id = FieldId::gpu;
         shown(id.field(), state.value(id).as_ref())

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::panel::{Panel, PanelHead, SidewaysScroll, column_headings};
 use crate::evidence::{LogComparison, Reason, StageComparison, compare_log};
 use crate::formats::training_log::LogMeasurements;
 use crate::report::amount::Scale;
 use crate::ui::browser::files;
+use crate::ui::parts::{Panel, PanelHead, ScrollBox, Table};
 use crate::ui::state::{MeasuredLog, ResultsState};
 use crate::units::Bytes;
 
@@ -107,21 +107,20 @@ fn StageTable(log: RwSignal<Option<Arc<LogMeasurements>>>) -> impl IntoView {
             .map(|reason| view! { <li>{reason.text()}</li> })
             .collect_view();
         view! {
-            <SidewaysScroll title=TITLE>
-                <table>
-                    {column_headings([
-                        "Stage",
-                        "Measured after a step",
-                        "Predicted",
-                        "Difference",
-                        "Measured peak",
-                        "Predicted",
-                        "Difference",
-                        "Reported",
-                    ])}
-                    <tbody>{rows}</tbody>
-                </table>
-            </SidewaysScroll>
+            <ScrollBox titled_by=TITLE>
+                <Table headings=[
+                    "Stage",
+                    "Measured after a step",
+                    "Predicted",
+                    "Difference",
+                    "Measured peak",
+                    "Predicted",
+                    "Difference",
+                    "Reported",
+                ]>
+                    {rows}
+                </Table>
+            </ScrollBox>
             <p class="panel-note">"Why they may differ:"</p>
             <ul class="measured-reasons">{reasons}</ul>
         }

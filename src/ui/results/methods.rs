@@ -4,10 +4,9 @@ mod row;
 
 use leptos::prelude::*;
 
-use super::panel::{Panel, PanelHead, SidewaysScroll, column_headings};
 use crate::memory::methods::{MethodResult, TrainingMethod, method};
 use crate::report::amount::Scale;
-use crate::ui::background::when_idle;
+use crate::ui::parts::{OpenButton, Panel, PanelHead, ScrollBox, Table, when_idle};
 use crate::ui::state::State;
 use row::{Amounts, Row, rows};
 
@@ -25,15 +24,7 @@ pub(super) fn MethodsPanel() -> impl IntoView {
                 title="Full training, adapters, FSDP"
                 note="the same job with the same layout"
             >
-                <button
-                    type="button"
-                    class="link"
-                    data-testid="all-methods"
-                    aria-expanded=move || is_open.get().to_string()
-                    on:click=move |_| is_open.update(|open| *open = !*open)
-                >
-                    {move || if is_open.get() { "Close" } else { "Compare" }}
-                </button>
+                <OpenButton attr:data-testid="all-methods" is_open label="Compare" />
             </PanelHead>
             <Show when=move || is_open.get()>
                 <MethodTable />
@@ -47,47 +38,48 @@ pub(super) fn MethodsPanel() -> impl IntoView {
 fn MethodTable() -> impl IntoView {
     let state = expect_context::<State>();
     let found = RwSignal::new(Vec::<MethodResult>::new());
-    when_idle(Vec::new, move |done: &mut Vec<MethodResult>| {
-        let next = TrainingMethod::EACH.get(done.len());
-        let job = &state.setup.read_untracked().job;
-        match next.map(|next| method(job, state.form.module.get_untracked(), *next)) {
-            Some(Some(result)) => {
-                done.push(result);
-                false
-            }
-            // Megatron refuses the job.
-            Some(None) => true,
-            None => {
-                if *found.read_untracked() != *done {
-                    found.set(core::mem::take(done));
+    when_idle(
+        move || state.outcome.track(),
+        Vec::new,
+        move |done: &mut Vec<MethodResult>| {
+            let next = TrainingMethod::EACH.get(done.len());
+            let job = &state.setup.read_untracked().job;
+            match next.map(|next| method(job, state.form.module.get_untracked(), *next)) {
+                Some(Some(result)) => {
+                    done.push(result);
+                    false
                 }
-                true
+                // Megatron refuses the job.
+                Some(None) => true,
+                None => {
+                    if *found.read_untracked() != *done {
+                        found.set(core::mem::take(done));
+                    }
+                    true
+                }
             }
-        }
-    });
+        },
+    );
     let rows = Memo::new(move |_| {
         let outcome = state.outcome.read();
         let config = outcome.as_ref().map(|outcome| &outcome.config);
         rows(&found.read(), config, Scale::coarse(state.preferences.unit.get()))
     });
     view! {
-        <SidewaysScroll title=TITLE>
-            <table>
-                {column_headings([
-                    "Way of training",
-                    "Peak",
-                    "On this GPU",
-                    "Between steps",
-                    "Trained parameters",
-                    "What changes most",
-                ])}
-                <tbody>
-                    <For each=move || 0..rows.read().len() key=|number| *number let:number>
-                        <MethodRow rows number />
-                    </For>
-                </tbody>
-            </table>
-        </SidewaysScroll>
+        <ScrollBox titled_by=TITLE>
+            <Table headings=[
+                "Way of training",
+                "Peak",
+                "On this GPU",
+                "Between steps",
+                "Trained parameters",
+                "What changes most",
+            ]>
+                <For each=move || 0..rows.read().len() key=|number| *number let:number>
+                    <MethodRow rows number />
+                </For>
+            </Table>
+        </ScrollBox>
         <p class="panel-note">
             "Allocated at the peak, between steps, and parameters are those of one GPU of the fullest stage. Adapters and sharding strategy are the job's own where it has any, LoRA and optim_grads_params otherwise."
         </p>

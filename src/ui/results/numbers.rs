@@ -5,11 +5,9 @@ mod row;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use super::deferred::deferred_memo;
-use super::panel::{Panel, PanelHead, SidewaysScroll};
 use crate::report::amount::Scale;
-use crate::report::table::{Order, Table};
-use crate::ui::browser;
+use crate::report::table::{Order, Table as NumbersTable};
+use crate::ui::parts::{CopyButton, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
 use crate::ui::state::ResultsState;
 use row::StageRow;
 
@@ -25,26 +23,28 @@ pub(in super::super) fn NumbersPanel() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let order = RwSignal::new(Order::Stage);
     let place = NodeRef::<Div>::new();
-    let table = deferred_memo(place, move || {
-        let outcome = results.page.outcome.read();
+    let outcome = results.page.outcome;
+    let compute = move || {
+        let outcome = outcome.read();
         let outcome = outcome.as_ref()?;
-        let table = Table::new(&outcome.config, &outcome.estimate, results.page.preferences.unit.get());
+        let table = NumbersTable::new(&outcome.config, &outcome.estimate, results.page.preferences.unit.get());
         Some(table.sorted(order.get()))
-    });
+    };
+    let table = deferred_memo(place, move || outcome.track(), compute);
     let is_known = Memo::new(move |_| table.read().is_some());
     let note = move || format!("{} on each GPU", results.page.preferences.unit.get().symbol());
     view! {
         <Panel class="numbers" title=TITLE>
             <PanelHead id=TITLE title="Table" note=Signal::derive(note)>
-                <CopyButton table=table />
+                <CopyTable table=table />
             </PanelHead>
-            <SidewaysScroll title=TITLE>
+            <ScrollBox titled_by=TITLE>
                 <div class="numbers-table" node_ref=place>
                     <Show when=move || is_known.get()>
                         <StageTable table=table order=order />
                     </Show>
                 </div>
-            </SidewaysScroll>
+            </ScrollBox>
             <Show when=move || is_known.get()>
                 <p class="panel-note rounding">
                     {move || Scale::fine(results.page.preferences.unit.get()).rounding_note()}
@@ -56,47 +56,46 @@ pub(in super::super) fn NumbersPanel() -> impl IntoView {
 
 /// Copies the whole table for a spreadsheet, and says whether that was allowed.
 #[component]
-fn CopyButton(table: Memo<Option<Table>>) -> impl IntoView {
+fn CopyTable(table: Memo<Option<NumbersTable>>) -> impl IntoView {
     let said = RwSignal::new("");
-    let copy = move |_| {
-        let tsv = table.read_untracked().as_ref().map(Table::tsv);
-        browser::copy(&tsv.unwrap_or_default(), move |allowed| {
-            said.set(if allowed {
-                "Copied"
-            } else {
-                "The browser denies copying"
-            });
+    let say = move |is_copied| {
+        said.set(if is_copied {
+            "Copied"
+        } else {
+            "The browser denies copying"
         });
     };
     view! {
-        <button type="button" class="link" on:click=copy>"Copy as TSV"</button>
+        <CopyButton
+            attr:class="link"
+            text=move || Some(table.read().as_ref().map(NumbersTable::tsv).unwrap_or_default())
+            on_done=say
+        >
+            "Copy as TSV"
+        </CopyButton>
         <p class="panel-note" role="status">{said}</p>
     }
 }
 
 /// A row for each stage, a column for each bucket that some stage has, and their total.
 #[component]
-fn StageTable(table: Memo<Option<Table>>, order: RwSignal<Order>) -> impl IntoView {
+fn StageTable(table: Memo<Option<NumbersTable>>, order: RwSignal<Order>) -> impl IntoView {
     let buckets = Memo::new(move |_| of_table(table, |table| table.buckets.clone()));
     let count = Memo::new(move |_| of_table(table, |table| table.rows.len()));
     view! {
-        <table>
-            <thead>
-                <tr>
-                    <SortHeading label="Stage" by=Order::Stage order=order />
-                    <th scope="col">"Layers"</th>
-                    <For each=move || buckets.get() key=|bucket| bucket.id() let:bucket>
-                        <SortHeading label=bucket.label() by=Order::Bucket(bucket) order=order />
-                    </For>
-                    <SortHeading label="Total" by=Order::Total order=order />
-                </tr>
-            </thead>
-            <tbody>
-                <For each=move || 0..count.get().min(MOST_ROWS) key=|number| *number let:number>
-                    <StageRow table=table number=number />
+        <Table>
+            <MoreHeadings slot>
+                <SortHeading label="Stage" by=Order::Stage order=order />
+                <th scope="col">"Layers"</th>
+                <For each=move || buckets.get() key=|bucket| bucket.id() let:bucket>
+                    <SortHeading label=bucket.label() by=Order::Bucket(bucket) order=order />
                 </For>
-            </tbody>
-        </table>
+                <SortHeading label="Total" by=Order::Total order=order />
+            </MoreHeadings>
+            <For each=move || 0..count.get().min(MOST_ROWS) key=|number| *number let:number>
+                <StageRow table=table number=number />
+            </For>
+        </Table>
         <Show when=move || { count.get() > MOST_ROWS }>
             <p class="panel-note">
                 {move || format!("The first {MOST_ROWS} of {} rows; copying gives them all.", count.get())}
@@ -106,7 +105,7 @@ fn StageTable(table: Memo<Option<Table>>, order: RwSignal<Order>) -> impl IntoVi
 }
 
 /// Something of the table; the default before the first valid job.
-fn of_table<T: Default>(table: Memo<Option<Table>>, read: impl FnOnce(&Table) -> T) -> T {
+fn of_table<T: Default>(table: Memo<Option<NumbersTable>>, read: impl FnOnce(&NumbersTable) -> T) -> T {
     table.read().as_ref().map(read).unwrap_or_default()
 }
 

@@ -3,8 +3,6 @@
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use super::deferred::deferred_memo;
-use super::panel::column_headings;
 use crate::config::fields::FieldId;
 use crate::memory::overhead::{self, memory_range};
 use crate::report::amount::Scale;
@@ -14,6 +12,7 @@ use crate::report::{in_flight, moments};
 use crate::source::Source;
 use crate::ui::browser;
 use crate::ui::components::form::control_id;
+use crate::ui::parts::{Table, deferred_memo, text_cells};
 use crate::ui::state::ResultsState;
 
 /// What there is to say about the shown stage's peak.
@@ -47,7 +46,11 @@ struct Overhead {
 pub(super) fn PeakFacts() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
-    let peak = deferred_memo(place, move || results.with_subject(Px::ZERO, Peak::of).flatten());
+    let peak = deferred_memo(
+        place,
+        move || results.page.outcome.track(),
+        move || results.with_subject(Px::ZERO, Peak::of).flatten(),
+    );
     let is_known = Memo::new(move |_| peak.read().is_some());
     view! {
         <div class="peaks" node_ref=place>
@@ -69,18 +72,13 @@ fn of_peak<T: Default>(peak: Memo<Option<Peak>>, read: impl FnOnce(&Peak) -> T) 
 fn InFlightTable(peak: Memo<Option<Peak>>) -> impl IntoView {
     let row = |row: &in_flight::Row| {
         let cells = [&row.chunk, &row.layers, &row.alive, &row.each, &row.all];
-        let cells = cells.map(|cell| view! { <td>{cell.clone()}</td> });
-        view! { <tr>{cells.into_iter().collect_view()}</tr> }
+        view! { <tr>{text_cells(cells.map(String::clone))}</tr> }
     };
     view! {
         <div class="table-scroll">
-            <table>
-                <caption>"Micro batches in flight"</caption>
-                {column_headings(["Chunk", "Layers", "In flight", "Each keeps", "Together"])}
-                <tbody>
-                    {move || of_peak(peak, |peak| peak.chunks.iter().map(row).collect_view())}
-                </tbody>
-            </table>
+            <Table caption="Micro batches in flight" headings=["Chunk", "Layers", "In flight", "Each keeps", "Together"]>
+                {move || of_peak(peak, |peak| peak.chunks.iter().map(row).collect_view())}
+            </Table>
         </div>
     }
 }
@@ -100,13 +98,9 @@ fn MomentTable(peak: Memo<Option<Peak>>) -> impl IntoView {
     };
     view! {
         <div class="table-scroll moments">
-            <table>
-                <caption>"What a log prints"</caption>
-                {column_headings(["When", "Allocated", "Max allocated"])}
-                <tbody data-testid="moments">
-                    {move || of_peak(peak, |peak| peak.moments.iter().map(row).collect_view())}
-                </tbody>
-            </table>
+            <Table caption="What a log prints" headings=["When", "Allocated", "Max allocated"] rows_test_id="moments">
+                {move || of_peak(peak, |peak| peak.moments.iter().map(row).collect_view())}
+            </Table>
         </div>
     }
 }
@@ -121,21 +115,17 @@ fn OverheadTable(peak: Memo<Option<Peak>>) -> impl IntoView {
     });
     view! {
         <div class="table-scroll">
-            <table>
-                <caption>"Allowed for, not predicted"</caption>
-                {column_headings(["On top", "Amount", "Field", "Source"])}
-                <tbody>
-                    <For each=move || fields.get() key=|field| field.field().key let:field>
-                        <OverheadRow peak=peak field=field />
-                    </For>
-                    <tr>
-                        <td>"what the device may show"</td>
-                        <td>{move || of_peak(peak, |peak| peak.device.clone())}</td>
-                        <td></td>
-                        <td></td>
-                    </tr>
-                </tbody>
-            </table>
+            <Table caption="Allowed for, not predicted" headings=["On top", "Amount", "Field", "Source"]>
+                <For each=move || fields.get() key=|field| field.field().key let:field>
+                    <OverheadRow peak=peak field=field />
+                </For>
+                <tr>
+                    <td>"what the device may show"</td>
+                    <td>{move || of_peak(peak, |peak| peak.device.clone())}</td>
+                    <td></td>
+                    <td></td>
+                </tr>
+            </Table>
         </div>
     }
 }

@@ -7,11 +7,10 @@ mod head;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use super::deferred::deferred_memo;
-use super::panel::{Panel, PanelHead, SidewaysScroll};
 use crate::formats::share_url::encode;
 use crate::formats::state::{PresetRef, Setup, ShareState};
-use crate::ui::browser::{self, files};
+use crate::ui::browser::files;
+use crate::ui::parts::{CopyButton, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
 use crate::ui::state::{DialogKind, OpenDialog, Plan, ResultsState, SavedPlans, State};
 use columns::{Column, Row, heads, rows};
 use head::PlanHead;
@@ -62,6 +61,14 @@ fn ShelfActions() -> impl IntoView {
             link: encode(&share),
         });
     };
+    let link_copied = move |is_copied| {
+        if is_copied {
+            let count = page.pinned.read_untracked().len() + 1;
+            page.toasts.tell(format!("Link to {count} jobs copied."));
+        } else {
+            open_dialog.open(DialogKind::Link);
+        }
+    };
     let take = move |_: String, text: String| {
         page.toasts.tell(match shelf.take_file(&text) {
             Ok(1) => String::from("1 plan read."),
@@ -99,14 +106,14 @@ fn ShelfActions() -> impl IntoView {
             >
                 "Pin this job"
             </button>
-            <button
-                type="button"
-                name="link-plans"
-                hidden=move || shelf.plans.read().is_empty() && page.pinned.read().is_empty()
-                on:click=move |_| link_to_all(page, shelf, open_dialog)
+            <CopyButton
+                attr:name="link-plans"
+                attr:hidden=move || shelf.plans.read().is_empty() && page.pinned.read().is_empty()
+                text=move || link_to_all(page, shelf)
+                on_done=link_copied
             >
                 "Copy a link to all"
-            </button>
+            </CopyButton>
             <button
                 type="button"
                 class="link"
@@ -133,24 +140,17 @@ fn ShelfActions() -> impl IntoView {
     }
 }
 
-/// Pins all kept plans, so that the link holds every column, and puts it on the clipboard.
-fn link_to_all(page: State, shelf: SavedPlans, open_dialog: OpenDialog) {
+/// Pins all kept plans, so that the link holds every column. Returns the link, or nothing where they cannot be pinned.
+fn link_to_all(page: State, shelf: SavedPlans) -> Option<String> {
     let (pinned, plans) = (page.pinned.get_untracked(), shelf.plans.get_untracked());
     let heads = heads(&pinned, &plans);
     // Each is put before the ones that are pinned already.
     let kept = heads.into_iter().rev().filter(|head| !head.is_pinned);
     let kept: Vec<Setup> = kept.map(|head| head.setup).collect();
     if !kept.is_empty() && !page.pin(kept) {
-        return;
+        return None;
     }
-    let count = page.pinned.read_untracked().len() + 1;
-    browser::copy(&page.address(), move |copied| {
-        if copied {
-            page.toasts.tell(format!("Link to {count} jobs copied."));
-        } else {
-            open_dialog.open(DialogKind::Link);
-        }
-    });
+    Some(page.address())
 }
 
 /// The columns: the job on the page first.
@@ -166,12 +166,13 @@ fn PlanTable() -> impl IntoView {
         let heads = heads.into_iter();
         heads.map(|head| Column::new(head, earlier)).collect::<Vec<_>>()
     });
-    let shown = deferred_memo(place, move || {
+    let compute = move || {
         let now = Column::of_page(&page.setup.read(), page.outcome.get());
         let plans = plans.read();
         let columns: Vec<&Column> = core::iter::once(&now).chain(plans.iter()).collect();
         rows(&columns, page.preferences.unit.get())
-    });
+    };
+    let shown = deferred_memo(place, move || page.outcome.track(), compute);
     let heads = move || {
         let plans = plans.read();
         let heads = plans.iter().map(|column| column.head.clone());
@@ -189,18 +190,12 @@ fn PlanTable() -> impl IntoView {
     };
     view! {
         <div node_ref=place>
-            <SidewaysScroll title=TITLE>
-                <table>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Setting"</th>
-                            <th scope="col">"This job"</th>
-                            {heads}
-                        </tr>
-                    </thead>
-                    <tbody>{move || shown.get().into_iter().map(row).collect_view()}</tbody>
-                </table>
-            </SidewaysScroll>
+            <ScrollBox titled_by=TITLE>
+                <Table headings=["Setting", "This job"]>
+                    <MoreHeadings slot>{heads}</MoreHeadings>
+                    {move || shown.get().into_iter().map(row).collect_view()}
+                </Table>
+            </ScrollBox>
         </div>
     }
 }

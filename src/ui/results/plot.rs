@@ -7,9 +7,9 @@ mod work;
 
 use leptos::prelude::*;
 
-use super::panel::{Panel, PanelHead};
 use crate::config::fields::FieldId;
 use crate::fit::PLOTTED;
+use crate::ui::parts::{Panel, PanelHead};
 use crate::ui::state::{PLOT_TITLE, PlottedField, State};
 use picture::PlotPicture;
 use save::SaveButtons;

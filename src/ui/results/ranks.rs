@@ -6,8 +6,8 @@ mod state;
 
 use leptos::prelude::*;
 
-use super::panel::Panel;
 use crate::report::rank_map::Coloring;
+use crate::ui::parts::Panel;
 use details::RankDetails;
 use map::RankMap;
 use state::RanksState;

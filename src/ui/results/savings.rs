@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
-use super::panel::{Panel, PanelHead, SidewaysScroll, column_headings};
 use crate::memory::savings::{Saving, savings};
 use crate::report::amount::Scale;
 use crate::report::savings::{Kind, Row, rows};
+use crate::ui::parts::{Panel, PanelHead, ScrollBox, Table, when_idle};
 use crate::ui::state::ResultsState;
-
-/// How many milliseconds the table waits until the reader pauses: it takes a dozen estimates.
-const PAUSE: u32 = 400;
 
 /// The ways of recomputing and offloading, with what each saves.
 #[component]
@@ -28,39 +24,38 @@ pub(super) fn SavingsPanel() -> impl IntoView {
                 note="on this stage, against the settings as they are; the last column is the part of the forward pass that runs twice"
             />
             <div class="savings">
-                <SidewaysScroll title="savings-title">
-                    <table>
-                        {column_headings(["Recompute", "Saves", "This stage", "Fullest stage", "Recomputed"])}
-                        <tbody>
-                            <For each=move || 0..rows.read().len() key=|number| *number let:number>
-                                <SavingRow rows=rows number=number />
-                            </For>
-                        </tbody>
-                    </table>
-                </SidewaysScroll>
+                <ScrollBox titled_by="savings-title">
+                    <Table headings=["Recompute", "Saves", "This stage", "Fullest stage", "Recomputed"]>
+                        <For each=move || 0..rows.read().len() key=|number| *number let:number>
+                            <SavingRow rows=rows number=number />
+                        </For>
+                    </Table>
+                </ScrollBox>
             </div>
         </Panel>
     }
 }
 
-/// What each choice saves, computed once the reader has paused. While the settings cannot run, the last savings stay,
-/// as all results do.
-fn savings_after_pause(results: ResultsState) -> ReadSignal<Arc<Vec<Saving>>> {
-    let (saved, set_saved) = signal(Arc::default());
-    // A timeout is cancelled when another one takes its place.
-    let timeout = StoredValue::new_local(None::<Timeout>);
-    Effect::new(move |_| {
-        let outcome = results.page.outcome.get();
-        let stage = results.stage.get();
-        let compute = move || {
-            let job = &results.page.setup.read_untracked().job;
-            let found = stage.map(|stage| savings(job, stage)).unwrap_or_default();
-            if outcome.is_none() || !found.is_empty() {
-                set_saved.set(Arc::new(found));
+/// What each choice saves. It takes a dozen estimates, so that it is worked out once the reader has paused. While the
+/// settings cannot run, the last savings stay, as all results do.
+fn savings_after_pause(results: ResultsState) -> RwSignal<Arc<Vec<Saving>>> {
+    let saved = RwSignal::new(Arc::default());
+    let track = move || {
+        results.page.outcome.track();
+        results.stage.track();
+    };
+    when_idle(
+        track,
+        || (),
+        move |()| {
+            let job = &results.page.setup.read().job;
+            let found = results.stage.get().map(|stage| savings(job, stage)).unwrap_or_default();
+            if results.page.outcome.read().is_none() || !found.is_empty() {
+                saved.set(Arc::new(found));
             }
-        };
-        timeout.set_value(Some(Timeout::new(PAUSE, compute)));
-    });
+            true
+        },
+    );
     saved
 }
 

@@ -4,11 +4,11 @@ use leptos::prelude::*;
 
 use super::chart::{Chart, Purpose};
 use super::legend::Legend;
-use super::panel::{Panel, PanelHead};
 use crate::report::charts::{Subject, stage_bars};
 use crate::report::readout::{Readout, readout};
 use crate::report::scene::Px;
 use crate::report::target::Target;
+use crate::ui::parts::{Panel, PanelHead};
 use crate::ui::state::{Highlight, ResultsState};
 
 /// The chart of all stages with its line of data and its legend.

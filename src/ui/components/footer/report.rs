@@ -2,8 +2,8 @@
 
 use super::VERSION;
 use crate::source::MEGATRON_LM_REVISION;
-use crate::ui::browser;
 use crate::ui::components::modal::Modal;
+use crate::ui::parts::CopyButton;
 use crate::ui::state::{DialogKind, OpenDialog, State};
 use crate::ui::summary;
 use leptos::prelude::*;
@@ -28,13 +28,11 @@ pub fn ReportDialog() -> impl IntoView {
             String::new()
         }
     });
-    let copy = move |_| {
-        browser::copy(&report.read_untracked(), move |copied| {
-            state.toasts.tell(if copied {
-                "Report copied."
-            } else {
-                "The browser denies copying."
-            });
+    let say = move |is_copied| {
+        state.toasts.tell(if is_copied {
+            "Report copied."
+        } else {
+            "The browser denies copying."
         });
     };
     let issue = move || {
@@ -52,9 +50,9 @@ pub fn ReportDialog() -> impl IntoView {
         <Modal kind=DialogKind::Report id="report" title="Report a wrong estimate">
             <p>"Add what was measured and send it along; nothing leaves this page by itself."</p>
             <textarea aria-label="Report" readonly=true rows="9" prop:value=report></textarea>
-            <button type="button" on:click=copy>
+            <CopyButton text=move || Some(report.get()) on_done=say>
                 "Copy the report"
-            </button>
+            </CopyButton>
             {issue_link}
         </Modal>
     }

@@ -170,21 +170,41 @@ fn PlotButton(id: FieldId) -> impl IntoView {
     })
 }
 
-/// The field's Megatron-LM flag; empty for the calculator's own fields.
+/// The Megatron-LM flag that sets the field; empty where there is none.
 pub(super) fn flag(field: &Field) -> String {
-    let name = match field.name {
-        "add_bias_linear" => "disable_bias_linear",
-        "apply_rope_fusion" => "no_rope_fusion",
-        "bias_gelu_fusion" => "no_bias_gelu_fusion",
-        "bias_swiglu_fusion" => "no_bias_swiglu_fusion",
-        "bias_dropout_fusion" => "no_bias_dropout_fusion",
-        "masked_softmax_fusion" => "no_masked_softmax_fusion",
-        "gradient_accumulation_fusion" => "no_gradient_accumulation_fusion",
-        name => name,
-    };
-    if field.megatron {
-        format!("--{}", name.replace('_', "-"))
-    } else {
-        String::new()
+    field.flag.map(|flag| format!("--{}", flag.name)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::flag;
+    use crate::config::fields::FieldId;
+
+    #[test]
+    fn the_flag_beside_a_label_is_the_one_that_sets_the_field() {
+        for (id, expected) in [
+            (FieldId::tensor_model_parallel_size, "--tensor-model-parallel-size"),
+            (FieldId::add_bias_linear, "--disable-bias-linear"),
+            (
+                FieldId::create_attention_mask_in_dataloader,
+                "--no-create-attention-mask-in-dataloader",
+            ),
+            (FieldId::use_mamba_mem_eff_path, "--disable-mamba-mem-eff-path"),
+            (
+                FieldId::torch_fsdp2_reshard_after_forward,
+                "--torch-fsdp2-no-reshard-after-forward",
+            ),
+            // Megatron-LM has no flag for these.
+            (FieldId::world_size, ""),
+            (FieldId::data_parallel_size, ""),
+            (FieldId::virtual_pipeline_model_parallel_size, ""),
+            (FieldId::disable_parameter_transpose_cache, ""),
+            (FieldId::fp8_dot_product_attention, ""),
+            (FieldId::fp8_multi_head_attention, ""),
+            (FieldId::activation_func_fp8_input_store, ""),
+            (FieldId::gpu, ""),
+        ] {
+            assert_eq!(flag(id.field()), expected, "{id:?}");
+        }
     }
 }

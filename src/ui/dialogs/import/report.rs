@@ -7,6 +7,7 @@ use crate::formats::detect::Format;
 use crate::formats::import::{Question, Row};
 use crate::formats::import_text::ImportedText;
 use crate::formats::report::KeyStatus;
+use crate::ui::parts::Table;
 
 /// The most rows of the report that are shown.
 const MAX_ROWS: usize = 400;
@@ -20,9 +21,6 @@ pub(super) fn Report(session: RwSignal<ImportSession>) -> impl IntoView {
         rows.unwrap_or_default()
     });
     let more = move || rows.read().len().saturating_sub(MAX_ROWS);
-    let heads = ["Line", "Key", "Value", "Became", "Field", "Why"];
-    let heads = heads.map(|head| view! { <th scope="col">{head}</th> });
-    let heads = heads.collect_view();
     view! {
         <div class="modal-report">
             <div
@@ -32,15 +30,13 @@ pub(super) fn Report(session: RwSignal<ImportSession>) -> impl IntoView {
                 aria-label="Report"
                 hidden=move || rows.read().is_empty()
             >
-                <table>
-                    <caption class="unseen">"What became of every key"</caption>
-                    <thead>
-                        <tr>{heads}</tr>
-                    </thead>
-                    <tbody>
-                        {move || rows.read().iter().take(MAX_ROWS).map(report_row).collect_view()}
-                    </tbody>
-                </table>
+                <Table
+                    caption="What became of every key"
+                    caption_unseen=true
+                    headings=["Line", "Key", "Value", "Became", "Field", "Why"]
+                >
+                    {move || rows.read().iter().take(MAX_ROWS).map(report_row).collect_view()}
+                </Table>
             </div>
             <p hidden=move || more() == 0>{move || format!("And {} more.", more())}</p>
         </div>

@@ -14,8 +14,8 @@ use crate::formats::share_url;
 use crate::formats::state::{Setup, ShareState};
 use crate::search::{Axis, Candidate, Keep, Options, Slice, Space};
 use crate::search_worker::Answer;
-use crate::ui::background::Background;
 use crate::ui::browser;
+use crate::ui::parts::Deferred;
 use crate::ui::state::{DialogKind, OpenDialog, State};
 
 /// How often what was found is shown.
@@ -84,7 +84,7 @@ pub(super) struct SearchState {
     pub(super) own: Memo<Option<Candidate>>,
     pub(super) found: RwSignal<Found>,
     /// Orders what was found.
-    ordering: Background,
+    ordering: Deferred,
     /// What went wrong on the way; empty where nothing did.
     pub(super) error: RwSignal<String>,
     /// The workers, and the answers that are not shown yet.
@@ -152,7 +152,7 @@ impl SearchState {
             phase,
             at_rest: at_rest(phase),
             found: RwSignal::new(found),
-            ordering: Background::new(),
+            ordering: Deferred::new(),
             error: RwSignal::new(String::new()),
             running: StoredValue::new_local(Running::default()),
         };
@@ -283,7 +283,7 @@ impl SearchState {
     /// Orders between frames what is not ordered yet, and shows it at the end.
     fn order_rest(self, space: Arc<Space>) {
         let found = self.found;
-        self.ordering.run((), move |()| {
+        self.ordering.in_pieces((), move |()| {
             let ordered = found.try_update_untracked(|found| {
                 let before = found.is_ordered();
                 found.order_part(&space);

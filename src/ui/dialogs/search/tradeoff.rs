@@ -11,9 +11,9 @@ use super::columns::Column;
 use super::state::SearchState;
 use crate::report::scene::Px;
 use crate::search::Candidate;
-use crate::ui::background::Background;
 use crate::ui::browser;
 use crate::ui::dialogs::parts::Menu;
+use crate::ui::parts::Deferred;
 use crate::ui::results::pixel_width;
 
 /// The width in pixels below which the picture is rather clipped than squeezed.
@@ -42,7 +42,7 @@ pub(super) fn Tradeoff() -> impl IntoView {
     let width = pixel_width(place);
     // Drawn when the search pauses or ends: until then each answer would move all points.
     let picture = RwSignal::new(None);
-    let drawing = Background::new();
+    let drawing = Deferred::new();
     Effect::new(move |_| {
         if !search.at_rest.get() {
             picture.set(None);
@@ -54,7 +54,7 @@ pub(super) fn Tradeoff() -> impl IntoView {
             return;
         };
         let start = Drawing::new(space, search.own.get(), measures, width);
-        drawing.run(start, move |drawing| {
+        drawing.in_pieces(start, move |drawing| {
             let found = search.found.try_read_untracked();
             let is_done = found.is_none_or(|found| drawing.advance(&found));
             // Another search may have begun.

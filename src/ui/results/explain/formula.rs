@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::report::explain::{Explanation, Factor, How};
+use crate::ui::parts::Table;
 
 /// The formula in symbols, with values and as a result, and what each symbol stands for.
 #[component]
@@ -20,15 +21,16 @@ pub(super) fn Formula(
         else {
             return None;
         };
+        let symbol_rows = legend.iter().map(symbol_row).collect_view();
         Some(view! {
             <div class="formula">
                 <p>{symbols.clone()}</p>
                 <p>{format!("= {values}")}</p>
                 <p>{format!("= {}", explanation.exact)}</p>
             </div>
-            <table class="symbols" aria-label="Symbols">
-                <tbody>{legend.iter().map(symbol_row).collect_view()}</tbody>
-            </table>
+            <Table attr:class="symbols" attr:aria-label="Symbols">
+                {symbol_rows}
+            </Table>
         })
     }
 }

@@ -5,9 +5,9 @@ use leptos::prelude::*;
 use crate::fit::{Move, MoveSearch};
 use crate::report::amount::Scale;
 use crate::report::moves::MoveRow;
-use crate::ui::background::when_idle;
 use crate::ui::browser;
 use crate::ui::components::lay_out::LayOutButton;
+use crate::ui::parts::when_idle;
 use crate::ui::state::{DialogKind, OpenDialog, State};
 
 /// The changes found for a job.
@@ -43,6 +43,7 @@ pub(super) fn Assistant() -> impl IntoView {
     let state = expect_context::<State>();
     let found = RwSignal::new(Found::default());
     when_idle(
+        move || state.outcome.track(),
         move || MoveSearch::new(&state.setup.read_untracked().job),
         move |search: &mut Option<MoveSearch>| {
             let done = search.as_mut().is_none_or(|search| search.advance(1));

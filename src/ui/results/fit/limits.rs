@@ -6,7 +6,7 @@ use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::fit::{Limit, fewest_gpus, largest_micro_batch, longest_sequence};
 use crate::report::amount::grouped;
-use crate::ui::background::when_idle;
+use crate::ui::parts::{ActionButton, when_idle};
 use crate::ui::state::State;
 
 /// One of the sizes.
@@ -80,6 +80,7 @@ pub(super) fn Limits() -> impl IntoView {
         is_current.set(false);
     });
     when_idle(
+        move || state.outcome.track(),
         move || 0_usize,
         move |next| {
             let job = &state.setup.read_untracked().job;
@@ -124,11 +125,11 @@ fn LimitChip(size: Size, known: RwSignal<Known>) -> impl IntoView {
         now == Some(limit.value)
     });
     let reason = move || match &*known.read() {
-        Known::Fits(_) => None,
-        Known::Nothing => Some("Still being worked out"),
-        Known::NoneFits => Some("No value fits beside the other settings"),
+        Known::Fits(_) => "",
+        Known::Nothing => "Still being worked out",
+        Known::NoneFits => "No value fits beside the other settings",
     };
-    let apply = move |_| {
+    let apply = move || {
         let Known::Fits(limit) = known.get_untracked() else {
             return;
         };
@@ -140,18 +141,17 @@ fn LimitChip(size: Size, known: RwSignal<Known>) -> impl IntoView {
     };
     view! {
         <li>
-            <button
-                type="button"
-                class="limit"
-                data-testid=size.test_id
-                aria-pressed=move || current.get().to_string()
-                aria-disabled=move || (!matches!(&*known.read(), Known::Fits(_))).to_string()
-                title=reason
-                on:click=apply
+            <ActionButton
+                attr:class="limit"
+                attr:data-testid=size.test_id
+                attr:aria-pressed=move || current.get().to_string()
+                blocked=move || !matches!(&*known.read(), Known::Fits(_))
+                reason
+                on_press=apply
             >
                 <span>{size.label}</span>
                 <strong>{value}</strong>
-            </button>
+            </ActionButton>
         </li>
     }
 }

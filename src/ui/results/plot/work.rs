@@ -8,7 +8,7 @@ use crate::fit::Sweep;
 use crate::formats::state::{PresetRef, Setup};
 use crate::report::caption::job_words;
 use crate::report::curves::{Curve, MOST_CURVES};
-use crate::ui::background::when_idle_after;
+use crate::ui::parts::when_idle;
 use crate::ui::state::State;
 
 /// The lines of a setting, and whether they are there. They are worked out anew when the reader pauses after a change;
@@ -43,7 +43,7 @@ pub(super) fn curves_of(id: FieldId, has_pinned: bool) -> (RwSignal<Vec<Curve>>,
         open.extend(curve(&state.setup.get(), "", state.form.module.get(), id, derived));
         (open, Vec::new())
     };
-    when_idle_after(track, start, move |(open, done): &mut (Vec<Curve>, Vec<Curve>)| {
+    when_idle(track, start, move |(open, done): &mut (Vec<Curve>, Vec<Curve>)| {
         let Some(curve) = open.last_mut() else {
             if *curves.read_untracked() != *done {
                 curves.set(core::mem::take(done));

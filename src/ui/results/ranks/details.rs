@@ -3,18 +3,21 @@
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use super::super::deferred::deferred_memo;
-use super::super::panel::column_headings;
 use super::state::RanksState;
 use crate::parallel::groups::process_groups::ProcessGroup;
 use crate::report::amount::Scale;
 use crate::report::rank_details::{GroupFacts, ModuleFacts};
+use crate::ui::parts::{Table, deferred_memo};
 
 /// Everything about the shown rank.
 #[component]
 pub(super) fn RankDetails(ranks: RanksState) -> impl IntoView {
     let place = NodeRef::<Div>::new();
-    let modules = deferred_memo(place, move || module_facts(ranks));
+    let modules = deferred_memo(
+        place,
+        move || ranks.results.page.outcome.track(),
+        move || module_facts(ranks),
+    );
     view! {
         <div class="ranks-details" node_ref=place>
             <div class="rank-modules">
@@ -72,15 +75,11 @@ fn ModuleDetails(
     view! {
         <div class="rank-module">
             <dl class="facts">{facts}</dl>
-            <table class="groups">
-                <caption>{caption}</caption>
-                {column_headings(["Group", "View", "Size", "Ranks"])}
-                <tbody>
-                    <For each=move || groups.get() key=|group| group.name() let:group>
-                        <GroupRow ranks=ranks module=module number=number group=group />
-                    </For>
-                </tbody>
-            </table>
+            <Table attr:class="groups" caption headings=["Group", "View", "Size", "Ranks"]>
+                <For each=move || groups.get() key=|group| group.name() let:group>
+                    <GroupRow ranks=ranks module=module number=number group=group />
+                </For>
+            </Table>
             <p class="panel-note">{alone}</p>
         </div>
     }

@@ -5,11 +5,11 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_use_element_size::{Size, UseElementSizeOptions, use_element_size_with_options};
 
-use super::super::deferred::deferred_memo;
 use super::state::RanksState;
 use crate::report::amount::Scale;
 use crate::report::rank_map::{Cells, ColoredCells, Fill, LegendEntry};
 use crate::ui::browser;
+use crate::ui::parts::deferred_memo;
 
 /// The width of the picture in pixels before the first measurement.
 const FIRST_WIDTH: f64 = 640.0;
@@ -44,7 +44,11 @@ pub(super) fn RankMap(ranks: RanksState) -> impl IntoView {
     let options = UseElementSizeOptions::default().initial_size(first);
     let width = use_element_size_with_options(place, options).width;
     let cells = Memo::new(move |_| cells(ranks, width.get()));
-    let map = deferred_memo(place, move || Map::of(ranks, cells.get()?));
+    let map = deferred_memo(
+        place,
+        move || ranks.results.page.outcome.track(),
+        move || Map::of(ranks, cells.get()?),
+    );
     let is_drawn = Memo::new(move |_| map.read().is_some());
     view! {
         <div class="ranks-picture" node_ref=place>

@@ -6,6 +6,7 @@ use super::edit::{Edit, Layer, Part};
 use super::editor::Editor;
 use super::keys;
 use crate::config::hybrid_pattern::LayerSymbol;
+use crate::ui::parts::ActionButton;
 use leptos::prelude::*;
 
 /// The id of the palette.
@@ -35,19 +36,16 @@ pub(super) fn LayerPalette() -> impl IntoView {
                 <EditButton label="Insert before" edit=Edit::InsertBefore />
                 <EditButton label="Insert after" edit=Edit::InsertAfter />
                 <EditButton label="Remove" edit=Edit::Remove />
-                <button
-                    type="button"
-                    aria-pressed=move || ends_stage.get().to_string()
-                    aria-disabled=move || (!can_end_stage.get()).to_string()
-                    title=move || (!can_end_stage.get()).then_some("The last layer of the decoder, and MTP, end the last stage")
-                    on:click=move |_| {
-                        if can_end_stage.get_untracked() {
-                            editor.apply(Edit::ToggleBorder(editor.current.get_untracked()));
-                        }
+                <ActionButton
+                    attr:aria-pressed=move || ends_stage.get().to_string()
+                    blocked=move || !can_end_stage.get()
+                    reason="The last layer of the decoder, and MTP, end the last stage"
+                    on_press=move || {
+                        editor.apply(Edit::ToggleBorder(editor.current.get_untracked()));
                     }
                 >
                     "Stage ends here"
-                </button>
+                </ActionButton>
             </div>
             <p class="faint" id="pattern-keys">
                 {keys::HELP}
@@ -68,13 +66,12 @@ fn KindButton(symbol: LayerSymbol, current: Memo<(Layer, Option<LayerSymbol>)>) 
         pattern.as_ref().is_none_or(|pattern| edit.apply(pattern).is_err())
     });
     view! {
-        <button
-            type="button"
-            class="pattern-kind"
-            aria-pressed=move || is_current.get().to_string()
-            aria-disabled=move || is_refused.get().to_string()
-            title=move || is_refused.get().then_some("No model has this kind beside the others of the pattern")
-            on:click=move |_| {
+        <ActionButton
+            attr:class="pattern-kind"
+            attr:aria-pressed=move || is_current.get().to_string()
+            blocked=is_refused
+            reason="No model has this kind beside the others of the pattern"
+            on_press=move || {
                 editor.apply(Edit::SetKind(editor.current.get_untracked(), symbol));
             }
         >
@@ -82,7 +79,7 @@ fn KindButton(symbol: LayerSymbol, current: Memo<(Layer, Option<LayerSymbol>)>) 
                 {symbol.letter()}
             </span>
             <span class="pattern-kind-label">{symbol.label()}</span>
-        </button>
+        </ActionButton>
     }
 }
 

@@ -4,6 +4,7 @@ use super::edit::Edit;
 use super::editor::Editor;
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
+use crate::ui::parts::ActionButton;
 use leptos::prelude::*;
 
 /// The most MTP depths that a pattern gets here.
@@ -44,18 +45,15 @@ pub(super) fn StageTools() -> impl IntoView {
             >
                 {split_label}
             </button>
-            <button
-                type="button"
-                aria-disabled=move || (!has_borders.get()).to_string()
-                title=move || (!has_borders.get()).then_some("The pattern has no stage borders")
-                on:click=move |_| {
-                    if has_borders.get_untracked() {
-                        editor.apply(Edit::RemoveBorders);
-                    }
+            <ActionButton
+                blocked=move || !has_borders.get()
+                reason="The pattern has no stage borders"
+                on_press=move || {
+                    editor.apply(Edit::RemoveBorders);
                 }
             >
                 "Remove stage borders"
-            </button>
+            </ActionButton>
             <MtpDepths />
         </div>
     }
@@ -80,41 +78,29 @@ fn MtpDepths() -> impl IntoView {
         let pattern = editor.pattern.read();
         pattern.as_ref().map_or(0, HybridPattern::depths)
     });
-    let is_least = move || depths.get() == 0;
-    let is_most = move || depths.get() >= MOST_DEPTHS;
     let set = move |depths| {
         editor.apply(Edit::SetDepths(depths));
     };
     view! {
         <span class="pattern-depths" role="group" aria-label="MTP depths">
             <span>"MTP depths"</span>
-            <button
-                type="button"
-                aria-label="Fewer MTP depths"
-                aria-disabled=move || is_least().to_string()
-                title=move || is_least().then_some("There are none")
-                on:click=move |_| {
-                    if !untrack(is_least) {
-                        set(depths.get_untracked() - 1);
-                    }
-                }
+            <ActionButton
+                attr:aria-label="Fewer MTP depths"
+                blocked=move || depths.get() == 0
+                reason="There are none"
+                on_press=move || set(depths.get_untracked() - 1)
             >
                 "−"
-            </button>
+            </ActionButton>
             <output>{move || depths.get()}</output>
-            <button
-                type="button"
-                aria-label="More MTP depths"
-                aria-disabled=move || is_most().to_string()
-                title=move || is_most().then(|| format!("{MOST_DEPTHS} are the most"))
-                on:click=move |_| {
-                    if !untrack(is_most) {
-                        set(depths.get_untracked() + 1);
-                    }
-                }
+            <ActionButton
+                attr:aria-label="More MTP depths"
+                blocked={move || depths.get() >= MOST_DEPTHS}
+                reason=format!("{MOST_DEPTHS} are the most")
+                on_press=move || set(depths.get_untracked() + 1)
             >
                 "+"
-            </button>
+            </ActionButton>
         </span>
     }
 }

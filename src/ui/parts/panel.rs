@@ -1,4 +1,4 @@
-//! A section of the results under a heading, and what such sections have in common.
+//! A section of the results under a heading.
 
 use leptos::prelude::*;
 
@@ -6,7 +6,7 @@ use crate::ui::state::State;
 
 /// A section of the results. The element with the id `title` names it.
 #[component]
-pub(super) fn Panel(
+pub fn Panel(
     /// Style classes besides `panel`, separated by blanks.
     #[prop(default = "")]
     class: &'static str,
@@ -36,7 +36,7 @@ pub(super) fn Panel(
 
 /// The heading of a panel with a note, and with controls where there are some.
 #[component]
-pub(super) fn PanelHead(
+pub fn PanelHead(
     /// The id of the heading.
     id: &'static str,
     /// The heading.
@@ -55,20 +55,4 @@ pub(super) fn PanelHead(
             {children.map(|children| children())}
         </header>
     }
-}
-
-/// What scrolls sideways by itself, with keys too. The element with the id `title` names it.
-#[component]
-pub(super) fn SidewaysScroll(title: &'static str, children: Children) -> impl IntoView {
-    view! {
-        <div class="table-scroll" tabindex="0" role="group" aria-labelledby=title>
-            {children()}
-        </div>
-    }
-}
-
-/// The headings of a table's columns.
-pub(super) fn column_headings<const COUNT: usize>(headings: [&'static str; COUNT]) -> impl IntoView {
-    let headings = headings.map(|heading| view! { <th scope="col">{heading}</th> });
-    view! { <thead><tr>{headings.into_iter().collect_view()}</tr></thead> }
 }

@@ -1,0 +1,140 @@
+//! Work that waits: for the next frame, for a pause of the reader, or for its turn between frames.
+
+use gloo::timers::callback::Timeout;
+use leptos::html::Div;
+use leptos::prelude::*;
+use leptos_use_intersection_observer::use_intersection_observer;
+
+use crate::ui::browser;
+
+/// How many milliseconds work waits for the reader to pause.
+const PAUSE: u32 = 400;
+/// How many milliseconds a piece of work may take before the browser gets its turn.
+const PIECE: u64 = 6;
+/// How many milliseconds the page rests after a frame: the next key may be about to come.
+const REST: u32 = 30;
+
+/// Work that waits. What is put off takes the place of what waited before, and is dropped with the reactive owner that
+/// this was created under.
+#[derive(Clone, Copy)]
+pub struct Deferred {
+    timer: StoredValue<Option<Timeout>, LocalStorage>,
+}
+
+impl Deferred {
+    /// Nothing waits yet.
+    pub fn new() -> Self {
+        Self {
+            timer: StoredValue::new_local(None),
+        }
+    }
+
+    /// Acts once the frame that comes next is on the screen, and the page has had a rest.
+    pub fn after_frame(self, act: impl FnOnce() + 'static) {
+        request_animation_frame(move || self.after(REST, act));
+    }
+
+    /// Does work piece by piece: `advance` does a little of it and says whether all is done.
+    pub fn in_pieces<T: 'static>(self, mut state: T, advance: impl Fn(&mut T) -> bool + 'static) {
+        self.after(0, move || {
+            let end = browser::now() + PIECE;
+            while browser::now() < end {
+                if untrack(|| advance(&mut state)) {
+                    return;
+                }
+            }
+            self.in_pieces(state, advance);
+        });
+    }
+
+    /// Acts after so many milliseconds.
+    fn after(self, wait: u32, act: impl FnOnce() + 'static) {
+        let timer = Timeout::new(wait, act);
+        // Where its owner is gone there is no place for the timer, and it is cancelled.
+        let _ = self.timer.try_set_value(Some(timer));
+    }
+}
+
+/// Starts work anew whenever something that `track` reads has changed and the reader pauses: `start` makes its state,
+/// and `advance` does a little of it and says whether all is done. Work on what was there before is dropped.
+pub fn when_idle<T: 'static>(
+    track: impl Fn() + 'static,
+    start: impl Fn() -> T + Clone + 'static,
+    advance: impl Fn(&mut T) -> bool + Clone + 'static,
+) {
+    let work = Deferred::new();
+    Effect::new(move |_| {
+        track();
+        let (start, advance) = (start.clone(), advance.clone());
+        work.after(PAUSE, move || {
+            let state = untrack(&start);
+            work.in_pieces(state, advance);
+        });
+    });
+}
+
+/// A memo of what is shown in `place`. While that element is scrolled out of sight, a change reaches the memo only once
+/// the next frame is on the screen: what the reader sees follows a keystroke first, and the rest right after it.
+///
+/// `track` reads what the memo depends on before all else. A memo is updated as soon as one of its sources turns out to
+/// have changed, in the order in which it has read them: what `compute` reads is not worked out before it is wanted.
+pub fn deferred_memo<T>(
+    place: NodeRef<Div>,
+    track: impl Fn() + Send + Sync + 'static,
+    compute: impl Fn() -> T + Send + Sync + 'static,
+) -> Memo<T>
+where
+    T: PartialEq + Send + Sync + 'static,
+{
+    // Visible until the browser says otherwise: the first view comes at once.
+    let visible = StoredValue::new(true);
+    use_intersection_observer(place, move |entries, _| {
+        if let Some(last) = entries.last() {
+            visible.set_value(last.is_intersecting());
+        }
+    });
+    let update = StoredValue::new(Update::UpToDate);
+    let deferred = Deferred::new();
+    let is_due = Trigger::new();
+    // On paper nothing is out of sight.
+    let print = window_event_listener(leptos::ev::beforeprint, move |_| {
+        if update.get_value() == Update::AwaitsFrame {
+            update.set_value(Update::Due);
+            is_due.notify();
+        }
+    });
+    on_cleanup(move || print.remove());
+    Memo::new_owning(move |previous| {
+        track();
+        is_due.track();
+        match previous {
+            Some(previous) if !visible.get_value() && update.get_value() != Update::Due => {
+                if update.get_value() == Update::UpToDate {
+                    update.set_value(Update::AwaitsFrame);
+                    deferred.after_frame(move || {
+                        update.set_value(Update::Due);
+                        is_due.notify();
+                    });
+                }
+                (previous, false)
+            }
+            previous => {
+                update.set_value(Update::UpToDate);
+                let value = compute();
+                let changed = previous.as_ref() != Some(&value);
+                (value, changed)
+            }
+        }
+    })
+}
+
+/// How far the update of a memo is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Update {
+    /// Nothing has changed since the last one.
+    UpToDate,
+    /// Something has changed, and the frame that shows it comes first.
+    AwaitsFrame,
+    /// The frame is on the screen.
+    Due,
+}

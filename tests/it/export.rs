@@ -551,7 +551,7 @@ fn every_frame_has_the_same_sandbox_without_an_origin() {
     let words = sandbox(&snippet);
     assert!(!words.contains("allow-same-origin"), "{words:?}");
     for file in [
-        "README.md",
+        "src/bin/xtask/guide/page.md",
         "src/web/embed.js",
         "tests/embed/plain/index.html",
         "tests/embed/sphinx/index.md",

@@ -4,14 +4,19 @@ use core::fmt::Write as _;
 
 use megatron_memory::report::markup::{Markup, tag};
 
-/// The head and the header of the pages of evidence, recipes, fewest GPUs and formulas.
+/// The head and the header of all generated pages.
 const FRAME: &str = include_str!("html/page.html");
 
 /// A whole page of that title, with what it says of itself to search engines and to sites that show links. `template`
 /// is what it contains, and `parts` are the elements that `filled` puts there.
 pub(crate) fn page(title: &str, description: &str, template: &str, parts: &[(&str, Vec<Markup>)]) -> String {
+    framed(title, description, &filled(template, parts))
+}
+
+/// The same around what is HTML already.
+pub(crate) fn framed(title: &str, description: &str, main: &str) -> String {
     let frame = filled(FRAME, &[("head", head(title, description))]);
-    frame.replace("<!-- main -->", &filled(template, parts))
+    frame.replace("<!-- main -->", main)
 }
 
 /// The title and the description of a page, as browsers, search engines and sites that show links (Open Graph) read

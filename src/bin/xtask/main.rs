@@ -11,6 +11,7 @@ mod evidence;
 mod fewest_gpus;
 mod filters;
 mod fuzz;
+mod guide;
 mod html;
 mod oembed;
 mod readme;
@@ -42,7 +43,7 @@ cargo xtask release ADDRESS                the same with a page for every preset
 cargo xtask bench                          times and sizes, as Markdown
 cargo xtask evidence                       every measured run beside its prediction; updates README.md
 cargo xtask evidence check [FILE…]         records of runs that were measured and submitted, in these files and folders
-cargo xtask recipes                        what becomes of every recipe of Megatron-Bridge; updates README.md
+cargo xtask recipes                        what becomes of every recipe of Megatron-Bridge
 cargo xtask fewest-gpus [PRESET…]          the fewest GPUs of every preset that the table has not, or of these
 cargo xtask presets                        the fields of every preset, from the presets' files
 cargo xtask svg LINK [--chart NAME]        the picture of a link, for pages without scripts

@@ -2,8 +2,7 @@
 //! job.
 
 use core::cmp::Reverse;
-use core::fmt::Write as _;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use megatron_memory::config::check;
@@ -20,9 +19,9 @@ use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::report::summary::{Summary, Verdict};
 use megatron_memory::value::Value;
 
+use crate::Error;
 use crate::filters::{choice, filters};
 use crate::html::page;
-use crate::{Error, readme};
 
 /// The recipes that the tests import too.
 const RECIPES: &str = "tests/oracle/bridge_recipes.json";
@@ -56,9 +55,11 @@ pub(crate) fn html() -> Result<String, Error> {
     let table = read_performance(&fs::read_to_string(ROWS)?)?;
     let mut groups: BTreeMap<&str, Vec<Markup>> = BTreeMap::new();
     let mut verdicts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts = Counts::default();
     for recipe in &recipes {
         let opened = open(recipe, Vec::new(), recipe.gpus);
         *verdicts.entry(opened.verdict).or_default() += 1;
+        counts.add(recipe, &opened);
         let family = recipe.id.split('/').nth(1).unwrap_or_default();
         groups.entry(family).or_default().push(row(recipe, &opened));
     }
@@ -68,7 +69,13 @@ pub(crate) fn html() -> Result<String, Error> {
         let table = table_of(&id, &HEADINGS, rows);
         folded(&id, family, &note, table)
     });
+    let left_out = counts.rows().into_iter().map(|(count, reason)| {
+        let count = tag("td").class("number").text(count);
+        tag("tr").child(count).child(tag("td").text(reason.to_owned()))
+    });
+    let left_out = table_of("left-out-title", &["Recipes", "What is left out"], left_out.collect());
     let parts = [
+        ("left-out", vec![left_out]),
         ("performance", vec![performance(&table, &recipes)]),
         ("filters", vec![filters_of_verdicts(&verdicts)]),
         ("recipes", groups.collect()),
@@ -76,34 +83,50 @@ pub(crate) fn html() -> Result<String, Error> {
     Ok(page(TITLE, DESCRIPTION, TEMPLATE, &parts))
 }
 
-/// Counts the recipes that Megatron can launch by what is left out of their estimates, and puts the table into the
-/// README. A recipe of which several parts are left out is in several rows.
-pub(crate) fn report() -> Result<(), Error> {
-    let recipes = read_recipes(&fs::read_to_string(RECIPES)?)?;
-    let models = recipes
-        .iter()
-        .filter(|recipe| recipe.launches && recipe.parameters.is_some());
-    let (mut all, mut whole) = (0_usize, 0_usize);
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    for recipe in models {
-        let mut opened = open(recipe, Vec::new(), recipe.gpus);
-        all += 1;
-        whole += usize::from(opened.left_out.is_empty());
-        opened.left_out.sort();
-        opened.left_out.dedup();
-        for reason in opened.left_out {
-            *reasons.entry(reason).or_default() += 1;
+/// The recipes that Megatron can launch, counted by what is left out of their estimates. One of which several parts are
+/// left out counts for each.
+#[derive(Default)]
+struct Counts {
+    all: usize,
+    whole: usize,
+    reasons: BTreeMap<String, usize>,
+}
+
+impl Counts {
+    fn add(&mut self, recipe: &Recipe, opened: &Opened) {
+        if recipe.launches && recipe.parameters.is_some() {
+            self.all += 1;
+            self.whole += usize::from(opened.left_out.is_empty());
+            let reasons: BTreeSet<&String> = opened.left_out.iter().collect();
+            for reason in reasons {
+                *self.reasons.entry(reason.clone()).or_default() += 1;
+            }
         }
     }
-    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(reason, count)| (Reverse(*count), reason.clone()));
-    let mut table = String::from("| Recipes | What is left out |\n| --: | --- |\n");
-    _ = writeln!(table, "| {whole} of {all} | nothing |");
-    for (reason, count) in reasons {
-        _ = writeln!(table, "| {count} | {reason} |");
+
+    /// How many, and what is left out of them; the most frequent reasons come first.
+    fn rows(&self) -> Vec<(String, &str)> {
+        let mut reasons: Vec<(&String, &usize)> = self.reasons.iter().collect();
+        reasons.sort_by_key(|(_, count)| Reverse(*count));
+        let whole = (format!("{} of {}", self.whole, self.all), "nothing");
+        let others = reasons
+            .into_iter()
+            .map(|(reason, count)| (count.to_string(), reason.as_str()));
+        [whole].into_iter().chain(others).collect()
     }
-    print!("{table}");
-    readme::replace("recipes", &table)
+}
+
+/// Prints how many recipes are counted in full, and what is left out of the others.
+pub(crate) fn report() -> Result<(), Error> {
+    let mut counts = Counts::default();
+    for recipe in read_recipes(&fs::read_to_string(RECIPES)?)? {
+        counts.add(&recipe, &open(&recipe, Vec::new(), recipe.gpus));
+    }
+    println!("| Recipes | What is left out |\n| --: | --- |");
+    for (count, reason) in counts.rows() {
+        println!("| {count} | {reason} |");
+    }
+    Ok(())
 }
 
 /// The answer to the question how many image tokens a sample has: as many as fit into it.

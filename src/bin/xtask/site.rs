@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::{Error, build::files, evidence, fewest_gpus, recipes, reference};
+use super::{Error, build::files, evidence, fewest_gpus, guide, recipes, reference};
 
 /// Writes all of it. `index.html` names the same folder.
 pub(crate) fn write() -> Result<(), Error> {
@@ -17,5 +17,6 @@ pub(crate) fn write() -> Result<(), Error> {
     fs::write(pages.join("evidence.html"), evidence::html()?)?;
     fs::write(pages.join("recipes.html"), recipes::html()?)?;
     fs::write(pages.join("fewest-gpus.html"), fewest_gpus::html()?)?;
+    fs::write(pages.join("guide.html"), guide::html())?;
     Ok(fs::write(pages.join("formulas.html"), reference::html()?)?)
 }

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::bubble::Bubbles;
-use super::comparison::SHORT_SEQUENCE;
 use super::placement::Crossing;
 use super::traffic::{Traffic, traffic_of};
 use crate::config::job::{Config, Module};
@@ -12,6 +11,10 @@ use crate::memory::overhead::memory_range;
 use crate::memory::savings::{choice_of, recomputed};
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
+
+/// Tokens of a sequence on a context-parallel rank below which the ring's exchange takes longer than the attention that
+/// it should hide behind; sequences of twice as many need no context parallelism for speed.
+pub const SHORT_SEQUENCE: u64 = 4096;
 
 /// A legal combination with its derived sizes, its memory and what it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

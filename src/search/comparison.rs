@@ -5,7 +5,10 @@
 
 use core::cmp::Ordering;
 
-use super::Candidate;
+use super::candidate::Candidate;
+#[allow(unused_imports, reason = "a link of the documentation")]
+use super::candidate::SHORT_SEQUENCE;
+use super::placement::GroupKind;
 use crate::units::Bytes;
 
 /// A property by which layouts are ordered or compared; the order of the variants is that in which gains are listed.
@@ -36,10 +39,6 @@ pub enum Criterion {
     /// Peak memory.
     Peak,
 }
-
-/// Tokens of a sequence on a context-parallel rank below which the ring's exchange takes longer than the attention that
-/// it should hide behind; sequences of twice as many need no context parallelism for speed.
-pub const SHORT_SEQUENCE: u64 = 4096;
 
 /// Millionths in a percent. Shares are ordered in whole percents: less is below what they tell of speed.
 const PERCENT: u64 = 10_000;
@@ -156,7 +155,7 @@ impl Gain {
             Criterion::Crossing => {
                 let stays = |kind| !a.crossing.kinds().any(|crosses| crosses == kind);
                 let stay = b.crossing.kinds().filter(|kind| stays(*kind));
-                let names: Vec<&str> = stay.map(super::GroupKind::symbol).collect();
+                let names: Vec<&str> = stay.map(GroupKind::symbol).collect();
                 format!("{} within a node or NVLink domain", names.join(" and "))
             }
             Criterion::Context => format!("CP {} instead of {}", a.cp, b.cp),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::axis::Axis;
-use super::space::number;
+use super::fields::number;
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::parallel::mimo::LANGUAGE_MODULE;

@@ -1,8 +1,9 @@
 //! The job whose model and ranks a search takes for granted.
 
 use super::axis::Axis;
+use super::fields::{number, unset};
 use super::options::Split;
-use super::space::{Unsearchable, number, unset};
+use super::unsearchable::Unsearchable;
 use crate::config::fields::FieldId;
 use crate::config::job::Config;
 use crate::config::problem::{Problem, Severity};

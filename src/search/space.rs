@@ -4,36 +4,22 @@ mod combination;
 mod index;
 
 use super::axis::{Axis, Pick, checkable_at, divisors};
+use super::fields::{number, unset};
 use super::options::{Options, Split};
 use super::reference::{reference_config, unset_other_splits};
 use super::training::Training;
-use crate::config::canonical::{Meaning, meaning};
+use super::unsearchable::Unsearchable;
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
 use crate::config::job::Module;
 use crate::config::not_modelled::NotModelled;
 use crate::config::parse::{Parsed, parse};
-use crate::config::problem::Problem;
 use crate::config::raw::RawJob;
 use crate::config::{Prepared, Refusals};
 use crate::memory::savings::{Choice, choice_of, choices};
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::units::Bytes;
 use crate::value::Value;
-
-/// Why a job's layouts cannot be searched.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Unsearchable {
-    /// The job breaks these rules with every layout.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Problems(Vec<Problem>),
-    /// The job has no language model.
-    #[error("the job has no language model, whose layouts are searched")]
-    NoLanguageModel,
-    /// There are more combinations than 64 bits count.
-    #[error("there are more than 2^64 layouts")]
-    TooMany,
-}
 
 /// One axis of a space with its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -332,17 +318,4 @@ impl Space {
 fn follows_layout(job: &RawJob, module: usize, split: Split) -> bool {
     let layout = job.get(module, FieldId::pipeline_model_parallel_layout);
     split == Split::AsGiven && layout.is_some_and(|layout| *layout != Value::Null)
-}
-
-/// Goes back to the default of a field of a module.
-pub(super) fn unset(job: &mut RawJob, module: usize, field: FieldId) {
-    job.place(module, field).unset(field);
-}
-
-/// The whole number that a field of a module has, set or by default.
-pub(super) fn number(job: &RawJob, module: usize, field: FieldId) -> Option<u64> {
-    match meaning(field, job.get(module, field)) {
-        Meaning::Is(Parsed::Int(number)) => Some(number),
-        _ => None,
-    }
 }

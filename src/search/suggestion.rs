@@ -1,6 +1,7 @@
 //! Suggestions for a layout that does not fit the GPU.
 
-use super::{Candidate, Space};
+use super::candidate::Candidate;
+use super::space::Space;
 use crate::config::gpus::{Certainty, GPUS, Gpu, GpuGeneration};
 use crate::memory::savings::{Choice, savings};
 

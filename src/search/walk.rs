@@ -3,11 +3,11 @@
 use core::ops::Range;
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
 use super::axis::{Axis, Pick};
-use super::candidate::WorstStage;
-use super::{Bubbles, Candidate, Space};
+use super::bubble::Bubbles;
+use super::candidate::{Candidate, WorstStage};
+use super::slice::{Keep, Slice, count};
+use super::space::Space;
 use crate::config::fields::Args;
 use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
@@ -19,40 +19,6 @@ use crate::units::Bytes;
 
 /// Stands in place of a rule for combinations whose settings are not modelled together.
 const NOT_MODELLED: &str = "not_modelled";
-
-/// Which candidates are listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Keep {
-    /// All legal candidates.
-    Legal,
-    /// Legal candidates that fit the GPU.
-    Fitting,
-}
-
-/// The results of a search in a part of a space.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Slice {
-    /// The index to continue from; `None` at the end of the range.
-    pub next: Option<u64>,
-    /// The number of combinations tried, including those skipped together.
-    pub looked_at: u64,
-    /// The numbers of combinations that Megatron refuses, by the first rule that they break.
-    pub refused: Vec<(String, u64)>,
-    /// The numbers of combinations with a size above its bound, by the first such axis.
-    pub out_of_bounds: Vec<(Axis, u64)>,
-    /// The number of combinations that were skipped because the model states alone are more than a GPU has, whatever
-    /// the micro batch and what is recomputed, or because a single micro batch is too large that is smaller than
-    /// theirs. Some of them may be refused. 0 with [`Keep::Legal`].
-    pub cannot_fit: u64,
-    /// The number of other legal combinations within all bounds.
-    pub legal: u64,
-    /// The number of legal combinations that need more memory than a GPU has.
-    pub too_large: u64,
-    /// The listed candidates, in the order of their indices.
-    pub candidates: Vec<Candidate>,
-    /// The candidate with the smallest peak among those that need more memory than a GPU has.
-    pub closest: Option<Candidate>,
-}
 
 /// The result of trying a combination.
 enum Trial {
@@ -114,54 +80,6 @@ impl Searcher {
             known: self,
         };
         walk.search(range, steps, keep)
-    }
-}
-
-impl Slice {
-    /// Adds the results of another part of the space. Candidates stay in the order in which they are added.
-    pub fn join(&mut self, other: &Self) {
-        self.looked_at += other.looked_at;
-        self.cannot_fit += other.cannot_fit;
-        self.legal += other.legal;
-        self.too_large += other.too_large;
-        for (rule, combinations) in &other.refused {
-            count(&mut self.refused, rule.clone(), *combinations);
-        }
-        for (axis, combinations) in &other.out_of_bounds {
-            count(&mut self.out_of_bounds, *axis, *combinations);
-        }
-        self.candidates.extend_from_slice(&other.candidates);
-        if let Some(closest) = &other.closest {
-            self.offer_closest(closest);
-        }
-    }
-
-    /// Keeps the candidate as the closest where its peak is smaller, or its index among equal peaks.
-    fn offer_closest(&mut self, candidate: &Candidate) {
-        let key = |c: &Candidate| (c.peak, c.index);
-        if self.closest.is_none_or(|known| key(candidate) < key(&known)) {
-            self.closest = Some(*candidate);
-        }
-    }
-
-    /// Counts a legal candidate and lists it where `keep` says so.
-    fn add(&mut self, candidate: Candidate, keep: Keep) {
-        if candidate.is_too_large() {
-            self.too_large += 1;
-            self.offer_closest(&candidate);
-            if keep == Keep::Fitting {
-                return;
-            }
-        }
-        self.candidates.push(candidate);
-    }
-}
-
-/// Adds to the count of a key.
-fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, of: T, more: u64) {
-    match counts.iter_mut().find(|(known, _)| *known == of) {
-        Some((_, count)) => *count = count.saturating_add(more),
-        None => counts.push((of, more)),
     }
 }
 
@@ -445,5 +363,20 @@ fn shareable(config: &Config) -> Option<&Module> {
     match config.modules() {
         [m] if SharedTables::can_share(m) => Some(m),
         _ => None,
+    }
+}
+
+impl Space {
+    /// A combination with its memory; `None` where Megatron refuses it.
+    #[must_use]
+    pub fn candidate(&self, index: u64) -> Option<Candidate> {
+        let alone = search(self, index..index + 1, u32::MAX, Keep::Legal);
+        alone.candidates.first().copied()
+    }
+
+    /// The job's own layout with its memory; `None` where it is not among the combinations, or Megatron refuses it.
+    #[must_use]
+    pub fn own_candidate(&self) -> Option<Candidate> {
+        self.candidate(self.given_index()?)
     }
 }

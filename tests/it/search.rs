@@ -14,6 +14,7 @@ use proptest::prelude::*;
 
 mod brute_force;
 mod ranking;
+mod table;
 mod training;
 
 const DENSE: &str = r#"{"num_layers": 4, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 512, "seq_length": 64,

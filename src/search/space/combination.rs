@@ -1,14 +1,14 @@
 //! A combination as a job: its settings, its words, and the place of the job's own layout.
 
-use super::{Space, number, unset};
+use super::Space;
 use crate::config::canonical::differences;
 use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::memory::savings::Choice;
 use crate::search::axis::{Axis, Pick};
+use crate::search::fields::{number, unset};
 use crate::search::options::Split;
-use crate::search::{Candidate, Keep, search};
 use crate::value::Value;
 
 impl Space {
@@ -50,19 +50,6 @@ impl Space {
             index = index * length + u64::try_from(digit).ok()?;
         }
         Some(index)
-    }
-
-    /// The job's own layout with its memory; `None` where it is not among the combinations, or Megatron refuses it.
-    #[must_use]
-    pub fn own_candidate(&self) -> Option<Candidate> {
-        self.candidate(self.given_index()?)
-    }
-
-    /// A combination with its memory; `None` where Megatron refuses it.
-    #[must_use]
-    pub fn candidate(&self, index: u64) -> Option<Candidate> {
-        let alone = search(self, index..index + 1, u32::MAX, Keep::Legal);
-        alone.candidates.first().copied()
     }
 
     /// The sizes of a combination in words, such as `PP 4, TP 2`.

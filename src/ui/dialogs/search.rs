@@ -2,7 +2,6 @@
 
 mod columns;
 mod controls;
-mod found;
 mod left_out;
 mod nearest;
 mod pool;
@@ -17,7 +16,7 @@ use self::controls::Controls;
 use self::left_out::LeftOut;
 use self::progress::Progress;
 use self::state::{KeptSearch, Phase, SearchState};
-use self::table::Layouts;
+use self::table::FoundLayouts;
 use super::parts::{Alert, CloseButton, Title};
 use crate::export::provenance::{CommentStyle, with_provenance};
 use crate::report::amount::grouped;
@@ -67,7 +66,7 @@ pub(super) fn SearchDialog(
         <Progress />
         <Show when=move || searchable.get() && search.phase.get() != Phase::Before>
             <LeftOut />
-            <Layouts />
+            <FoundLayouts />
         </Show>
     }
 }
@@ -80,13 +79,11 @@ fn Actions(
 ) -> impl IntoView {
     let search: SearchState = expect_context();
     let said = RwSignal::new("");
-    let is_empty = Memo::new(move |_| search.found.read().len() == 0);
+    let is_empty = Memo::new(move |_| search.table.read().len() == 0);
     let is_running = Memo::new(move |_| search.phase.get() == Phase::Running);
     let table = move |separator: &str| {
         let space = search.space_untracked()?;
-        let found = search.found.read_untracked();
-        let columns = columns::of(&space, found.varied);
-        Some(found.as_text(&space, &columns, separator))
+        Some(search.table.read_untracked().as_text(&space, separator))
     };
     let copy = move |_| {
         if let Some(text) = table("\t") {

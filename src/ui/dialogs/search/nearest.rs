@@ -1,13 +1,18 @@
 //! Why a search found nothing, and what would change that.
 
-use super::found::Found;
 use crate::config::gpus;
 use crate::report::amount::{Scale, Unit};
-use crate::search::Space;
+use crate::search::{Candidate, Space};
+use crate::search_worker::SuggestionNames;
 
 /// The sentences under a search that found nothing.
-pub(super) fn nothing_found(found: &Found, space: &Space, unit: Unit) -> String {
-    let Some(nearest) = &found.counts.closest else {
+pub(super) fn nothing_found(
+    closest: Option<&Candidate>,
+    suggestion: Option<&SuggestionNames>,
+    space: &Space,
+    unit: Unit,
+) -> String {
+    let Some(nearest) = closest else {
         return "Megatron runs none of these combinations within your bounds. What was left out, and why, is above."
             .to_owned();
     };
@@ -22,7 +27,7 @@ pub(super) fn nothing_found(found: &Found, space: &Space, unit: Unit) -> String 
         nearest.worst.pp_rank,
         scale.amount(missing.unwrap_or_default())
     );
-    let Some(suggestion) = &found.suggestion else {
+    let Some(suggestion) = suggestion else {
         return nearest;
     };
     let recompute = suggestion.recompute.as_ref();

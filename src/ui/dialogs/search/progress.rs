@@ -19,7 +19,7 @@ pub(super) fn Progress() -> impl IntoView {
     let phase = search.phase;
     let with = move |say: fn(&Slice, &Space) -> String| {
         let space = search.space();
-        let said = space.map(|space| say(&search.found.read().counts, &space));
+        let said = space.map(|space| say(search.table.read().counts(), &space));
         said.unwrap_or_default()
     };
     let said = move || match phase.get() {
@@ -38,7 +38,7 @@ pub(super) fn Progress() -> impl IntoView {
         let now = browser::now();
         let took = now.saturating_sub(search.began.get_value());
         match phase.get() {
-            Phase::Running => with_time(&search.found.read().counts, search.space(), took),
+            Phase::Running => with_time(search.table.read().counts(), search.space(), took),
             _ => String::new(),
         }
     };

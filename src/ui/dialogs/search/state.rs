@@ -8,20 +8,19 @@ use std::sync::Arc;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
-use super::found::Found;
 use super::pool::{Pool, Task};
 use crate::formats::share_url;
 use crate::formats::state::{Setup, ShareState};
-use crate::search::{Axis, Candidate, Keep, Options, Slice, Space};
-use crate::search_worker::Answer;
+use crate::search::{Axis, Candidate, Keep, LayoutTable, Options, Slice, Space};
+use crate::search_worker::{Answer, SuggestionNames};
 use crate::ui::browser;
 use crate::ui::parts::Deferred;
 use crate::ui::state::{DialogKind, OpenDialog, State};
 
 /// How often what was found is shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
-/// How many milliseconds what was found is put into another order before the page shows a part of it.
-const ORDERING: u64 = 10;
+/// How many milliseconds the table is sorted anew before the page shows a part of it.
+const SORTING: u64 = 10;
 /// How long no worker may answer before the search counts as failed.
 const SILENCE: Duration = Duration::from_secs(30);
 
@@ -38,12 +37,23 @@ pub(super) enum Phase {
     Done,
 }
 
+/// What the reader typed to see fewer of the layouts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Filters {
+    /// Words such as `tp4`.
+    pub(super) words: String,
+    /// The least free memory.
+    pub(super) least_free: String,
+}
+
 /// A search whose dialog was closed, so that its results are there when the dialog opens again for the same job.
 pub(in crate::ui::dialogs) struct KeptSearch {
     page: ShareState,
     options: Options,
     keep: Keep,
-    found: Found,
+    table: LayoutTable,
+    filters: Filters,
+    suggestion: Option<SuggestionNames>,
     phase: Phase,
     /// The layout that was applied to the page, with the job that it is.
     applied: Option<(u64, Setup)>,
@@ -82,9 +92,12 @@ pub(super) struct SearchState {
     applied: StoredValue<Option<(u64, Setup)>>,
     /// The layout that the page shows; `None` where it is not among the combinations.
     pub(super) own: Memo<Option<Candidate>>,
-    pub(super) found: RwSignal<Found>,
-    /// Orders what was found.
-    ordering: Deferred,
+    pub(super) table: RwSignal<LayoutTable>,
+    pub(super) filters: RwSignal<Filters>,
+    /// What would make the nearest layout fit, once that is known.
+    pub(super) suggestion: RwSignal<Option<SuggestionNames>>,
+    /// Sorts the table.
+    sorting: Deferred,
     /// What went wrong on the way; empty where nothing did.
     pub(super) error: RwSignal<String>,
     /// The workers, and the answers that are not shown yet.
@@ -109,7 +122,9 @@ impl SearchState {
         let kept = kept.unwrap_or_else(|| KeptSearch {
             options: Options::usual(&page.setup.job),
             keep: Keep::Fitting,
-            found: Found::default(),
+            table: LayoutTable::default(),
+            filters: Filters::default(),
+            suggestion: None,
             phase: Phase::Before,
             applied: None,
             page: page.clone(),
@@ -133,9 +148,9 @@ impl SearchState {
             }
         });
         let phase = RwSignal::new(kept.phase);
-        let mut found = kept.found;
-        if found.count() > 0 {
-            found.set_own(own.get_untracked());
+        let mut table = kept.table;
+        if table.count() > 0 {
+            table.set_own(own.get_untracked());
         }
         let search = Self {
             own,
@@ -151,14 +166,16 @@ impl SearchState {
             space,
             phase,
             at_rest: at_rest(phase),
-            found: RwSignal::new(found),
-            ordering: Deferred::new(),
+            table: RwSignal::new(table),
+            filters: RwSignal::new(kept.filters),
+            suggestion: RwSignal::new(kept.suggestion),
+            sorting: Deferred::new(),
             error: RwSignal::new(String::new()),
             running: StoredValue::new_local(Running::default()),
         };
-        // The dialog may have been closed before all was ordered.
+        // The dialog may have been closed before all was sorted.
         if let Some(space) = search.space_untracked() {
-            search.order_rest(space);
+            search.sort_rest(space);
         }
         search
     }
@@ -176,7 +193,9 @@ impl SearchState {
     pub(super) fn begin_again(self) {
         self.running.set_value(Running::default());
         self.phase.set(Phase::Before);
-        self.found.set(Found::default());
+        self.table.set(LayoutTable::default());
+        self.filters.set(Filters::default());
+        self.suggestion.set(None);
         self.error.set(String::new());
     }
 
@@ -185,7 +204,7 @@ impl SearchState {
             return;
         };
         self.begin_again();
-        self.found.update(|found| found.set_own(self.own.get_untracked()));
+        self.table.update(|table| table.set_own(self.own.get_untracked()));
         self.began.set_value(browser::now());
         self.phase.set(Phase::Running);
         let setup = self.page.with_value(|page| page.setup.clone());
@@ -235,9 +254,7 @@ impl SearchState {
                     }
                 });
             }
-            Answer::Explained(suggestion) => {
-                self.found.update(|found| found.suggestion = suggestion);
-            }
+            Answer::Explained(suggestion) => self.suggestion.set(suggestion),
             Answer::Failed(why) => self.fail(format!("The search stopped: {why}.")),
             Answer::Found(_) => {}
         }
@@ -255,53 +272,53 @@ impl SearchState {
         if waiting.is_empty() {
             return;
         }
-        self.found.update(|found| {
+        self.table.update(|table| {
             for slice in waiting {
-                found.add(&space, slice);
+                table.add(&space, slice);
             }
         });
-        if self.found.read_untracked().counts.looked_at >= space.total() {
+        if self.table.read_untracked().counts().looked_at >= space.total() {
             self.finish();
         }
     }
 
-    /// Shows what was found in another order, or another part of it.
-    pub(super) fn change_view(self, change: impl FnOnce(&mut Found, &Space)) {
+    /// Sorts or filters the table in another way, and shows it once that is done.
+    pub(super) fn change_table(self, change: impl FnOnce(&mut LayoutTable, &Space)) {
         let Some(space) = self.space_untracked() else {
             return;
         };
-        self.found.update(|found| {
-            change(found, &space);
-            let end = browser::now() + ORDERING;
-            while !found.is_ordered() && browser::now() < end {
-                found.order_part(&space);
+        self.table.update(|table| {
+            change(table, &space);
+            let end = browser::now() + SORTING;
+            while !table.is_sorted() && browser::now() < end {
+                table.sort_run(&space);
             }
         });
-        self.order_rest(space);
+        self.sort_rest(space);
     }
 
-    /// Orders between frames what is not ordered yet, and shows it at the end.
-    fn order_rest(self, space: Arc<Space>) {
-        let found = self.found;
-        self.ordering.in_pieces((), move |()| {
-            let ordered = found.try_update_untracked(|found| {
-                let before = found.is_ordered();
-                found.order_part(&space);
-                (before, found.is_ordered())
+    /// Sorts between frames what is not sorted yet, and shows it at the end.
+    fn sort_rest(self, space: Arc<Space>) {
+        let table = self.table;
+        self.sorting.in_pieces((), move |()| {
+            let sorted = table.try_update_untracked(|table| {
+                let before = table.is_sorted();
+                table.sort_run(&space);
+                (before, table.is_sorted())
             });
-            if ordered == Some((false, true)) {
-                found.notify();
+            if sorted == Some((false, true)) {
+                table.notify();
             }
-            ordered.is_none_or(|(_, is_ordered)| is_ordered)
+            sorted.is_none_or(|(_, is_sorted)| is_sorted)
         });
     }
 
     /// All combinations were looked at. Where nothing fits, asks what would make the nearest one fit.
     fn finish(self) {
         self.phase.set(Phase::Done);
-        let found = self.found.read_untracked();
-        let nearest = found.counts.closest.filter(|_| found.count() == 0);
-        drop(found);
+        let table = self.table.read_untracked();
+        let nearest = table.counts().closest.filter(|_| table.count() == 0);
+        drop(table);
         self.running.update_value(|running| {
             running.watchdog = None;
             match (&running.pool, nearest) {
@@ -322,7 +339,9 @@ impl SearchState {
             page: self.page.try_get_value()?,
             options: self.options.try_get_untracked()?,
             keep: self.keep.try_get_untracked()?,
-            found: self.found.try_update_untracked(core::mem::take)?,
+            table: self.table.try_update_untracked(core::mem::take)?,
+            filters: self.filters.try_get_untracked()?,
+            suggestion: self.suggestion.try_get_untracked()?,
             applied: self.applied.try_get_value()?,
             phase,
         })

@@ -6,15 +6,16 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_use_element_size::use_element_size;
 
-use super::columns::{self, Column};
+use super::columns;
 use super::nearest::nothing_found;
-use super::state::{Phase, SearchState};
+use super::state::{Filters, Phase, SearchState};
 use super::tradeoff::Tradeoff;
 use crate::report::amount::{Scale, Unit, grouped};
-use crate::search::{Candidate, Space};
+use crate::search::{Candidate, Column, Direction, Space};
 use crate::source::PIPELINE_BUBBLE;
 use crate::ui::browser;
 use crate::ui::dialogs::parts::Labelled;
+use crate::units::Bytes;
 
 /// The height of a row in pixels, as in the style sheet: where a row stands follows from its number.
 const ROW_HEIGHT: usize = 44;
@@ -25,12 +26,15 @@ const ROWS_BESIDE_RUNNING: usize = 2;
 
 /// Filters and the table, or why there is none.
 #[component]
-pub(super) fn Layouts() -> impl IntoView {
+pub(super) fn FoundLayouts() -> impl IntoView {
     let search: SearchState = expect_context();
-    let is_empty = Memo::new(move |_| search.found.read().count() == 0);
+    let is_empty = Memo::new(move |_| search.table.read().count() == 0);
     let nothing = move || match search.space() {
         Some(space) if search.phase.get() == Phase::Done => {
-            nothing_found(&search.found.read(), &space, search.state.preferences.unit.get())
+            let table = search.table.read();
+            let suggestion = search.suggestion.read();
+            let unit = search.state.preferences.unit.get();
+            nothing_found(table.counts().closest.as_ref(), suggestion.as_ref(), &space, unit)
         }
         _ => String::new(),
     };
@@ -39,7 +43,7 @@ pub(super) fn Layouts() -> impl IntoView {
             when=move || !is_empty.get()
             fallback=move || view! { <p class="layouts-none">{nothing}</p> }
         >
-            <Filters />
+            <FilterFields />
             <p class="layouts-order">
                 <span>
                     "In this order unless you sort: what fits, all weights trained before adapters alone, least recomputed, no context parallelism below 4,096 tokens, \
@@ -54,7 +58,7 @@ pub(super) fn Layouts() -> impl IntoView {
             <Own />
             <Tradeoff />
             <p class="layouts-rows">
-                {move || match search.found.read().len() {
+                {move || match search.table.read().len() {
                     1 => "1 layout".to_owned(),
                     rows => format!("{} layouts", counted(rows)),
                 }}
@@ -74,7 +78,7 @@ fn counted(layouts: usize) -> String {
 fn Own() -> impl IntoView {
     let search: SearchState = expect_context();
     let place = move || {
-        let (space, found) = (search.space()?, search.found.read());
+        let (space, found) = (search.space()?, search.table.read());
         let own = found.own()?;
         let of = found.count() + usize::from(!own.is_listed);
         Some(format!(
@@ -84,49 +88,56 @@ fn Own() -> impl IntoView {
             counted(of)
         ))
     };
+    // A memo: while results arrive, the list is built anew only where another layout is among the best.
+    let better = Memo::new(move |_| {
+        let table = search.table.read();
+        let own = table.own()?.candidate;
+        let better: Vec<Candidate> = table.best().iter().copied().filter(|c| c.is_before(&own)).collect();
+        (!better.is_empty()).then_some((own, better))
+    });
     let why = move || {
-        let (space, found) = (search.space()?, search.found.read());
-        let own = found.own()?.candidate;
+        let (space, (own, better)) = (search.space()?, better.get()?);
         let scale = Scale::fine(search.state.preferences.unit.get());
-        let better = found.best().iter().filter(|c| c.is_before(&own));
-        let rows = better.map(|candidate| {
+        let rows = better.iter().map(|candidate| {
             let gains = candidate.gains_over(&own).into_iter();
             let gains: Vec<String> = gains.map(|gain| gain.text(|b| scale.amount(b))).collect();
-            format!("{}: {}.", space.sizes(candidate.index), gains.join(", "))
+            let gains = format!("{}: {}.", space.sizes(candidate.index), gains.join(", "));
+            view! { <li>{gains}</li> }
         });
-        let rows: Vec<_> = rows.map(|row| view! { <li>{row}</li> }).collect();
-        (!rows.is_empty()).then(|| {
-            view! {
-                <details class="layouts-why">
-                    <summary>"Why not mine?"</summary>
-                    <p>"What the best layouts gain over it:"</p>
-                    <ol>{rows}</ol>
-                </details>
-            }
+        Some(view! {
+            <details class="layouts-why">
+                <summary>"Why not mine?"</summary>
+                <p>"What the best layouts gain over it:"</p>
+                <ol>{rows.collect_view()}</ol>
+            </details>
         })
     };
     view! {
         <div class="layouts-own">
             <p>{place}</p>
-            {move || search.at_rest.get().then(why)}
+            {why}
         </div>
     }
 }
 
 #[component]
-fn Filters() -> impl IntoView {
+fn FilterFields() -> impl IntoView {
     let search: SearchState = expect_context();
     let has_gpu = search
         .space_untracked()
         .is_some_and(|space| space.gpu_memory().is_some());
     let filter = move |typed: String| {
-        search.change_view(|found, space| found.set_filter(space, typed));
+        search.change_table(|table, space| table.set_filter(space, &typed));
+        search.filters.update(|filters| filters.words = typed);
     };
     // What was typed before the dialog was closed still counts.
-    let [typed_filter, typed_headroom] = search.found.read_untracked().typed();
+    let Filters { words, least_free } = search.filters.get_untracked();
     let unit = search.state.preferences.unit.get_untracked();
     let min_headroom = move |typed: String| {
-        search.change_view(|found, _| found.set_min_headroom(typed, unit));
+        let amount: u64 = typed.trim().parse().unwrap_or(0);
+        let least = Bytes(amount.saturating_mul(unit.bytes()));
+        search.change_table(|table, _| table.set_min_headroom(least));
+        search.filters.update(|filters| filters.least_free = typed);
     };
     let headroom = has_gpu.then(|| {
         view! {
@@ -134,7 +145,7 @@ fn Filters() -> impl IntoView {
                 <input
                     name="room"
                     autocomplete="off"
-                    value=typed_headroom
+                    value=least_free
                     on:input:target=move |event| min_headroom(event.target().value())
                 />
             </Labelled>
@@ -146,7 +157,7 @@ fn Filters() -> impl IntoView {
                 <input
                     name="filter"
                     autocomplete="off"
-                    value=typed_filter
+                    value=words
                     on:input:target=move |event| filter(event.target().value())
                 />
             </Labelled>
@@ -168,7 +179,7 @@ fn Table() -> impl IntoView {
     let search: SearchState = expect_context();
     let columns = Memo::new(move |_| {
         let space = search.space();
-        let columns = space.map(|space| columns::of(&space, search.found.read().varied));
+        let columns = space.map(|space| search.table.read().columns(&space));
         columns.unwrap_or_default()
     });
     let place = NodeRef::<Div>::new();
@@ -188,7 +199,7 @@ fn Table() -> impl IntoView {
     });
     // The first row in sight.
     let top = RwSignal::new(0_usize);
-    let count = Memo::new(move |_| search.found.read().len());
+    let count = Memo::new(move |_| search.table.read().len());
     let first = Memo::new(move |_| {
         let last_start = count.get().saturating_sub(in_page.get());
         top.get().saturating_sub(beside.get()).min(last_start)
@@ -196,9 +207,9 @@ fn Table() -> impl IntoView {
     let rows = Memo::new(move |_| {
         let (first, in_page) = (first.get(), in_page.get());
         let space = search.space();
-        space.map_or_else(Vec::new, |space| search.found.read().rows(&space, first, in_page))
+        space.map_or_else(Vec::new, |space| search.table.read().rows(&space, first, in_page))
     });
-    let is_settled = Memo::new(move |_| search.at_rest.get() && is_painted.get() && search.found.read().is_ordered());
+    let is_settled = Memo::new(move |_| search.at_rest.get() && is_painted.get() && search.table.read().is_sorted());
     let after = move || count.get().saturating_sub(first.get() + in_page.get());
     let heads = move || {
         let columns = columns.get().into_iter();
@@ -240,7 +251,7 @@ fn Table() -> impl IntoView {
                                 let row = rows.iter().find(|(_, c)| c.index == candidate.index);
                                 row.map_or(0, |(place, _)| *place)
                             });
-                            view! { <Row candidate place columns /> }
+                            view! { <LayoutRow candidate place columns /> }
                         }
                     />
                     <Gap rows=after columns />
@@ -288,15 +299,18 @@ fn Gap(rows: impl Fn() -> usize + Copy + Send + Sync + 'static, columns: Memo<Ve
 #[component]
 fn Head(column: Column) -> impl IntoView {
     let search: SearchState = expect_context();
-    let sorted = move || match search.found.read().sorted_by() {
-        Some((by, down)) if by == column => Some(if down { "descending" } else { "ascending" }),
-        _ => None,
+    let sorted = move || {
+        let sort = search.table.read().sort().filter(|sort| sort.column == column);
+        sort.map(|sort| match sort.direction {
+            Direction::Ascending => "ascending",
+            Direction::Descending => "descending",
+        })
     };
-    let sort = move |_| search.change_view(|found, _| found.sort(column));
+    let sort = move |_| search.change_table(|table, _| table.sort_by(column));
     view! {
         <th scope="col" aria-sort=sorted>
             <button type="button" name=format!("sort:{}", column.id()) on:click=sort>
-                {move || column.label(search.state.preferences.unit.get())}
+                {move || columns::label(column, search.state.preferences.unit.get())}
             </button>
         </th>
     }
@@ -304,7 +318,7 @@ fn Head(column: Column) -> impl IntoView {
 
 /// A layout, and what can be done with it.
 #[component]
-fn Row(
+fn LayoutRow(
     candidate: Candidate,
     /// Its place in the table, from 0.
     place: Memo<usize>,
@@ -322,7 +336,7 @@ fn Row(
         let columns = columns.read();
         let cells = columns
             .iter()
-            .map(|column| view! { <td>{column.text(space, &candidate, search.state.preferences.unit.get())}</td> });
+            .map(|column| view! { <td>{columns::text(*column, space, &candidate, search.state.preferences.unit.get())}</td> });
         Some(cells.collect_view())
     };
     let apply = move |_| {

@@ -7,10 +7,9 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use self::picture::{Drawing, HEIGHT, LEFT, MEASURES, Picture, amount, label, measure, sentence};
-use super::columns::Column;
 use super::state::SearchState;
 use crate::report::scene::Px;
-use crate::search::Candidate;
+use crate::search::{Candidate, Column};
 use crate::ui::browser;
 use crate::ui::dialogs::parts::Menu;
 use crate::ui::parts::Deferred;
@@ -50,13 +49,13 @@ pub(super) fn Tradeoff() -> impl IntoView {
         }
         let width = Px::of(width.get().max(NARROWEST));
         let measures = [across.get(), up.get()];
-        let (Some(space), true) = (search.space(), search.found.read().is_ordered()) else {
+        let (Some(space), true) = (search.space(), search.table.read().is_sorted()) else {
             return;
         };
         let start = Drawing::new(space, search.own.get(), measures, width);
         drawing.in_pieces(start, move |drawing| {
-            let found = search.found.try_read_untracked();
-            let is_done = found.is_none_or(|found| drawing.advance(&found));
+            let table = search.table.try_read_untracked();
+            let is_done = table.is_none_or(|table| drawing.advance(&table));
             // Another search may have begun.
             if is_done && search.at_rest.try_get_untracked() == Some(true) {
                 let _ = picture.try_set(drawing.picture());

@@ -4,11 +4,10 @@ use core::fmt::Write;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::super::columns::Column;
-use super::super::found::Found;
+use super::super::columns;
 use crate::report::amount::{Scale, Unit};
 use crate::report::scene::Px;
-use crate::search::{Candidate, Space, frontier};
+use crate::search::{Candidate, Column, LayoutTable, Space, Tradeoff};
 
 /// What can be compared: less of each is better.
 pub(super) const MEASURES: [Column; 5] = [
@@ -75,7 +74,7 @@ pub(super) fn amount(measure: Column, space: &Space, c: &Candidate, unit: Unit) 
         Column::Peak => scale.amount(c.peak),
         Column::Network => scale.amount(c.traffic.far),
         Column::Near => scale.amount(c.traffic.near),
-        _ => format!("{} %", measure.text(space, c, unit)),
+        _ => format!("{} %", columns::text(measure, space, c, unit)),
     }
 }
 
@@ -88,23 +87,19 @@ pub(super) fn sentence(space: &Space, c: &Candidate, unit: Unit) -> String {
     )
 }
 
-/// A picture on its way: it looks at one part of what was found after the other, first to learn how far each measure
+/// A picture on its way: it looks at one sorted run of the table after the other, first to learn how far each column
 /// reaches and which layouts none beats, and then to place the others.
 #[derive(Debug)]
 pub(super) struct Drawing {
     space: Arc<Space>,
     own: Option<Candidate>,
-    /// The measures: across, and up.
-    measures: [Column; 2],
+    /// The columns: across, and up.
+    columns: [Column; 2],
     width: Px,
-    /// The next part.
-    part: usize,
-    /// The layouts with the least and the most of each measure so far.
-    ends: [Option<(Candidate, Candidate)>; 2],
-    /// The layouts that none beats so far: of those that train all weights, and of those that train adapters alone,
-    /// which need less, and beat none of the others.
-    best: [Vec<Candidate>; 2],
-    /// Once all parts were looked at: the picture, of which the other layouts are still to be placed.
+    /// The number of the next run.
+    run: usize,
+    tradeoff: Tradeoff,
+    /// Once all runs were looked at: the picture, of which the other layouts are still to be placed.
     picture: Option<Picture>,
     /// The squares in which a layout stands that none beats.
     taken: BTreeSet<(i32, i32)>,
@@ -114,35 +109,34 @@ pub(super) struct Drawing {
 
 impl Drawing {
     /// Nothing is looked at yet.
-    pub(super) fn new(space: Arc<Space>, own: Option<Candidate>, measures: [Column; 2], width: Px) -> Self {
-        let mut drawing = Self {
+    pub(super) fn new(space: Arc<Space>, own: Option<Candidate>, columns: [Column; 2], width: Px) -> Self {
+        let mut tradeoff = Tradeoff::new(columns);
+        if let Some(own) = &own {
+            tradeoff.reach(&space, own);
+        }
+        Self {
             space,
             own,
-            measures,
+            columns,
             width,
-            part: 0,
-            ends: [None; 2],
-            best: [Vec::new(), Vec::new()],
+            run: 0,
+            tradeoff,
             picture: None,
             taken: BTreeSet::new(),
             others: BTreeMap::new(),
-        };
-        if let Some(own) = own {
-            drawing.reach(&own);
         }
-        drawing
     }
 
-    /// Looks at one more part. Returns whether the picture is done.
-    pub(super) fn advance(&mut self, found: &Found) -> bool {
-        let part = self.part;
-        self.part += 1;
-        match (found.shown(part), self.picture.is_some()) {
-            (Some(shown), false) => self.measure(shown),
-            (Some(shown), true) => shown.for_each(|c| self.place_other(*c)),
+    /// Looks at one more run. Returns whether the picture is done.
+    pub(super) fn advance(&mut self, table: &LayoutTable) -> bool {
+        let run = self.run;
+        self.run += 1;
+        match (table.rows_of_run(run), self.picture.is_some()) {
+            (Some(rows), false) => self.tradeoff.add(&self.space, rows),
+            (Some(rows), true) => rows.for_each(|c| self.place_other(*c)),
             (None, false) => {
                 self.picture = self.begin();
-                self.part = 0;
+                self.run = 0;
                 return self.picture.is_none();
             }
             (None, true) => return true,
@@ -157,60 +151,16 @@ impl Drawing {
         Some(picture)
     }
 
-    fn key(&self, measure: Column, c: &Candidate) -> i128 {
-        measure.key(&self.space, c)
-    }
-
-    /// Takes a layout into account for how far the measures reach.
-    fn reach(&mut self, c: &Candidate) {
-        for (measure, ends) in self.measures.into_iter().zip(&mut self.ends) {
-            let key = |c: &Candidate| measure.key(&self.space, c);
-            let (least, most) = ends.get_or_insert((*c, *c));
-            if key(c) < key(least) {
-                *least = *c;
-            }
-            if key(c) > key(most) {
-                *most = *c;
-            }
-        }
-    }
-
-    fn measure<'a>(&mut self, shown: impl Iterator<Item = &'a Candidate>) {
-        let [mut of_all_weights, mut of_adapters] = core::mem::take(&mut self.best);
-        for c in shown {
-            self.reach(c);
-            if c.adapters {
-                of_adapters.push(*c);
-            } else {
-                of_all_weights.push(*c);
-            }
-        }
-        let [across, up] = self.measures;
-        self.best = [of_all_weights, of_adapters].map(|candidates| {
-            let keys = candidates.iter();
-            let keys: Vec<(i128, i128)> = keys.map(|c| (self.key(across, c), self.key(up, c))).collect();
-            let best = frontier(&keys).into_iter();
-            best.filter_map(|at| candidates.get(at).copied()).collect()
-        });
-    }
-
     /// The picture without the other layouts, after all were looked at.
     fn begin(&mut self) -> Option<Picture> {
-        let [across, up] = self.ends;
-        let [of_all_weights, of_adapters] = core::mem::take(&mut self.best);
         let mut picture = Picture {
             width: self.width,
             frontier: Vec::new(),
             others: Vec::new(),
             own: None,
-            ends: [across?, up?],
+            ends: self.tradeoff.ends()?,
         };
-        let best = if of_all_weights.is_empty() {
-            of_adapters
-        } else {
-            of_all_weights
-        };
-        let best = best.into_iter().map(|c| self.point(&picture, c));
+        let best = self.tradeoff.best().iter().map(|c| self.point(&picture, *c));
         let best: Vec<Point> = best.collect();
         let best = best.into_iter();
         picture.frontier = best.filter(|p| self.taken.insert(p.square())).collect();
@@ -220,12 +170,12 @@ impl Drawing {
 
     /// Where a layout stands in a picture that reaches so far.
     fn point(&self, picture: &Picture, candidate: Candidate) -> Point {
-        let share = |measure: Column, (least, most): (Candidate, Candidate)| {
-            let from = self.key(measure, &least);
-            let distance = |c: &Candidate| u128::try_from(self.key(measure, c).saturating_sub(from)).unwrap_or(0);
+        let share = |column: Column, (least, most): (Candidate, Candidate)| {
+            let key = |c: &Candidate| column.key(&self.space, c);
+            let distance = |c: &Candidate| u128::try_from(key(c).saturating_sub(key(&least))).unwrap_or(0);
             (distance(&candidate), distance(&most))
         };
-        let [across, up] = self.measures;
+        let [across, up] = self.columns;
         let [of_across, of_up] = picture.ends;
         let (part, whole) = share(across, of_across);
         let x = LEFT + (self.width - LEFT - MARGIN).share(part, whole);

@@ -1,11 +1,30 @@
-//! How the reader wants to see what was found: in which order, and which of it.
+//! Which layouts a table shows, and in which order.
 
 use core::cmp::Ordering;
 
-use super::super::columns::Column;
-use crate::report::amount::Unit;
-use crate::search::{Candidate, Pick, Space};
+use super::column::Column;
+use crate::search::axis::Pick;
+use crate::search::candidate::Candidate;
+use crate::search::space::Space;
 use crate::units::Bytes;
+
+/// A direction of sorting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The least first.
+    Ascending,
+    /// The most first.
+    Descending,
+}
+
+/// The column that a table is sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sort {
+    /// The column.
+    pub column: Column,
+    /// The direction.
+    pub direction: Direction,
+}
 
 /// One word of the filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,67 +36,56 @@ enum Term {
     Text(String),
 }
 
-/// The order and the filters of the table.
+/// The order and the filters of a table.
 #[derive(Clone, Debug, Default)]
-pub(super) struct View {
-    /// The column that orders the table, and whether downwards; `None` for the best first.
-    sorted_by: Option<(Column, bool)>,
+pub(super) struct Query {
+    /// `None` for the best first.
+    sort: Option<Sort>,
     filter: Vec<Term>,
-    /// The filter as it was typed.
-    typed_filter: String,
     /// The memory that a GPU must have left.
     min_headroom: Bytes,
-    /// The same as it was typed.
-    typed_headroom: String,
 }
 
-impl View {
-    /// The column that orders the table, and whether downwards.
-    pub(super) fn sorted_by(&self) -> Option<(Column, bool)> {
-        self.sorted_by
+impl Query {
+    /// The column that sorts the table; `None` for the best first.
+    pub(super) fn sort(&self) -> Option<Sort> {
+        self.sort
     }
 
-    /// Orders the table by a column: upwards, then downwards, then the best first again.
-    pub(super) fn sort(&mut self, column: Column) {
-        self.sorted_by = match self.sorted_by {
-            Some((by, false)) if by == column => Some((by, true)),
-            Some((by, true)) if by == column => None,
-            _ => Some((column, false)),
+    /// Sorts by a column: upwards, then downwards, then the best first again.
+    pub(super) fn sort_by(&mut self, column: Column) {
+        let direction = match self.sort {
+            Some(sort) if sort.column == column => match sort.direction {
+                Direction::Ascending => Some(Direction::Descending),
+                Direction::Descending => None,
+            },
+            _ => Some(Direction::Ascending),
         };
+        self.sort = direction.map(|direction| Sort { column, direction });
     }
 
-    /// Shows only layouts with all the words: `tp4` or `tp=4` for a size, others for what is recomputed.
-    pub(super) fn set_filter(&mut self, space: &Space, typed: String) {
-        let words = typed.to_lowercase();
+    /// Lets only layouts pass that have all the words: `tp4` or `tp=4` for a size, others for what is recomputed.
+    pub(super) fn set_filter(&mut self, space: &Space, words: &str) {
+        let words = words.to_lowercase();
         let words = words.split_whitespace();
         self.filter = words.map(|word| term(space, word)).collect();
-        self.typed_filter = typed;
     }
 
-    /// The filter as it was typed.
-    pub(super) fn typed_filter(&self) -> &str {
-        &self.typed_filter
-    }
-
-    /// Shows only layouts that leave at least so much free; all where no number is typed.
-    pub(super) fn set_min_headroom(&mut self, typed: String, unit: Unit) {
-        let amount: u64 = typed.trim().parse().unwrap_or(0);
-        self.min_headroom = Bytes(amount.saturating_mul(unit.bytes()));
-        self.typed_headroom = typed;
-    }
-
-    /// The least free memory as it was typed.
-    pub(super) fn typed_headroom(&self) -> &str {
-        &self.typed_headroom
+    /// Lets only layouts pass that leave at least so much free.
+    pub(super) fn set_min_headroom(&mut self, least: Bytes) {
+        self.min_headroom = least;
     }
 
     /// The order of two candidates. No two are equal: their numbers in the space differ.
     pub(super) fn compare(&self, space: &Space, a: &Candidate, b: &Candidate) -> Ordering {
-        let Some((column, down)) = self.sorted_by else {
+        let Some(Sort { column, direction }) = self.sort else {
             return a.order(b);
         };
         let keys = column.key(space, a).cmp(&column.key(space, b));
-        let keys = if down { keys.reverse() } else { keys };
+        let keys = match direction {
+            Direction::Ascending => keys,
+            Direction::Descending => keys.reverse(),
+        };
         keys.then_with(|| a.order(b))
     }
 

@@ -1,0 +1,96 @@
+//! Some of the layouts that were found, and those of them that pass the filter, in the order of the table.
+
+use super::query::Query;
+use crate::search::candidate::Candidate;
+use crate::search::space::Space;
+
+/// The most layouts of a run: they are sorted in some milliseconds.
+const SIZE: usize = 8192;
+
+/// Up to [`SIZE`] layouts that arrived one after the other.
+#[derive(Debug, Default)]
+pub(super) struct SortedRun {
+    candidates: Vec<Candidate>,
+    /// Indices of the candidates that pass the filter, in the order of the table.
+    rows: Vec<usize>,
+}
+
+impl SortedRun {
+    /// How many layouts it has, rows of the table or not.
+    pub(super) fn count(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// How many layouts it has room for.
+    pub(super) fn room(&self) -> usize {
+        SIZE.saturating_sub(self.candidates.len())
+    }
+
+    /// All its layouts, rows of the table or not.
+    pub(super) fn all(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// How many layouts pass the filter.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The layout of a row.
+    pub(super) fn row(&self, at: usize) -> Option<&Candidate> {
+        self.candidates.get(*self.rows.get(at)?)
+    }
+
+    /// The layouts that pass the filter, in the order of the table.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &Candidate> {
+        self.rows.iter().filter_map(|at| self.candidates.get(*at))
+    }
+
+    /// How many rows come before a layout.
+    pub(super) fn before(&self, query: &Query, space: &Space, candidate: &Candidate) -> usize {
+        let is_before = |at: &usize| {
+            let row = self.candidates.get(*at);
+            row.is_some_and(|row| query.compare(space, row, candidate).is_lt())
+        };
+        self.rows.partition_point(is_before)
+    }
+
+    /// Adds layouts that are no rows yet.
+    pub(super) fn add(&mut self, candidates: &[Candidate]) {
+        self.candidates.extend_from_slice(candidates);
+    }
+
+    /// Adds layouts, each at its place among the rows.
+    pub(super) fn merge(&mut self, candidates: &[Candidate], query: &Query, space: &Space) {
+        let known = self.candidates.len();
+        self.add(candidates);
+        let passing = (known..self.candidates.len()).filter(|at| self.passes(*at, query, space));
+        let mut new: Vec<usize> = passing.collect();
+        self.sort_rows(&mut new, query, space);
+        let mut rows = core::mem::take(&mut self.rows);
+        rows.append(&mut new);
+        // Two ordered runs, which the stable sort merges.
+        self.sort_rows(&mut rows, query, space);
+        self.rows = rows;
+    }
+
+    /// Filters and sorts all its layouts anew.
+    pub(super) fn sort(&mut self, query: &Query, space: &Space) {
+        let passing = (0..self.candidates.len()).filter(|at| self.passes(*at, query, space));
+        let mut rows: Vec<usize> = passing.collect();
+        self.sort_rows(&mut rows, query, space);
+        self.rows = rows;
+    }
+
+    fn passes(&self, at: usize, query: &Query, space: &Space) -> bool {
+        let candidate = self.candidates.get(at);
+        candidate.is_some_and(|candidate| query.passes(space, candidate))
+    }
+
+    fn sort_rows(&self, rows: &mut [usize], query: &Query, space: &Space) {
+        rows.sort_by(|a, b| match (self.candidates.get(*a), self.candidates.get(*b)) {
+            (Some(a), Some(b)) => query.compare(space, a, b),
+            _ => a.cmp(b),
+        });
+    }
+}

@@ -9,13 +9,11 @@ pub(crate) mod files;
 pub(crate) mod picture;
 mod pointer;
 
-use core::time::Duration;
-
-use leptos::prelude::{request_animation_frame, set_timeout};
+use leptos::prelude::request_animation_frame;
 use leptos::task::spawn_local;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Document, HtmlElement, KeyboardEvent, Storage, Window};
+use web_sys::{Document, Element, HtmlElement, KeyboardEvent, Storage, Window};
 
 pub(crate) use disabled::on_press_of_disabled;
 pub(crate) use elsewhere::on_click_elsewhere_or_escape;
@@ -40,14 +38,6 @@ pub(crate) fn focus(id: impl Into<String>) {
             let _ = element.unchecked_ref::<HtmlElement>().focus();
         }
     });
-}
-
-/// How long after a frame the page rests: the next key may be about to come.
-const REST: Duration = Duration::from_millis(30);
-
-/// Acts once the frame that comes next is on the screen, and the page has had a rest.
-pub(crate) fn after_frame(act: Box<dyn FnOnce()>) {
-    request_animation_frame(move || set_timeout(act, REST));
 }
 
 /// How many milliseconds the page has been open.
@@ -107,12 +97,9 @@ pub(crate) fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
     spawn_local(async move { done(JsFuture::from(written).await.is_ok()) });
 }
 
-/// Moves the focus to the first element that matches.
-pub(crate) fn focus_first(selector: &str) {
-    let found = document().and_then(|document| document.query_selector(selector).ok().flatten());
-    if let Some(element) = found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
-        let _ = element.focus();
-    }
+/// The first button inside an element.
+pub(crate) fn first_button(parent: &Element) -> Option<HtmlElement> {
+    parent.query_selector("button").ok().flatten()?.dyn_into().ok()
 }
 
 /// Sets the title of the document.
@@ -122,12 +109,10 @@ pub(crate) fn set_title(title: &str) {
     }
 }
 
-/// Clicks the first element that matches.
-pub(crate) fn click_first(selector: &str) {
-    let found = document().and_then(|document| document.query_selector(selector).ok().flatten());
-    if let Some(element) = found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
-        element.click();
-    }
+/// Whether the focus is inside an element.
+pub(crate) fn has_focus(parent: &Element) -> bool {
+    let focused = document().and_then(|document| document.active_element());
+    parent.contains(focused.as_deref())
 }
 
 /// Whether the element that has the focus matches.
@@ -172,12 +157,11 @@ pub(crate) fn mark_root(name: &str, value: Option<&str>) {
     }
 }
 
-/// Selects what the first element that matches shows, so that the reader can copy it.
-pub(crate) fn select_content(selector: &str) {
-    let found = document().and_then(|document| document.query_selector(selector).ok().flatten());
+/// Selects what an element shows, so that the reader can copy it.
+pub(crate) fn select_content(element: &Element) {
     let selection = window().and_then(|window| window.get_selection().ok().flatten());
-    if let (Some(element), Some(selection)) = (found, selection) {
-        let _ = selection.select_all_children(&element);
+    if let Some(selection) = selection {
+        let _ = selection.select_all_children(element);
     }
 }
 

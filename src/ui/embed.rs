@@ -1,4 +1,4 @@
-//! A part of the calculator in a frame of another page: `embed.html?view=bar#v1;m=llama3-8b@1`.
+//! A view of the calculator in a frame of another page: `embed.html?view=bar#v1;m=llama3-8b@1`.
 //!
 //! The query says what is shown, the fragment holds the job, as on the page itself. Messages to and from the page
 //! around are the business of `src/web/frame.js`; here the state follows the address and the result is left on the
@@ -18,7 +18,7 @@ use super::summary::Summary;
 use super::title::job_of;
 use crate::formats::share_url::encode;
 use frame_result::FrameResult;
-use presentation::{Part, Presentation};
+use presentation::{EmbedView, Presentation};
 use settings::Settings;
 
 /// The calculator in a frame of another page.
@@ -27,7 +27,7 @@ pub(super) fn Embed() -> impl IntoView {
     let state = expect_context::<State>();
     ResultsState::provide();
     let asked = Presentation::from_query(&browser::query());
-    let part = asked.part;
+    let view = asked.view;
     let job = Memo::new(move |_| job_of(state, state.outcome.read().as_deref()));
     let hash = Memo::new(move |_| encode(&state.share()));
     Effect::new(move |_| {
@@ -35,7 +35,7 @@ pub(super) fn Embed() -> impl IntoView {
         browser::mark_root("data-result", Some(&result));
     });
     view! {
-        <main class="embed-parts" data-view=part.name()>
+        <main class="embed-parts" data-view=view.name()>
             <h1 class="embed-title">
                 <span class="unseen">"Megatron Memory: "</span>
                 {job}
@@ -43,7 +43,7 @@ pub(super) fn Embed() -> impl IntoView {
             <Summary />
             <Settings asked=asked />
             <div class="results-pane">
-                <Panels part=part />
+                <Panels view=view />
             </div>
             <div class="embed-foot">
                 <a href=move || format!("./{}", hash.read()) target="_blank" rel="noopener">
@@ -57,12 +57,12 @@ pub(super) fn Embed() -> impl IntoView {
 
 /// The results below the headline.
 #[component]
-fn Panels(part: Part) -> impl IntoView {
-    match part {
-        Part::Full => view! { <StagesPanel /><TimelinePanel /><NumbersPanel /> }.into_any(),
-        Part::Table => view! { <NumbersPanel /> }.into_any(),
-        Part::Timeline => view! { <TimelinePanel /><StagesPanel /> }.into_any(),
-        Part::Compact | Part::Bar => view! { <Legend /> }.into_any(),
-        Part::Sweep => ().into_any(),
+fn Panels(view: EmbedView) -> impl IntoView {
+    match view {
+        EmbedView::Full => view! { <StagesPanel /><TimelinePanel /><NumbersPanel /> }.into_any(),
+        EmbedView::Table => view! { <NumbersPanel /> }.into_any(),
+        EmbedView::Timeline => view! { <TimelinePanel /><StagesPanel /> }.into_any(),
+        EmbedView::Compact | EmbedView::Bar => view! { <Legend /> }.into_any(),
+        EmbedView::Sweep => ().into_any(),
     }
 }

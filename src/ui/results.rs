@@ -26,7 +26,7 @@ use leptos::prelude::*;
 
 use crate::report::charts::bucket_bar;
 pub(super) use chart::pixel_width;
-use chart::{Chart, Purpose};
+use chart::{Chart, MarkRole};
 use compare::ComparePanel;
 use detail::DetailPanel;
 pub(super) use detail::TimelinePanel;
@@ -76,7 +76,7 @@ pub(super) fn HeadlineBar() -> impl IntoView {
             <Chart
                 id="headline"
                 draw=|results, width| results.with_subject(width, bucket_bar::CHART.draw)
-                purpose=Purpose::Buttons
+                role=MarkRole::Buttons
             />
         </div>
     }

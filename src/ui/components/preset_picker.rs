@@ -4,6 +4,7 @@ mod list;
 mod pick;
 
 use leptos::ev::KeyboardEvent;
+use leptos::html::Div;
 use leptos::prelude::*;
 
 use crate::presets::{by_id, jobs};
@@ -27,14 +28,20 @@ pub fn PresetPicker() -> impl IntoView {
     let order = RwSignal::new(Order::default());
     // The list is drawn when it is first asked for.
     let is_wanted = RwSignal::new(false);
+    let list = NodeRef::<Div>::new();
+    let first = move || list.get_untracked().and_then(|list| browser::first_button(&list));
     let press = move |event: KeyboardEvent| match event.key().as_str() {
         "Enter" => {
             event.prevent_default();
-            browser::click_first("#presets .preset-option");
+            if let Some(first) = first() {
+                first.click();
+            }
         }
         "ArrowDown" => {
             event.prevent_default();
-            browser::focus_first("#presets .preset-option");
+            if let Some(first) = first() {
+                let _ = first.focus();
+            }
         }
         _ => {}
     };
@@ -76,7 +83,7 @@ pub fn PresetPicker() -> impl IntoView {
                     </div>
                 </div>
                 <Show when=move || is_wanted.get()>
-                    <PresetList chosen query order />
+                    <PresetList chosen query order list />
                     <a class="preset-more" href="./recipes.html">
                         "Every recipe that Megatron-Bridge publishes"
                     </a>

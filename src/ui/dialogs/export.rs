@@ -2,6 +2,7 @@
 
 mod formats;
 
+use leptos::html::Div;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -29,6 +30,7 @@ pub(super) fn ExportDialog() -> impl IntoView {
     let made = Memo::new(move |_| share.with_value(|share| selection.read().make(share, state.preferences.unit.get())));
     let error = Signal::derive(move || made.read().as_ref().err().cloned().unwrap_or_default());
     let text = Memo::new(move |_| made.read().as_ref().ok().cloned());
+    let place = NodeRef::<Div>::new();
     let result = move || {
         text.get().map(|text| {
             if selection.read().is_picture() {
@@ -71,10 +73,11 @@ pub(super) fn ExportDialog() -> impl IntoView {
             <p>"Megatron refuses this job as it is:"</p>
             <ul>{problem_rows}</ul>
         </div>
-        <div class="modal-result">{result}</div>
+        <div class="modal-result" node_ref=place>{result}</div>
         <Actions
             selection
             text
+            result=place
             preset=share.with_value(|share| share.setup.preset.clone())
         />
     }
@@ -86,6 +89,8 @@ fn Actions(
     selection: RwSignal<Selection>,
     /// The exported text; `None` where there is none.
     text: Memo<Option<String>>,
+    /// The element that shows the text or picture.
+    result: NodeRef<Div>,
     /// The preset of the job, after which files are called.
     preset: Option<PresetRef>,
 ) -> impl IntoView {
@@ -102,7 +107,9 @@ fn Actions(
         if is_copied {
             said.set("Copied.");
         } else {
-            browser::select_content("dialog pre, dialog img");
+            if let Some(result) = result.get_untracked() {
+                browser::select_content(&result);
+            }
             said.set("The browser does not let the page use the clipboard. The text is selected.");
         }
     };

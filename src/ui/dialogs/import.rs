@@ -6,10 +6,11 @@ mod report;
 pub(super) mod session;
 mod source;
 
+use leptos::html::Textarea;
 use leptos::prelude::*;
 
 use self::hub::HubRequest;
-use self::questions::Questions;
+use self::questions::{Questions, variable_id};
 use self::report::{Report, understood_as};
 use self::session::ImportSession;
 use self::source::Source;
@@ -27,6 +28,7 @@ pub(super) fn ImportDialog(
     session: RwSignal<ImportSession>,
 ) -> impl IntoView {
     let state: State = expect_context();
+    let text = NodeRef::<Textarea>::new();
     let request = RwSignal::new(HubRequest::default());
     provide_context(request);
     session.update(|session| session.open(state.share_untracked()));
@@ -53,7 +55,7 @@ pub(super) fn ImportDialog(
             "A config.json, a launch script, flags, YAML, overrides, a recipe, a saved job or a link. It is read \
              here and never run or uploaded."
         </p>
-        <Source session />
+        <Source session text />
         <Alert message=error />
         <p role="status" class="modal-format">
             {format}
@@ -61,13 +63,17 @@ pub(super) fn ImportDialog(
         <Alert message=warning />
         <Questions session />
         <Report session />
-        <Actions session />
+        <Actions session text />
     }
 }
 
 /// The buttons. Apply can be reached while something is missing: it says what, and leads to the first variable.
 #[component]
-fn Actions(session: RwSignal<ImportSession>) -> impl IntoView {
+fn Actions(
+    session: RwSignal<ImportSession>,
+    /// The field for the text.
+    text: NodeRef<Textarea>,
+) -> impl IntoView {
     let state: State = expect_context();
     let dialog: OpenDialog = expect_context();
     let waits = Memo::new(move |_| {
@@ -89,9 +95,16 @@ fn Actions(session: RwSignal<ImportSession>) -> impl IntoView {
             state.open(page);
         }
         None if session.read_untracked().imported().is_none() => {
-            browser::focus_first("dialog [name=text]");
+            if let Some(text) = text.get_untracked() {
+                let _ = text.focus();
+            }
         }
-        None => browser::focus_first("dialog [aria-invalid=true]"),
+        None => {
+            let first = session.with_untracked(|session| session.missing_variables().next().map(variable_id));
+            if let Some(first) = first {
+                browser::focus(first);
+            }
+        }
     };
     view! {
         <div class="modal-actions">

@@ -10,6 +10,7 @@ mod state;
 mod table;
 mod tradeoff;
 
+use leptos::html::Div;
 use leptos::prelude::*;
 
 use self::controls::Controls;
@@ -22,6 +23,7 @@ use crate::export::provenance::{CommentStyle, with_provenance};
 use crate::report::amount::grouped;
 use crate::search::{Dimension, Space};
 use crate::ui::browser::{self, files};
+use crate::ui::parts::CopyButton;
 use crate::ui::state::DialogKind;
 
 /// The search dialog.
@@ -33,6 +35,7 @@ pub(super) fn SearchDialog(
     let last = kept.try_update_value(Option::take).flatten();
     let search = SearchState::new(expect_context(), expect_context(), last);
     provide_context(search);
+    let rows = NodeRef::<Div>::new();
     on_cleanup(move || {
         if let Some(search) = search.close() {
             kept.set_value(Some(search));
@@ -61,12 +64,12 @@ pub(super) fn SearchDialog(
                 {size}
             </p>
         </details>
-        <Actions searchable />
+        <Actions searchable rows />
         <Alert message=search.error />
         <Progress />
         <Show when=move || searchable.get() && search.phase.get() != Phase::Before>
             <LeftOut />
-            <FoundLayouts />
+            <FoundLayouts place=rows />
         </Show>
     }
 }
@@ -76,25 +79,25 @@ pub(super) fn SearchDialog(
 fn Actions(
     /// Whether there is anything to search.
     searchable: Memo<bool>,
+    /// The box of the rows.
+    rows: NodeRef<Div>,
 ) -> impl IntoView {
     let search: SearchState = expect_context();
     let said = RwSignal::new("");
-    let is_empty = Memo::new(move |_| search.table.read().len() == 0);
+    let is_empty = Memo::new(move |_| search.table.read().is_empty());
     let is_running = Memo::new(move |_| search.phase.get() == Phase::Running);
     let table = move |separator: &str| {
         let space = search.space_untracked()?;
         Some(search.table.read_untracked().as_text(&space, separator))
     };
-    let copy = move |_| {
-        if let Some(text) = table("\t") {
-            browser::copy(&text, move |copied| {
-                said.set(if copied {
-                    "Copied."
-                } else {
-                    browser::select_content(".layouts-table table");
-                    "The browser does not let the page use the clipboard. The rows in sight are selected."
-                });
-            });
+    let copied = move |is_copied| {
+        if is_copied {
+            said.set("Copied.");
+        } else {
+            if let Some(rows) = rows.get_untracked() {
+                browser::select_content(&rows);
+            }
+            said.set("The browser does not let the page use the clipboard. The rows in sight are selected.");
         }
     };
     let download = move |_| {
@@ -125,14 +128,14 @@ fn Actions(
                     "Cancel"
                 </button>
             </Show>
-            <button
-                type="button"
-                name="copy"
-                hidden=move || is_empty.get()
-                on:click=copy
+            <CopyButton
+                attr:name="copy"
+                attr:hidden=move || is_empty.get()
+                text=move || table("\t")
+                on_done=copied
             >
                 "Copy table"
-            </button>
+            </CopyButton>
             <button
                 type="button"
                 name="download"

@@ -8,9 +8,9 @@ const FEW: usize = 6;
 /// The most inputs at all.
 const MANY: usize = 64;
 
-/// Which part of the calculator is shown.
+/// Which view of the calculator is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum EmbedView {
     /// The whole form beside all results.
     Full,
     /// A few inputs and the headline.
@@ -26,7 +26,7 @@ pub(super) enum Part {
     Sweep,
 }
 
-impl Part {
+impl EmbedView {
     const ALL: [Self; 6] = [
         Self::Full,
         Self::Compact,
@@ -51,8 +51,8 @@ impl Part {
 /// How an embed looks. The job itself is in the fragment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Presentation {
-    /// The part.
-    pub(super) part: Part,
+    /// The view.
+    pub(super) view: EmbedView,
     /// The fields that stay inputs, in the order of the address.
     pub(super) fields: Vec<FieldId>,
     /// Whether nothing can be changed.
@@ -68,20 +68,24 @@ impl Presentation {
         for (name, value) in pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))) {
             match name {
                 "view" => {
-                    let known = Part::ALL.into_iter().find(|part| part.name() == value);
-                    presentation.part = known.unwrap_or_default();
+                    let known = EmbedView::ALL.into_iter().find(|view| view.name() == value);
+                    presentation.view = known.unwrap_or_default();
                 }
                 "fields" => named = Some(fields(value)),
                 "readonly" => presentation.readonly = !matches!(value, "0" | "false"),
                 _ => {}
             }
         }
-        presentation.fields = named.unwrap_or_else(|| match presentation.part {
-            Part::Compact => fields("tp,pp,cp,ep,mbs,rc"),
-            Part::Sweep => fields("tp,pp,mbs"),
+        presentation.fields = named.unwrap_or_else(|| match presentation.view {
+            EmbedView::Compact => fields("tp,pp,cp,ep,mbs,rc"),
+            EmbedView::Sweep => fields("tp,pp,mbs"),
             _ => Vec::new(),
         });
-        let most = if presentation.part == Part::Full { MANY } else { FEW };
+        let most = if presentation.view == EmbedView::Full {
+            MANY
+        } else {
+            FEW
+        };
         presentation.fields.truncate(most);
         presentation
     }
@@ -101,13 +105,13 @@ fn fields(list: &str) -> Vec<FieldId> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, Presentation};
+    use super::{EmbedView, Presentation};
     use crate::config::fields::FieldId;
 
     #[test]
     fn the_query_says_what_is_shown() {
         let read = Presentation::from_query("?view=bar&fields=tp%2Cpp,tp,nonsense&readonly=1&theme=auto");
-        assert_eq!(read.part, Part::Bar);
+        assert_eq!(read.view, EmbedView::Bar);
         let (tp, pp) = (
             FieldId::tensor_model_parallel_size,
             FieldId::pipeline_model_parallel_size,
@@ -119,7 +123,7 @@ mod tests {
     #[test]
     fn without_a_query_a_few_inputs_are_shown() {
         let read = Presentation::from_query("");
-        assert_eq!(read.part, Part::Compact);
+        assert_eq!(read.view, EmbedView::Compact);
         assert!(read.fields.contains(&FieldId::tensor_model_parallel_size));
         assert!(!read.readonly);
         assert_eq!(Presentation::from_query("?view=<b>&x=y&=&&readonly=0"), read);

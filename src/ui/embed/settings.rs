@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::presentation::{Part, Presentation};
+use super::presentation::{EmbedView, Presentation};
 use crate::config::field::{Group, Kind, Level};
 use crate::config::fields::FieldId;
 use crate::ui::components::form::{FieldRows, FormSections};
@@ -13,15 +13,15 @@ use crate::ui::values;
 /// The fields that stay inputs, and those around them for reading.
 #[component]
 pub(super) fn Settings(asked: Presentation) -> impl IntoView {
-    let Presentation { part, fields, readonly } = asked;
-    if part == Part::Sweep {
+    let Presentation { view, fields, readonly } = asked;
+    if view == EmbedView::Sweep {
         return view! { <fieldset disabled=readonly><Plots fields=fields readonly /></fieldset> }.into_any();
     }
-    if part == Part::Full && !readonly && fields.is_empty() {
+    if view == EmbedView::Full && !readonly && fields.is_empty() {
         return view! { <FormSections /> }.into_any();
     }
     let mut locked = if readonly { fields.clone() } else { Vec::new() };
-    if matches!(part, Part::Full | Part::Compact) {
+    if matches!(view, EmbedView::Full | EmbedView::Compact) {
         locked.extend(
             FieldId::ALL
                 .iter()

@@ -33,6 +33,9 @@ pub fn Table(
     /// Whether screen readers alone get the caption, because a heading beside the table says the same.
     #[prop(default = false)]
     caption_unseen: bool,
+    /// How many rows there are with the head, where not all of them are in the page.
+    #[prop(optional, into)]
+    row_count: Option<Signal<usize>>,
     /// How tests find the rows.
     #[prop(optional)]
     rows_test_id: Option<&'static str>,
@@ -47,7 +50,7 @@ pub fn Table(
         let headings = headings.map(|heading| view! { <th scope="col">{heading}</th> });
         view! {
             <thead>
-                <tr>
+                <tr aria-rowindex=row_count.map(|_| "1")>
                     {headings.collect_view()}
                     {more_headings.map(|more| (more.children)())}
                 </tr>
@@ -55,7 +58,7 @@ pub fn Table(
         }
     });
     view! {
-        <table>
+        <table aria-rowcount=row_count.map(|count| move || count.get())>
             {caption}
             {head}
             <tbody data-testid=rows_test_id>{children()}</tbody>

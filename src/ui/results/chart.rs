@@ -16,7 +16,7 @@ use mark::ChartMark;
 
 /// What choosing a mark of a chart is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum MarkRole {
     /// One of the marks is always the chosen one, as in a list box; the arrow keys choose.
     Choice,
     /// Each mark is a button of its own; the arrow keys move between them.
@@ -33,7 +33,7 @@ const NARROWEST: i32 = 160;
 struct ChartState {
     /// A name that is unique on the page.
     id: &'static str,
-    purpose: Purpose,
+    role: MarkRole,
     results: ResultsState,
     highlight: Highlight,
     /// What is drawn; none before the first valid job.
@@ -52,7 +52,7 @@ pub(super) fn Chart(
     /// Draws the scene for a width.
     draw: fn(ResultsState, Px) -> Option<Scene>,
     /// What choosing a mark is for.
-    purpose: Purpose,
+    role: MarkRole,
 ) -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
@@ -71,7 +71,7 @@ pub(super) fn Chart(
     });
     let chart = ChartState {
         id,
-        purpose,
+        role,
         results,
         highlight: expect_context(),
         scene,
@@ -118,7 +118,7 @@ fn ChartSvg(chart: ChartState) -> impl IntoView {
                 let dims = if chart.dims_the_rest() { " dims" } else { "" };
                 format!("scene scene-{}{dims}", chart.id)
             }
-            role=if chart.purpose == Purpose::Choice { "listbox" } else { "group" }
+            role=if chart.role == MarkRole::Choice { "listbox" } else { "group" }
             aria-label=label
             viewBox=view_box
             width=width

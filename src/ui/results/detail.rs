@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::chart::{Chart, Purpose};
+use super::chart::{Chart, MarkRole};
 use super::explain::ExplainPanel;
 use super::peaks::PeakFacts;
 use crate::report::charts::{self, buckets, components, timeline};
@@ -33,7 +33,7 @@ pub(super) fn DetailPanel() -> impl IntoView {
                             let chart = TABS.get(open_tab(results.page)).unwrap_or(&buckets::CHART);
                             results.with_subject_and_lines(width, chart.draw)
                         }
-                        purpose=Purpose::Buttons
+                        role=MarkRole::Buttons
                     />
                     <PeakFacts />
                 </div>
@@ -56,7 +56,7 @@ pub(in super::super) fn TimelinePanel() -> impl IntoView {
             <Chart
                 id="timeline"
                 draw=|results, width| results.with_subject(width, timeline::CHART.draw)
-                purpose=Purpose::Buttons
+                role=MarkRole::Buttons
             />
         </Panel>
     }

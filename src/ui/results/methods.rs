@@ -8,7 +8,7 @@ use crate::memory::methods::{MethodResult, TrainingMethod, method};
 use crate::report::amount::Scale;
 use crate::ui::parts::{OpenButton, Panel, PanelHead, ScrollBox, Table, when_idle};
 use crate::ui::state::State;
-use row::{Amounts, Row, rows};
+use row::{MethodAmounts, MethodFacts, rows};
 
 /// The id of the panel's title.
 const TITLE: &str = "methods-title";
@@ -89,21 +89,21 @@ fn MethodTable() -> impl IntoView {
 /// A way of training with a button that takes it over.
 #[component]
 fn MethodRow(
-    rows: Memo<Vec<Row>>,
+    rows: Memo<Vec<MethodFacts>>,
     /// Its place in the table.
     number: usize,
 ) -> impl IntoView {
     let state = expect_context::<State>();
     let row = Memo::new(move |_| rows.read().get(number).cloned());
-    let is = move |read: fn(&Row) -> bool| row.read().as_ref().is_some_and(read);
-    let text = move |read: fn(&Row) -> &String| row.read().as_ref().map(read).cloned();
+    let is = move |read: fn(&MethodFacts) -> bool| row.read().as_ref().is_some_and(read);
+    let text = move |read: fn(&MethodFacts) -> &String| row.read().as_ref().map(read).cloned();
     let cells = move || match row.get().map(|row| row.result) {
         None => ().into_any(),
         Some(Err(refused)) => view! {
             <td colspan="5" class="refused">{format!("Megatron refuses it: {refused}")}</td>
         }
         .into_any(),
-        Some(Ok(Amounts {
+        Some(Ok(MethodAmounts {
             peak,
             verdict,
             gpu,
@@ -158,7 +158,7 @@ fn breaking_at_underscores(text: &str) -> impl IntoView + use<> {
 }
 
 /// Makes a way of training the job's, which can be undone.
-fn apply(state: State, row: &Row) {
+fn apply(state: State, row: &MethodFacts) {
     let module = state.form.module.get_untracked();
     let mut setup = state.setup.get_untracked();
     for (field, value) in &row.changes {

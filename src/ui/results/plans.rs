@@ -12,7 +12,7 @@ use crate::formats::state::{PresetRef, Setup, ShareState};
 use crate::ui::browser::files;
 use crate::ui::parts::{CopyButton, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
 use crate::ui::state::{DialogKind, OpenDialog, Plan, ResultsState, SavedPlans, State};
-use columns::{Column, Row, heads, rows};
+use columns::{PlanColumn, PlanRow, heads, rows};
 use head::PlanHead;
 
 /// The id of the panel's title.
@@ -160,16 +160,16 @@ fn PlanTable() -> impl IntoView {
     let shelf = expect_context::<SavedPlans>();
     let place = NodeRef::<Div>::new();
     // Plans are worked out when they are pinned or kept, and the job on the page with every change.
-    let plans = Memo::new(move |earlier: Option<&Vec<Column>>| {
+    let plans = Memo::new(move |earlier: Option<&Vec<PlanColumn>>| {
         let earlier = earlier.map_or(&[][..], Vec::as_slice);
         let heads = heads(&page.pinned.read(), &shelf.plans.read());
         let heads = heads.into_iter();
-        heads.map(|head| Column::new(head, earlier)).collect::<Vec<_>>()
+        heads.map(|head| PlanColumn::new(head, earlier)).collect::<Vec<_>>()
     });
     let compute = move || {
-        let now = Column::of_page(&page.setup.read(), page.outcome.get());
+        let now = PlanColumn::of_page(&page.setup.read(), page.outcome.get());
         let plans = plans.read();
-        let columns: Vec<&Column> = core::iter::once(&now).chain(plans.iter()).collect();
+        let columns: Vec<&PlanColumn> = core::iter::once(&now).chain(plans.iter()).collect();
         rows(&columns, page.preferences.unit.get())
     };
     let shown = deferred_memo(place, move || page.outcome.track(), compute);
@@ -178,7 +178,7 @@ fn PlanTable() -> impl IntoView {
         let heads = plans.iter().map(|column| column.head.clone());
         heads.map(|head| view! { <PlanHead head /> }).collect_view()
     };
-    let row = |row: Row| {
+    let row = |row: PlanRow| {
         let cells = row.cells.into_iter();
         let cells = cells.map(|(text, differs)| view! { <td class:differs=differs>{text}</td> });
         view! {

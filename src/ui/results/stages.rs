@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::chart::{Chart, Purpose};
+use super::chart::{Chart, MarkRole};
 use super::legend::Legend;
 use crate::report::charts::{Subject, stage_bars};
 use crate::report::readout::{Readout, readout};
@@ -20,7 +20,7 @@ pub(in super::super) fn StagesPanel() -> impl IntoView {
             <Chart
                 id="stages"
                 draw=|results, width| results.with_subject(width, stage_bars::CHART.draw)
-                purpose=Purpose::Choice
+                role=MarkRole::Choice
             />
             <ReadoutLine />
             <Legend />

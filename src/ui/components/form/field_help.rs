@@ -5,15 +5,22 @@ use crate::config::fields::FieldId;
 use crate::ui::state::State;
 use crate::ui::values::{default, shown};
 use crate::value::Value;
+use leptos::html::Div;
 use leptos::prelude::*;
 
 /// The help of a field.
 #[component]
-pub fn FieldHelp(id: FieldId, open: RwSignal<bool>) -> impl IntoView {
+pub fn FieldHelp(
+    id: FieldId,
+    open: RwSignal<bool>,
+    /// The element that the help is in.
+    element: NodeRef<Div>,
+) -> impl IntoView {
     view! {
         <div
             class="field-help"
             id=format!("{}-help", control_id(id.field()))
+            node_ref=element
             hidden=move || !open.get()
         >
             <Show when=move || open.get()>

@@ -15,6 +15,7 @@ use crate::ui::state::{PlottedField, State};
 use crate::ui::values::shown;
 use leptos::either::Either;
 use leptos::ev::KeyboardEvent;
+use leptos::html::Div;
 use leptos::prelude::*;
 
 /// A row of the form.
@@ -30,6 +31,7 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
         problems.iter().any(|problem| problem.severity == Severity::Error)
     });
     let help_open = RwSignal::new(false);
+    let help = NodeRef::<Div>::new();
     let unit = match id.field() {
         presentation if presentation.unit == presentation.label => "",
         presentation => presentation.unit,
@@ -53,7 +55,7 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
     let close_help = move |event: KeyboardEvent| {
         if event.key() == "Escape" && help_open.get_untracked() {
             event.prevent_default();
-            if browser::focus_is(".field-help *") {
+            if help.get_untracked().is_some_and(|help| browser::has_focus(&help)) {
                 browser::focus(control_id(field));
             }
             help_open.set(false);
@@ -73,7 +75,7 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
                 <FieldControl id invalid />
                 <span class="unit">{unit}</span>
             </div>
-            <FieldHelp id open=help_open />
+            <FieldHelp id open=help_open element=help />
             <div class="field-problems" id=format!("{control}-problems")>
                 <PatternNote id />
                 {told}

@@ -7,6 +7,7 @@ use crate::config::fields::FieldId;
 use crate::ui::browser;
 use crate::ui::state::State;
 use leptos::ev::KeyboardEvent;
+use leptos::html::Ul;
 use leptos::prelude::*;
 
 /// The id of the search box.
@@ -73,6 +74,7 @@ pub fn FieldSearch() -> impl IntoView {
         state.reveal(id);
         browser::focus(control_id(id.field()));
     });
+    let list = NodeRef::<Ul>::new();
     let press = move |event: KeyboardEvent| match event.key().as_str() {
         "Enter" => {
             let first = untrack(|| found.read().first().copied());
@@ -84,7 +86,10 @@ pub fn FieldSearch() -> impl IntoView {
         "Escape" => query.set(String::new()),
         "ArrowDown" => {
             event.prevent_default();
-            browser::focus_first(".matches button");
+            let first = list.get_untracked().and_then(|list| browser::first_button(&list));
+            if let Some(first) = first {
+                let _ = first.focus();
+            }
         }
         _ => {}
     };
@@ -107,7 +112,7 @@ pub fn FieldSearch() -> impl IntoView {
                 on:input:target=move |event| query.set(event.target().value())
                 on:keydown=press
             />
-            <ul class="matches" hidden=move || found.read().is_empty()>
+            <ul class="matches" node_ref=list hidden=move || found.read().is_empty()>
                 <For each=move || found.get() key=|id| id.field().key let:id>
                     <li>
                         <button type="button" on:click=move |_| go.run(id)>

@@ -1,5 +1,6 @@
 //! The list of presets, by family, size or date, with those that match a query.
 
+use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::{LIST, pick};
@@ -105,10 +106,16 @@ fn groups(query: &str, order: Order) -> Vec<(&'static str, Vec<Entry>)> {
 
 /// The presets that match the query.
 #[component]
-pub(super) fn PresetList(chosen: Memo<String>, query: RwSignal<String>, order: RwSignal<Order>) -> impl IntoView {
+pub(super) fn PresetList(
+    chosen: Memo<String>,
+    query: RwSignal<String>,
+    order: RwSignal<Order>,
+    /// The element that the presets are in.
+    list: NodeRef<Div>,
+) -> impl IntoView {
     let groups = Memo::new(move |_| groups(&query.read(), order.get()));
     view! {
-        <div class="preset-list">
+        <div class="preset-list" node_ref=list>
             {move || {
                 let groups = groups.get().into_iter();
                 groups

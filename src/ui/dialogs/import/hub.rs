@@ -13,14 +13,14 @@ use crate::ui::dialogs::parts::Labelled;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HubRequest {
     /// The address that is asked, and what its answer becomes; `None` while nothing is asked.
-    asked: Option<(String, Purpose)>,
+    asked: Option<(String, AnswerUse)>,
     /// Why the last request gave nothing; empty where it gave something.
     pub(super) refused: String,
 }
 
 /// What the answer to a request becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum AnswerUse {
     /// The text that is imported.
     Text,
     /// The model that the text only names.
@@ -49,7 +49,7 @@ pub(super) fn HubField(session: RwSignal<ImportSession>) -> impl IntoView {
     let below = move || {
         let typed = typed.read();
         (!typed.trim().is_empty()).then(|| match Repository::read(&typed) {
-            Ok(repository) => view! { <HubOffer session repository purpose=Purpose::Text /> }.into_any(),
+            Ok(repository) => view! { <HubOffer session repository purpose=AnswerUse::Text /> }.into_any(),
             Err(wanted) => view! { <p role="status">{wanted}</p> }.into_any(),
         })
     };
@@ -79,7 +79,7 @@ pub(super) fn HubOffer(
     /// The model's repository.
     repository: Repository,
     /// What the answer becomes.
-    purpose: Purpose,
+    purpose: AnswerUse,
 ) -> impl IntoView {
     let request: RwSignal<HubRequest> = expect_context();
     let address = repository.address();
@@ -112,8 +112,8 @@ pub(super) fn HubOffer(
             });
             let Ok(text) = answer else { return };
             session.update(|session| match purpose {
-                Purpose::Text => session.take_file(&text, format!("{name} on the Hub")),
-                Purpose::Model => session.set_model(text),
+                AnswerUse::Text => session.take_file(&text, format!("{name} on the Hub")),
+                AnswerUse::Model => session.set_model(text),
             });
         });
     };

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::hub::{HubOffer, Purpose};
+use super::hub::{AnswerUse, HubOffer};
 use super::session::{ImportSession, QuestionKey};
 use crate::config::fields::FieldId;
 use crate::formats::hub::Repository;
@@ -40,6 +40,11 @@ fn question(session: RwSignal<ImportSession>, key: QuestionKey) -> Memo<Option<Q
     Memo::new(move |_| session.read().question(&key).cloned())
 }
 
+/// The id of the field for a variable's value.
+pub(super) fn variable_id(name: &str) -> String {
+    format!("variable-{name}")
+}
+
 /// Asks for a variable's value, and names the keys that need it.
 #[component]
 fn VariableField(session: RwSignal<ImportSession>, name: String) -> impl IntoView {
@@ -73,6 +78,7 @@ fn VariableField(session: RwSignal<ImportSession>, name: String) -> impl IntoVie
         <div>
             <Labelled label>
                 <input
+                    id=variable_id(&name)
                     name=format!("variable:{name}")
                     autocomplete="off"
                     value=given
@@ -228,7 +234,7 @@ fn ModelField(session: RwSignal<ImportSession>, name: String) -> impl IntoView {
         .collect_view();
     let offer = Repository::read(&name)
         .ok()
-        .map(|repository| view! { <HubOffer session repository purpose=Purpose::Model /> });
+        .map(|repository| view! { <HubOffer session repository purpose=AnswerUse::Model /> });
     view! {
         <div>
             <Labelled label=format!("The model {name}: a preset")>

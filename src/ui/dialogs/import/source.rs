@@ -15,7 +15,11 @@ const LONG_TEXT: usize = 200_000;
 
 /// The field for the text, and the other ways to bring one.
 #[component]
-pub(super) fn Source(session: RwSignal<ImportSession>) -> impl IntoView {
+pub(super) fn Source(
+    session: RwSignal<ImportSession>,
+    /// The field for the text.
+    text: NodeRef<Textarea>,
+) -> impl IntoView {
     let typed = Memo::new(move |_| session.read().typed_text().to_owned());
     let take = move |name: String, text: String| {
         session.update(|session| session.take_file(&text, name));
@@ -28,13 +32,12 @@ pub(super) fn Source(session: RwSignal<ImportSession>) -> impl IntoView {
         }
     };
     // What is pasted takes the place of what is there.
-    let element = NodeRef::<Textarea>::new();
-    element.on_load(|element| element.select());
+    text.on_load(|text| text.select());
     view! {
         <div class="modal-source">
             <Labelled label="Paste it here, or drop a file anywhere on the page">
                 <textarea
-                    node_ref=element
+                    node_ref=text
                     name="text"
                     rows="8"
                     spellcheck="false"

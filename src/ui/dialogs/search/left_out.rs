@@ -58,7 +58,7 @@ const RULES: [(&str, &str); 26] = [
 #[component]
 pub(super) fn LeftOut() -> impl IntoView {
     let search: SearchState = expect_context();
-    let reasons = Memo::new(move |_| reasons(&search.table.read().counts()));
+    let reasons = Memo::new(move |_| reasons(search.table.read().counts()));
     let total = move || reasons.read().iter().map(|(combinations, _)| combinations).sum();
     let rows = move || {
         let reasons = reasons.get().into_iter();

@@ -390,17 +390,14 @@ impl SearchState {
 /// built then is a task of its own.
 fn at_rest(phase: RwSignal<Phase>) -> ReadSignal<bool> {
     let (at_rest, set_at_rest) = signal(false);
+    let frame = Deferred::new();
     Effect::new(move |_| {
         if phase.get() == Phase::Running {
             set_at_rest.set(false);
             return;
         }
-        browser::after_frame(Box::new(move || {
-            // Another search may have started by then, or the dialog is closed.
-            if let Some(phase) = phase.try_get_untracked() {
-                set_at_rest.set(phase != Phase::Running);
-            }
-        }));
+        // Another search may have started by then.
+        frame.after_frame(move || set_at_rest.set(phase.get_untracked() != Phase::Running));
     });
     at_rest
 }

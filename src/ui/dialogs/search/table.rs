@@ -13,8 +13,8 @@ use super::tradeoff::Tradeoff;
 use crate::report::amount::{Scale, Unit, grouped};
 use crate::search::{Candidate, Column, Direction, Space};
 use crate::source::PIPELINE_BUBBLE;
-use crate::ui::browser;
 use crate::ui::dialogs::parts::Labelled;
+use crate::ui::parts::{Deferred, MoreHeadings, Table};
 use crate::units::Bytes;
 
 /// The height of a row in pixels, as in the style sheet: where a row stands follows from its number.
@@ -26,7 +26,10 @@ const ROWS_BESIDE_RUNNING: usize = 2;
 
 /// Filters and the table, or why there is none.
 #[component]
-pub(super) fn FoundLayouts() -> impl IntoView {
+pub(super) fn FoundLayouts(
+    /// The box of the rows.
+    place: NodeRef<Div>,
+) -> impl IntoView {
     let search: SearchState = expect_context();
     let is_empty = Memo::new(move |_| search.table.read().count() == 0);
     let nothing = move || match search.space() {
@@ -63,7 +66,7 @@ pub(super) fn FoundLayouts() -> impl IntoView {
                     rows => format!("{} layouts", counted(rows)),
                 }}
             </p>
-            <Table />
+            <RowsInSight place />
         </Show>
     }
 }
@@ -175,14 +178,16 @@ const fn at_least_free(unit: Unit) -> &'static str {
 }
 
 #[component]
-fn Table() -> impl IntoView {
+fn RowsInSight(
+    /// The box of the rows.
+    place: NodeRef<Div>,
+) -> impl IntoView {
     let search: SearchState = expect_context();
     let columns = Memo::new(move |_| {
         let space = search.space();
         let columns = space.map(|space| search.table.read().columns(&space));
         columns.unwrap_or_default()
     });
-    let place = NodeRef::<Div>::new();
     let in_sight = rows_in_sight(place);
     let beside = Memo::new(move |_| match search.phase.get() {
         Phase::Running => ROWS_BESIDE_RUNNING,
@@ -232,15 +237,13 @@ fn Table() -> impl IntoView {
                 }
             }
         >
-            <table aria-rowcount=move || count.get() + 1>
-                <caption class="unseen">"Layouts"</caption>
-                <thead>
-                    <tr aria-rowindex="1">
-                        <th scope="col">"Use it"</th>
-                        {heads}
-                    </tr>
-                </thead>
-                <tbody>
+            <Table
+                caption="Layouts"
+                caption_unseen=true
+                headings=["Use it"]
+                row_count=Signal::derive(move || count.get() + 1)
+            >
+                <MoreHeadings slot>{heads}</MoreHeadings>
                     <Gap rows=move || first.get() columns />
                     <For
                         each=move || rows.get()
@@ -255,8 +258,7 @@ fn Table() -> impl IntoView {
                         }
                     />
                     <Gap rows=after columns />
-                </tbody>
-            </table>
+            </Table>
         </div>
     }
 }
@@ -264,10 +266,7 @@ fn Table() -> impl IntoView {
 /// Whether a frame was painted since this was called.
 fn painted() -> ReadSignal<bool> {
     let (is_painted, set_painted) = signal(false);
-    browser::after_frame(Box::new(move || {
-        // The dialog may be closed by then.
-        let _ = set_painted.try_set(true);
-    }));
+    Deferred::new().after_frame(move || set_painted.set(true));
     is_painted
 }
 

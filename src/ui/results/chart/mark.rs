@@ -5,7 +5,7 @@ use leptos::ev::{KeyboardEvent, MouseEvent, PointerEvent};
 use leptos::prelude::*;
 
 use super::drawing::{self, with_lit};
-use super::{ChartState, Purpose, layers};
+use super::{ChartState, MarkRole, layers};
 use crate::report::scene::Mark;
 use crate::report::target::Target;
 use crate::ui::browser;
@@ -17,7 +17,7 @@ pub(super) fn ChartMark(
     /// Its number in the scene.
     number: usize,
 ) -> impl IntoView {
-    let is_choice = chart.purpose == Purpose::Choice;
+    let is_choice = chart.role == MarkRole::Choice;
     let class = move || {
         chart.of_mark(number, |mark| {
             let class = format!("mark {}", layers::class(mark));
@@ -97,14 +97,14 @@ impl ChartState {
     /// Whether a mark's group of buckets is split; none for a mark that is no group.
     fn is_split(self, number: usize) -> Option<bool> {
         let group = self.of_mark(number, |mark| mark.target.group())?;
-        (self.purpose == Purpose::Buttons).then(|| self.results.grouping.get().splits(group))
+        (self.role == MarkRole::Buttons).then(|| self.results.grouping.get().splits(group))
     }
 
     /// Shows and explains a target. Where marks are buttons, that of a group splits it or puts it together.
     fn choose(self, target: &Target) {
         self.results.choose(target);
         if let Some(group) = target.group()
-            && self.purpose == Purpose::Buttons
+            && self.role == MarkRole::Buttons
         {
             self.results.toggle(group);
         }
@@ -130,7 +130,7 @@ impl ChartState {
         };
         event.prevent_default();
         self.focused.set(to);
-        if (to == number || self.purpose == Purpose::Choice)
+        if (to == number || self.role == MarkRole::Choice)
             && let Some(target) = self.target(to)
         {
             self.choose(&target);

@@ -17,7 +17,7 @@ const MOST: usize = 3;
 
 /// A way of training.
 #[derive(Clone, PartialEq)]
-pub(super) struct Row {
+pub(super) struct MethodFacts {
     /// The way's name in programs.
     pub(super) id: &'static str,
     /// The way's name for people, such as `LoRA`.
@@ -29,12 +29,12 @@ pub(super) struct Row {
     /// Whether the job is trained so.
     pub(super) is_current: bool,
     /// What the job needs then, or why Megatron refuses it.
-    pub(super) result: Result<Amounts, String>,
+    pub(super) result: Result<MethodAmounts, String>,
 }
 
 /// What a job needs when it is trained in one way.
 #[derive(Clone, PartialEq)]
-pub(super) struct Amounts {
+pub(super) struct MethodAmounts {
     /// The peak of the fullest GPU.
     pub(super) peak: String,
     pub(super) verdict: Verdict,
@@ -49,10 +49,10 @@ pub(super) struct Amounts {
 }
 
 /// A row for each way of training; `config` is the job as it is.
-pub(super) fn rows(found: &[MethodResult], config: Option<&Config>, scale: Scale) -> Vec<Row> {
+pub(super) fn rows(found: &[MethodResult], config: Option<&Config>, scale: Scale) -> Vec<MethodFacts> {
     let current = found.iter().find(|way| way.current);
     let current = current.and_then(|way| way.result.as_ref().ok());
-    let row = |way: &MethodResult| Row {
+    let row = |way: &MethodResult| MethodFacts {
         id: way.method.id(),
         name: name(way),
         settings: settings(way),
@@ -66,10 +66,15 @@ pub(super) fn rows(found: &[MethodResult], config: Option<&Config>, scale: Scale
     found.iter().map(row).collect()
 }
 
-fn amounts(memory: &MethodMemory, current: Option<&MethodMemory>, config: Option<&Config>, scale: Scale) -> Amounts {
+fn amounts(
+    memory: &MethodMemory,
+    current: Option<&MethodMemory>,
+    config: Option<&Config>,
+    scale: Scale,
+) -> MethodAmounts {
     let gpu = config.and_then(Config::gpu_memory);
     let verdict = config.map_or(Verdict::Unknown, |config| Verdict::of(config, memory.device));
-    Amounts {
+    MethodAmounts {
         peak: scale.amount(memory.peak),
         verdict,
         gpu: match gpu {

@@ -18,7 +18,7 @@ const MOST: usize = 40;
 
 /// A job with its result.
 #[derive(Clone)]
-pub(super) struct Column {
+pub(super) struct PlanColumn {
     pub(super) head: Head,
     outcome: Option<Arc<Outcome>>,
 }
@@ -35,7 +35,7 @@ pub(super) struct Head {
 }
 
 /// Columns are of the same outcome where it is the same allocation: outcomes are never changed.
-impl PartialEq for Column {
+impl PartialEq for PlanColumn {
     fn eq(&self, other: &Self) -> bool {
         let is_same_outcome = match (&self.outcome, &other.outcome) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -47,12 +47,12 @@ impl PartialEq for Column {
 
 /// A row of the table: its name, and a text for each column with whether it differs from that of the job on the page.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct PlanRow {
     pub(super) name: &'static str,
     pub(super) cells: Vec<(String, bool)>,
 }
 
-impl Column {
+impl PlanColumn {
     /// The job on the page.
     pub(super) fn of_page(setup: &Setup, outcome: Option<Arc<Outcome>>) -> Self {
         let head = Head {
@@ -125,14 +125,14 @@ pub(super) fn heads(pinned: &[Setup], plans: &[Plan]) -> Vec<Head> {
 }
 
 /// The rows of some columns, the first of which is the job on the page.
-pub(super) fn rows(columns: &[&Column], unit: Unit) -> Vec<Row> {
+pub(super) fn rows(columns: &[&PlanColumn], unit: Unit) -> Vec<PlanRow> {
     let scale = Scale::coarse(unit);
-    let row = |name, read: &dyn Fn(&Column) -> String| {
+    let row = |name, read: &dyn Fn(&PlanColumn) -> String| {
         let texts: Vec<String> = columns.iter().map(|column| read(column)).collect();
         let first = texts.first().cloned();
         let differs = |text: &String| first.as_ref() != Some(text);
         let cells = texts.iter().map(|text| (text.clone(), differs(text)));
-        Row {
+        PlanRow {
             name,
             cells: cells.collect(),
         }
@@ -177,7 +177,7 @@ pub(super) fn rows(columns: &[&Column], unit: Unit) -> Vec<Row> {
 }
 
 /// Whether a setting of any column differs from that of the first one.
-fn differs(columns: &[&Column], id: FieldId) -> bool {
+fn differs(columns: &[&PlanColumn], id: FieldId) -> bool {
     let value = |job: &RawJob| job.get(0, id).cloned();
     let Some((first, rest)) = columns.split_first() else {
         return false;

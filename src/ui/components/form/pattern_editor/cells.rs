@@ -1,6 +1,6 @@
 //! The layers of a pattern as cells, one a letter.
 
-use super::edit::{Layer, Part};
+use super::edit::{LayerPosition, PatternPart};
 use super::editor::Editor;
 use super::keys;
 use super::palette::PALETTE;
@@ -10,10 +10,10 @@ use crate::ui::browser;
 use leptos::prelude::*;
 
 /// The id of the cell of a layer.
-pub(super) fn cell_id(layer: Layer) -> String {
+pub(super) fn cell_id(layer: LayerPosition) -> String {
     let part = match layer.part {
-        Part::Decoder => "layer",
-        Part::Mtp => "mtp-layer",
+        PatternPart::Decoder => "layer",
+        PatternPart::Mtp => "mtp-layer",
     };
     format!("pattern-{part}-{}", layer.index)
 }
@@ -61,11 +61,11 @@ fn RowCells(row: usize) -> impl IntoView {
     let layers = move || {
         let layers = row.get().map(|row| {
             let part = row.part;
-            row.layers.map(move |index| Layer { part, index })
+            row.layers.map(move |index| LayerPosition { part, index })
         });
         layers.into_iter().flatten()
     };
-    let is_mtp = move || row.read().as_ref().is_some_and(|row| row.part == Part::Mtp);
+    let is_mtp = move || row.read().as_ref().is_some_and(|row| row.part == PatternPart::Mtp);
     let is_empty = move || row.read().as_ref().is_some_and(|row| row.layers.is_empty());
     view! {
         <div class="pattern-stage" class:pattern-mtp=is_mtp role="group" aria-label=label>
@@ -87,7 +87,7 @@ fn RowCells(row: usize) -> impl IntoView {
 
 /// The cell of a layer: its letter, in the color of its kind.
 #[component]
-fn LayerCell(layer: Layer) -> impl IntoView {
+fn LayerCell(layer: LayerPosition) -> impl IntoView {
     let editor = expect_context::<Editor>();
     let cell = Memo::new(move |_| (editor.symbol(layer), editor.current.get() == layer));
     // One effect a cell rather than one for each attribute: a pattern has a hundred cells.

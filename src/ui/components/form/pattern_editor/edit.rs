@@ -6,22 +6,22 @@ use crate::config::hybrid_pattern::{HybridPattern, HybridPatternError, LayerSymb
 
 /// The decoder's layers, or those of an MTP depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Part {
+pub(super) enum PatternPart {
     Decoder,
     Mtp,
 }
 
 /// A layer by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Layer {
-    pub(super) part: Part,
+pub(super) struct LayerPosition {
+    pub(super) part: PatternPart,
     /// Its number in its part, from 0.
     pub(super) index: usize,
 }
 
-impl Layer {
+impl LayerPosition {
     pub(super) const FIRST: Self = Self {
-        part: Part::Decoder,
+        part: PatternPart::Decoder,
         index: 0,
     };
 
@@ -31,11 +31,11 @@ impl Layer {
 }
 
 /// Such as `Layer 4` or `MTP layer 0`.
-impl fmt::Display for Layer {
+impl fmt::Display for LayerPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let noun = match self.part {
-            Part::Decoder => "Layer",
-            Part::Mtp => "MTP layer",
+            PatternPart::Decoder => "Layer",
+            PatternPart::Mtp => "MTP layer",
         };
         write!(f, "{noun} {}", self.index)
     }
@@ -45,15 +45,15 @@ impl fmt::Display for Layer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edit {
     /// Makes a layer one of another kind.
-    SetKind(Layer, LayerSymbol),
+    SetKind(LayerPosition, LayerSymbol),
     /// Puts a copy of a layer before it.
-    InsertBefore(Layer),
+    InsertBefore(LayerPosition),
     /// Puts a copy of a layer after it.
-    InsertAfter(Layer),
+    InsertAfter(LayerPosition),
     /// Removes a layer; what comes after it takes its place.
-    Remove(Layer),
+    Remove(LayerPosition),
     /// Begins or ends a pipeline segment after a layer of the decoder: puts `|` there, or takes it away.
-    ToggleBorder(Layer),
+    ToggleBorder(LayerPosition),
     /// Splits the decoder into so many segments of equal length, the first ones a layer longer where they cannot be.
     SplitInto(usize),
     /// Takes every `|` away.
@@ -67,7 +67,7 @@ pub(super) enum Edit {
 pub(super) struct Edited {
     pub(super) pattern: HybridPattern,
     /// The layer that the next edit is about; `None` for the same as before.
-    pub(super) current: Option<Layer>,
+    pub(super) current: Option<LayerPosition>,
     /// What has changed, in words.
     pub(super) message: String,
 }
@@ -164,7 +164,7 @@ impl Parts {
     }
 
     /// The segment of a layer of the decoder, and the layer's place in it.
-    fn place(&self, layer: Layer) -> Option<(usize, usize)> {
+    fn place(&self, layer: LayerPosition) -> Option<(usize, usize)> {
         let mut index = layer.index;
         for (segment, layers) in self.segments.iter().enumerate() {
             if index < layers.len() {
@@ -176,10 +176,10 @@ impl Parts {
     }
 
     /// The layers of the segment or MTP depth that a layer is in, and its place among them.
-    fn siblings(&mut self, layer: Layer) -> Result<(&mut Vec<LayerSymbol>, usize), Refusal> {
+    fn siblings(&mut self, layer: LayerPosition) -> Result<(&mut Vec<LayerSymbol>, usize), Refusal> {
         let found = match layer.part {
-            Part::Mtp => Some((&mut self.mtp, layer.index)),
-            Part::Decoder => self.place(layer).and_then(|(segment, index)| {
+            PatternPart::Mtp => Some((&mut self.mtp, layer.index)),
+            PatternPart::Decoder => self.place(layer).and_then(|(segment, index)| {
                 let layers = self.segments.get_mut(segment)?;
                 Some((layers, index))
             }),
@@ -189,20 +189,20 @@ impl Parts {
             .ok_or(Refusal::NoSuchLayer)
     }
 
-    fn symbol(&mut self, layer: Layer) -> Result<&mut LayerSymbol, Refusal> {
+    fn symbol(&mut self, layer: LayerPosition) -> Result<&mut LayerSymbol, Refusal> {
         let (layers, index) = self.siblings(layer)?;
         layers.get_mut(index).ok_or(Refusal::NoSuchLayer)
     }
 
-    fn count(&self, part: Part) -> usize {
+    fn count(&self, part: PatternPart) -> usize {
         match part {
-            Part::Decoder => self.segments.iter().map(Vec::len).sum(),
-            Part::Mtp => self.mtp.len(),
+            PatternPart::Decoder => self.segments.iter().map(Vec::len).sum(),
+            PatternPart::Mtp => self.mtp.len(),
         }
     }
 
     /// Puts a copy of a layer so many places behind where it is.
-    fn insert(&mut self, layer: Layer, behind: usize) -> Result<String, Refusal> {
+    fn insert(&mut self, layer: LayerPosition, behind: usize) -> Result<String, Refusal> {
         let symbol = *self.symbol(layer)?;
         let (layers, index) = self.siblings(layer)?;
         layers.insert(index + behind, symbol);
@@ -212,11 +212,11 @@ impl Parts {
     }
 
     /// A pipeline segment that loses its only layer goes with it.
-    fn remove(&mut self, layer: Layer) -> Result<String, Refusal> {
-        if layer.part == Part::Decoder && self.count(Part::Decoder) == 1 {
+    fn remove(&mut self, layer: LayerPosition) -> Result<String, Refusal> {
+        if layer.part == PatternPart::Decoder && self.count(PatternPart::Decoder) == 1 {
             return Err(Refusal::LastLayer);
         }
-        let segment = self.place(layer).filter(|_| layer.part == Part::Decoder);
+        let segment = self.place(layer).filter(|_| layer.part == PatternPart::Decoder);
         let (layers, index) = self.siblings(layer)?;
         let symbol = layers.remove(index);
         let is_emptied = layers.is_empty();
@@ -228,8 +228,8 @@ impl Parts {
         Ok(format!("{layer}, {}, is removed; {count} {noun}.", symbol.label()))
     }
 
-    fn toggle_border(&mut self, layer: Layer) -> Result<String, Refusal> {
-        if layer.part == Part::Mtp {
+    fn toggle_border(&mut self, layer: LayerPosition) -> Result<String, Refusal> {
+        if layer.part == PatternPart::Mtp {
             return Err(Refusal::BorderInMtp);
         }
         let (segment, index) = self.place(layer).ok_or(Refusal::NoSuchLayer)?;
@@ -267,18 +267,21 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::{Edit, Layer, Part, Refusal};
+    use super::{Edit, LayerPosition, PatternPart, Refusal};
     use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 
-    fn decoder(index: usize) -> Layer {
-        Layer {
-            part: Part::Decoder,
+    fn decoder(index: usize) -> LayerPosition {
+        LayerPosition {
+            part: PatternPart::Decoder,
             index,
         }
     }
 
-    fn mtp(index: usize) -> Layer {
-        Layer { part: Part::Mtp, index }
+    fn mtp(index: usize) -> LayerPosition {
+        LayerPosition {
+            part: PatternPart::Mtp,
+            index,
+        }
     }
 
     #[test]

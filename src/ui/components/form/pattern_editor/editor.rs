@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use leptos::prelude::*;
 
-use super::edit::{Edit, Layer, Part};
+use super::edit::{Edit, LayerPosition, PatternPart};
 use super::rows::{StageRow, chunks_without_borders, stage_rows};
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
@@ -27,9 +27,9 @@ pub(super) struct Editor {
     /// The layers by pipeline chunk, and those of an MTP depth.
     pub(super) rows: Memo<Vec<StageRow>>,
     /// The layer that was last focused. Another edit may have removed it since.
-    pub(super) focused: RwSignal<Layer>,
+    pub(super) focused: RwSignal<LayerPosition>,
     /// The layer that keys and palette edit: the one that was last focused, or else the last of its part.
-    pub(super) current: Memo<Layer>,
+    pub(super) current: Memo<LayerPosition>,
 }
 
 impl Editor {
@@ -66,7 +66,7 @@ impl Editor {
             });
             rows.unwrap_or_default()
         });
-        let focused = RwSignal::new(Layer::FIRST);
+        let focused = RwSignal::new(LayerPosition::FIRST);
         let current = Memo::new(move |_| layers.read().nearest(focused.get()));
         Self {
             state,
@@ -102,7 +102,7 @@ impl Editor {
     }
 
     /// The layers of the row that a layer is in.
-    pub(super) fn row_of(self, layer: Layer) -> Option<Range<usize>> {
+    pub(super) fn row_of(self, layer: LayerPosition) -> Option<Range<usize>> {
         let rows = self.rows.read();
         let mut rows = rows.iter();
         let row = rows.find(|row| row.part == layer.part && row.layers.contains(&layer.index));
@@ -121,11 +121,11 @@ impl Editor {
             end
         });
         let behind = current.index + 1;
-        current.part == Part::Decoder && behind < last && ends.any(|end| end == behind)
+        current.part == PatternPart::Decoder && behind < last && ends.any(|end| end == behind)
     }
 
     /// The current layer, and its kind.
-    pub(super) fn current_symbol(self) -> (Layer, Option<LayerSymbol>) {
+    pub(super) fn current_symbol(self) -> (LayerPosition, Option<LayerSymbol>) {
         // `current` follows from `layers`: an effect that reads a memo after what follows from it misses changes.
         let layers = self.layers.read();
         let current = self.current.get();
@@ -133,7 +133,7 @@ impl Editor {
     }
 
     /// The kind of a layer.
-    pub(super) fn symbol(self, layer: Layer) -> Option<LayerSymbol> {
+    pub(super) fn symbol(self, layer: LayerPosition) -> Option<LayerSymbol> {
         self.layers.read().symbol(layer)
     }
 }
@@ -154,21 +154,21 @@ impl Layers {
         })
     }
 
-    pub(super) fn part(&self, part: Part) -> &[LayerSymbol] {
+    pub(super) fn part(&self, part: PatternPart) -> &[LayerSymbol] {
         match part {
-            Part::Decoder => &self.decoder,
-            Part::Mtp => &self.mtp,
+            PatternPart::Decoder => &self.decoder,
+            PatternPart::Mtp => &self.mtp,
         }
     }
 
-    pub(super) fn symbol(&self, layer: Layer) -> Option<LayerSymbol> {
+    pub(super) fn symbol(&self, layer: LayerPosition) -> Option<LayerSymbol> {
         self.part(layer.part).get(layer.index).copied()
     }
 
     /// The layer itself where it exists, or else the last of its part, or of the decoder.
-    pub(super) fn nearest(&self, layer: Layer) -> Layer {
+    pub(super) fn nearest(&self, layer: LayerPosition) -> LayerPosition {
         let part = match layer.part {
-            Part::Mtp if self.mtp.is_empty() => Part::Decoder,
+            PatternPart::Mtp if self.mtp.is_empty() => PatternPart::Decoder,
             part => part,
         };
         let last = self.part(part).len().saturating_sub(1);
@@ -177,12 +177,12 @@ impl Layers {
         } else {
             last
         };
-        Layer { part, index }
+        LayerPosition { part, index }
     }
 
     /// All layers in the order of the cells.
-    pub(super) fn all(&self) -> impl Iterator<Item = Layer> {
-        let of = |part, count| (0..count).map(move |index| Layer { part, index });
-        of(Part::Decoder, self.decoder.len()).chain(of(Part::Mtp, self.mtp.len()))
+    pub(super) fn all(&self) -> impl Iterator<Item = LayerPosition> {
+        let of = |part, count| (0..count).map(move |index| LayerPosition { part, index });
+        of(PatternPart::Decoder, self.decoder.len()).chain(of(PatternPart::Mtp, self.mtp.len()))
     }
 }

@@ -1,7 +1,7 @@
 //! What keys do in the cells of a pattern.
 
 use super::cells::cell_id;
-use super::edit::{Edit, Layer};
+use super::edit::{Edit, LayerPosition};
 use super::editor::Editor;
 use crate::config::hybrid_pattern::LayerSymbol;
 use crate::ui::browser;
@@ -48,19 +48,19 @@ fn symbol_of_key(key: &str) -> Option<LayerSymbol> {
     }
 }
 
-fn remove_and_go_back(editor: Editor, current: Layer) -> bool {
+fn remove_and_go_back(editor: Editor, current: LayerPosition) -> bool {
     let is_removed = editor.apply(Edit::Remove(current));
     if is_removed {
         let index = current.index.saturating_sub(1);
-        editor.focused.set(Layer { index, ..current });
+        editor.focused.set(LayerPosition { index, ..current });
     }
     is_removed
 }
 
 /// The layer that a key leads to; `None` for a key that leads nowhere by itself.
-fn destination(editor: Editor, current: Layer, key: &str) -> Option<Layer> {
+fn destination(editor: Editor, current: LayerPosition, key: &str) -> Option<LayerPosition> {
     let layers = editor.layers.get_untracked();
-    let all: Vec<Layer> = layers.all().collect();
+    let all: Vec<LayerPosition> = layers.all().collect();
     let at = all.iter().position(|layer| *layer == current)?;
     let row = untrack(|| editor.row_of(current));
     let to = match key {
@@ -77,19 +77,19 @@ fn destination(editor: Editor, current: Layer, key: &str) -> Option<Layer> {
     Some(to.copied().unwrap_or(current))
 }
 
-fn layer_in(current: Layer, index: usize) -> Layer {
-    Layer { index, ..current }
+fn layer_in(current: LayerPosition, index: usize) -> LayerPosition {
+    LayerPosition { index, ..current }
 }
 
 /// The layer whose cell is nearest in the line of cells above or below; the layer itself where there is no such line.
-fn in_next_line(all: &[Layer], at: usize, below: bool) -> Layer {
-    let place = |layer: &Layer| {
+fn in_next_line(all: &[LayerPosition], at: usize, below: bool) -> LayerPosition {
+    let place = |layer: &LayerPosition| {
         let (left, top) = browser::corner(&cell_id(*layer))?;
         Some((*layer, left, top))
     };
     let (before, rest) = all.split_at(at.min(all.len()));
     let Some((current, left, top)) = rest.first().and_then(place) else {
-        return all.get(at).copied().unwrap_or(Layer::FIRST);
+        return all.get(at).copied().unwrap_or(LayerPosition::FIRST);
     };
     let others: Vec<_> = if below {
         rest.iter().filter_map(place).collect()

@@ -2,7 +2,7 @@
 //! the edits around it.
 
 use super::cells::cell_class;
-use super::edit::{Edit, Layer, Part};
+use super::edit::{Edit, LayerPosition, PatternPart};
 use super::editor::Editor;
 use super::keys;
 use crate::config::hybrid_pattern::LayerSymbol;
@@ -26,7 +26,7 @@ pub(super) fn LayerPalette() -> impl IntoView {
     let can_end_stage = Memo::new(move |_| {
         let last = editor.layers.read().decoder.len().saturating_sub(1);
         let current = editor.current.get();
-        current.part == Part::Decoder && current.index < last
+        current.part == PatternPart::Decoder && current.index < last
     });
     view! {
         <div class="pattern-palette" id=PALETTE role="group" aria-labelledby="pattern-current">
@@ -56,7 +56,7 @@ pub(super) fn LayerPalette() -> impl IntoView {
 
 /// The button that makes the current layer one of this kind.
 #[component]
-fn KindButton(symbol: LayerSymbol, current: Memo<(Layer, Option<LayerSymbol>)>) -> impl IntoView {
+fn KindButton(symbol: LayerSymbol, current: Memo<(LayerPosition, Option<LayerSymbol>)>) -> impl IntoView {
     let editor = expect_context::<Editor>();
     let is_current = Memo::new(move |_| current.get().1 == Some(symbol));
     // Attention and MLA do not go together in one model.
@@ -85,7 +85,7 @@ fn KindButton(symbol: LayerSymbol, current: Memo<(Layer, Option<LayerSymbol>)>) 
 
 /// A button for an edit of the current layer.
 #[component]
-fn EditButton(label: &'static str, edit: fn(Layer) -> Edit) -> impl IntoView {
+fn EditButton(label: &'static str, edit: fn(LayerPosition) -> Edit) -> impl IntoView {
     let editor = expect_context::<Editor>();
     view! {
         <button

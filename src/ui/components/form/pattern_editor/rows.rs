@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::edit::Part;
+use super::edit::PatternPart;
 use crate::config::hybrid_pattern::HybridPattern;
 use crate::ui::state::State;
 use leptos::prelude::*;
@@ -10,7 +10,7 @@ use leptos::prelude::*;
 /// A row of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StageRow {
-    pub(super) part: Part,
+    pub(super) part: PatternPart,
     /// Its layers, counted over its part from 0; may be empty.
     pub(super) layers: Range<usize>,
     /// Which stage it is, such as `PP 0`.
@@ -41,7 +41,7 @@ pub(super) fn stage_rows(pattern: &HybridPattern, split: Option<Vec<usize>>, pp:
             _ => (format!("segment {index}"), String::new()),
         };
         StageRow {
-            part: Part::Decoder,
+            part: PatternPart::Decoder,
             layers,
             name,
             detail,
@@ -50,7 +50,7 @@ pub(super) fn stage_rows(pattern: &HybridPattern, split: Option<Vec<usize>>, pp:
     let mut rows: Vec<StageRow> = chunks.collect();
     if pattern.depths() > 0 {
         rows.push(StageRow {
-            part: Part::Mtp,
+            part: PatternPart::Mtp,
             layers: 0..pattern.mtp().len(),
             name: String::from("MTP"),
             detail: match pattern.depths() {

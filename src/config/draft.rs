@@ -1,7 +1,9 @@
 //! One module's arguments, parsed and with every derived size, before any rule has been asked.
 
 use super::adapters::Adapters;
-use super::choices::{AdapterType, AttentionVariant, OptimizerKind, RecomputeGranularity, RecomputeModule};
+use super::choices::{
+    AdapterType, AttentionVariant, OffloadModule, OptimizerKind, RecomputeGranularity, RecomputeModule,
+};
 use super::context::ModuleContext;
 use super::fields::{Args, FieldId};
 use super::gpus::{self, GpuGeneration};
@@ -276,6 +278,11 @@ impl<'a> Draft<'a> {
     /// Whether selective recompute is asked for, and `module` is among its modules.
     pub(super) fn recomputes(&self, module: RecomputeModule) -> bool {
         self.selective_recompute() && self.args.recompute_modules.contains(module)
+    }
+
+    /// Whether fine-grained offloading moves what `module` saves.
+    pub(super) fn offloads(&self, module: OffloadModule) -> bool {
+        self.args.fine_grained_activation_offloading && self.args.offload_modules.contains(module)
     }
 
     /// Whether one of the three ways to ask for virtual stages asks for more than one.

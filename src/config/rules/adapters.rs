@@ -1,7 +1,7 @@
 //! What adapters need (`PEFT`, `ModuleMatcher`, `ParallelLinearAdapter`, `CanonicalLoRA`, `DoRA` of Megatron-Bridge).
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{Rule, Violation, rule, warning};
+use super::rule::{Violation, rules};
 use crate::config::adapters::{LinearModule, LinearModules, Target, Targets, present};
 use crate::config::choices::{AdapterDropout, AdapterType};
 use crate::config::draft::Draft;
@@ -9,23 +9,44 @@ use crate::config::fields::FieldId as F;
 use crate::config::nearby::near_multiples;
 use crate::value::Value;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("adapter_targets", either_targets_or_exclusions),
-    rule("adapter_targets", canonical_names),
-    rule("adapter_targets", plain_patterns),
-    rule("adapter_targets", linear_targets),
-    rule("adapter_targets", some_target),
-    warning("adapter_targets", every_target),
-    rule("adapter_rank", rank_and_tp),
-    rule("adapter_rank", outputs_and_tp),
-    rule("adapter_rank", rank_and_topk),
-    warning("adapter_rank", rank_zero),
-    rule("dora", dora_dropout),
-    rule("dora", dora_experts),
-    rule("dora", dora_whole_layers),
-    warning("expert_adapters", shared_outer_needs_lora),
-    warning("expert_adapters", shared_outer_and_etp),
-];
+rules! { |d, a|
+    error "adapter_targets" if on(d) && a.peft_target_modules.is_some() && a.peft_exclude_modules.is_some()
+        => [peft_exclude_modules, peft_target_modules],
+        "peft_exclude_modules must be left out where peft_target_modules is given",
+        [peft_exclude_modules = Default, peft_target_modules = Default];
+    error "adapter_targets" by(canonical_names);
+    error "adapter_targets" by(plain_patterns);
+    error "adapter_targets" by(linear_targets);
+    error "adapter_targets" by(some_target);
+    warning "adapter_targets" by(every_target);
+    error "adapter_rank" by(rank_and_tp);
+    error "adapter_rank" by(outputs_and_tp);
+    error "adapter_rank" by(rank_and_topk);
+    warning "adapter_rank" if on(d) && a.peft_dim == 0 => [peft_dim],
+        "with peft_dim 0 nothing is trained", [peft_dim = Default];
+    // `DoRA.__post_init__`.
+    error "dora" if a.peft_type == AdapterType::Dora && a.peft_dropout_position != AdapterDropout::Pre
+        => [peft_dropout_position, peft_type],
+        "dora supports only peft_dropout_position pre", [peft_dropout_position = Default];
+    // `DoRALinear._get_weight_norm` reads one weight, which grouped experts do not have.
+    error "dora"
+        if a.peft_type == AdapterType::Dora && a.moe_grouped_gemm && first(d, LinearModule::is_expert).is_some()
+        => [peft_type, peft_target_modules],
+        "dora cannot adapt grouped experts; use lora, or give peft_target_modules without their linear_fc1 and linear_fc2",
+        [peft_type = Name("lora"), peft_target_modules = Name("linear_qkv, linear_proj")];
+    error "dora" by(dora_whole_layers);
+    warning "expert_adapters"
+        if on(d) && a.peft_type != AdapterType::Lora && a.peft_experts_shared_outer_loras
+        => [peft_experts_shared_outer_loras, peft_type],
+        "only lora has peft_experts_shared_outer_loras; it has no effect", [peft_experts_shared_outer_loras = Off];
+    // The matrices of each expert are not split (`PackedPerExpertLinear`), but the experts are.
+    warning "expert_adapters"
+        if a.peft_type == AdapterType::Lora && a.peft_experts_shared_outer_loras && d.etp > 1
+            && first(d, LinearModule::is_expert).is_some()
+        => [peft_experts_shared_outer_loras, expert_tensor_parallel_size],
+        "peft_experts_shared_outer_loras works only with expert_tensor_parallel_size 1: the adapters of each expert are not split",
+        [peft_experts_shared_outer_loras = Off];
+}
 
 const KIND: F = F::peft_type;
 const TARGETS: F = F::peft_target_modules;
@@ -44,16 +65,6 @@ fn adapted(d: &Draft<'_>) -> LinearModules {
 fn first(d: &Draft<'_>, test: impl Fn(LinearModule) -> bool) -> Option<LinearModule> {
     let mut modules = adapted(d).iter();
     modules.find(|module| test(*module))
-}
-
-fn either_targets_or_exclusions(d: &Draft<'_>) -> Option<Violation> {
-    let a = &d.args;
-    (on(d) && a.peft_target_modules.is_some() && a.peft_exclude_modules.is_some()).then(|| {
-        let message = "peft_exclude_modules must be left out where peft_target_modules is given";
-        Violation::error(&[F::peft_exclude_modules, TARGETS], message)
-            .fix(F::peft_exclude_modules, Default)
-            .fix(TARGETS, Default)
-    })
 }
 
 /// `CanonicalLoRA.__post_init__`.
@@ -230,33 +241,6 @@ fn rank_and_topk(d: &Draft<'_>) -> Option<Violation> {
     })
 }
 
-fn rank_zero(d: &Draft<'_>) -> Option<Violation> {
-    (on(d) && d.args.peft_dim == 0)
-        .then(|| Violation::warning(&[F::peft_dim], "with peft_dim 0 nothing is trained").fix(F::peft_dim, Default))
-}
-
-/// `DoRA.__post_init__`.
-fn dora_dropout(d: &Draft<'_>) -> Option<Violation> {
-    let a = &d.args;
-    let post = a.peft_dropout_position != AdapterDropout::Pre;
-    (a.peft_type == AdapterType::Dora && post).then(|| {
-        let message = "dora supports only peft_dropout_position pre";
-        Violation::error(&[F::peft_dropout_position, KIND], message).fix(F::peft_dropout_position, Default)
-    })
-}
-
-/// `DoRALinear._get_weight_norm` reads one weight, which grouped experts do not have.
-fn dora_experts(d: &Draft<'_>) -> Option<Violation> {
-    let dora = d.args.peft_type == AdapterType::Dora && d.args.moe_grouped_gemm;
-    let expert = dora.then(|| first(d, LinearModule::is_expert)).flatten();
-    expert.map(|_| {
-        let message = "dora cannot adapt grouped experts; use lora, or give peft_target_modules without their linear_fc1 and linear_fc2";
-        Violation::error(&[KIND, TARGETS], message)
-            .fix(KIND, Name(AdapterType::Lora.name()))
-            .fix(TARGETS, Name("linear_qkv, linear_proj"))
-    })
-}
-
 /// Its matrices are split where the weight is not.
 fn dora_whole_layers(d: &Draft<'_>) -> Option<Violation> {
     let dora = d.args.peft_type == AdapterType::Dora && d.tp > 1;
@@ -279,26 +263,4 @@ fn dora_whole_layers(d: &Draft<'_>) -> Option<Violation> {
         Violation::error(&[KIND, TARGETS, F::tensor_model_parallel_size], message)
             .fix(KIND, Name(AdapterType::Lora.name())),
     )
-}
-
-fn shared_outer_needs_lora(d: &Draft<'_>) -> Option<Violation> {
-    let a = &d.args;
-    let field = F::peft_experts_shared_outer_loras;
-    let other = on(d) && a.peft_type != AdapterType::Lora;
-    (other && a.peft_experts_shared_outer_loras).then(|| {
-        let message = format!("only lora has {}; it has no effect", field.field().name);
-        Violation::warning(&[field, KIND], message).fix(field, Off)
-    })
-}
-
-/// The matrices of each expert are not split (`PackedPerExpertLinear`), but the experts are.
-fn shared_outer_and_etp(d: &Draft<'_>) -> Option<Violation> {
-    let a = &d.args;
-    let field = F::peft_experts_shared_outer_loras;
-    let split = a.peft_experts_shared_outer_loras && d.etp > 1;
-    let experts = split.then(|| first(d, LinearModule::is_expert)).flatten();
-    (a.peft_type == AdapterType::Lora && experts.is_some()).then(|| {
-        let message = "peft_experts_shared_outer_loras works only with expert_tensor_parallel_size 1: the adapters of each expert are not split";
-        Violation::warning(&[field, F::expert_tensor_parallel_size], message).fix(field, Off)
-    })
 }

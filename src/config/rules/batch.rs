@@ -1,18 +1,30 @@
 //! Batches and the schedule that runs them.
 
 use super::rule::FixValue::{Default, Number};
-use super::rule::{Rule, Violation, rule, warning};
+use super::rule::{Violation, rules};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::or_list;
 use crate::parallel::schedule::{ScheduleInput, ScheduleProblem};
 
-pub(super) const RULES: &[Rule] = &[
-    rule("global_batch", global_batch),
-    rule("microbatch_group", microbatch_group),
-    warning("microbatches_fill_group", microbatches_fill_group),
-    warning("last_group", last_group),
-];
+rules! { |d, a|
+    error "global_batch" by(global_batch);
+    error "microbatch_group"
+        let group = group(d)?,
+        if group < d.pp => [microbatch_group_size_per_virtual_pipeline_stage, pipeline_model_parallel_size],
+        format!("microbatch_group_size_per_virtual_pipeline_stage {group} must be at least PP {}", d.pp),
+        [microbatch_group_size_per_virtual_pipeline_stage = Default];
+    warning "microbatches_fill_group"
+        let group = group(d)?,
+        if group >= d.pp && group > d.num_microbatches
+        => [global_batch_size, virtual_pipeline_model_parallel_size, pipeline_model_parallel_size],
+        format!(
+            "{} micro batches do not fill one group of {group}: Megatron's interleaved schedule refuses to run them",
+            d.num_microbatches
+        ),
+        [global_batch_size = Number(group.saturating_mul(samples(d)))];
+    warning "last_group" by(last_group);
+}
 
 /// Samples of a micro batch on all data-parallel ranks.
 fn samples(d: &Draft<'_>) -> u64 {
@@ -45,35 +57,6 @@ fn global_batch(d: &Draft<'_>) -> Option<Violation> {
 fn group(d: &Draft<'_>) -> Option<u64> {
     let group = d.args.microbatch_group_size_per_virtual_pipeline_stage.unwrap_or(d.pp);
     (d.interleaved() && d.pp > 1).then_some(group)
-}
-
-fn microbatch_group(d: &Draft<'_>) -> Option<Violation> {
-    let group = group(d)?;
-    (group < d.pp).then(|| {
-        let message = format!(
-            "microbatch_group_size_per_virtual_pipeline_stage {group} must be at least PP {}",
-            d.pp
-        );
-        let field = F::microbatch_group_size_per_virtual_pipeline_stage;
-        Violation::error(&[field, F::pipeline_model_parallel_size], message).fix(field, Default)
-    })
-}
-
-fn microbatches_fill_group(d: &Draft<'_>) -> Option<Violation> {
-    let group = group(d)?;
-    (group >= d.pp && group > d.num_microbatches).then(|| {
-        let message = format!(
-            "{} micro batches do not fill one group of {group}: Megatron's interleaved schedule refuses to run them",
-            d.num_microbatches
-        );
-        let batch = group.saturating_mul(d.args.micro_batch_size).saturating_mul(d.dp);
-        let fields = [
-            F::global_batch_size,
-            F::virtual_pipeline_model_parallel_size,
-            F::pipeline_model_parallel_size,
-        ];
-        Violation::warning(&fields, message).fix(F::global_batch_size, Number(batch))
-    })
 }
 
 /// The last group must be empty or have a micro batch for every pipeline rank.

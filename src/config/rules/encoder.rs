@@ -2,22 +2,49 @@
 //! that every module can divide.
 
 use super::rule::FixValue::{Default, Number};
-use super::rule::{Rule, Violation, rule, warning};
+use super::rule::{Violation, rules};
 use crate::config::choices::{FrontEnd, ProjectorKind};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_divisors, near_multiples, or_list};
 
-pub(super) const RULES: &[Rule] = &[
-    rule("image_by_patch", |d| image_by_patch(d, F::img_h, d.args.img_h)),
-    rule("image_by_patch", |d| image_by_patch(d, F::img_w, d.args.img_w)),
-    warning("tokens_of_image", tokens_of_image),
-    warning("encoder_stages", encoder_stages),
-    rule("projector_output", projector_output),
-    rule("projector_by_tp", projector_by_tp),
-    rule("module_micro_batch", own_micro_batch),
-    warning("module_micro_batch", shared_micro_batch),
-];
+rules! { |d, a|
+    error "image_by_patch" by(|d| image_by_patch(d, F::img_h, d.args.img_h));
+    error "image_by_patch" by(|d| image_by_patch(d, F::img_w, d.args.img_w));
+    warning "tokens_of_image"
+        let stated = d.context.own_seq_length?,
+        if d.io.front_end == FrontEnd::Patches && a.img_h.is_some() && stated != d.io.tokens
+        => [seq_length, img_h, patch_dim, class_token_len],
+        format!("seq_length {stated} of {} is ignored: its images have {} tokens", d.context.name, d.io.tokens),
+        [seq_length = Default];
+    // Megatron's image and audio encoders hold embedding and final norm on every stage, or refuse stages.
+    warning "encoder_stages" if d.pp > 1 && matches!(d.io.front_end, FrontEnd::Patches | FrontEnd::Audio)
+        => [pipeline_model_parallel_size, front_end],
+        format!("{} has PP {}, which none of Megatron's image and audio encoders supports", d.context.name, d.pp),
+        [pipeline_model_parallel_size = Number(1)];
+    // The language model reads the projector's output.
+    error "projector_output"
+        let given = a.projector_output_size?, let hidden = d.context.language.hidden_size?,
+        if a.projector != ProjectorKind::None && !d.io.is_language() && given != hidden
+        => [projector_output_size, hidden_size],
+        format!(
+            "projector_output_size {given} of {} must be the language model's hidden_size {hidden}",
+            d.context.name
+        ),
+        [projector_output_size = Default];
+    error "projector_by_tp" by(projector_by_tp);
+    // Every module runs as many micro batches as the language model, so its ranks share the same samples
+    // (`encoder_mbs` in `examples/mimo/training/data.py`).
+    error "module_micro_batch"
+        let samples = d.context.followed_samples()?, let given = d.context.own_micro_batch_size?,
+        if given.saturating_mul(d.dp) != samples => [micro_batch_size, data_parallel_size],
+        format!(
+            "micro_batch_size {given} of {} times its DP {} must be the language model's {samples} samples: all modules run the same micro batches",
+            d.context.name, d.dp
+        ),
+        [micro_batch_size = Default];
+    warning "module_micro_batch" by(shared_micro_batch);
+}
 
 /// `CLIPViTModel` cuts an image into whole patches; a merger takes squares of them.
 fn image_by_patch(d: &Draft<'_>, field: F, side: Option<u64>) -> Option<Violation> {
@@ -41,46 +68,6 @@ fn image_by_patch(d: &Draft<'_>, field: F, side: Option<u64>) -> Option<Violatio
     Some(Violation::error(&fields, message).fix_each(field, &near))
 }
 
-fn tokens_of_image(d: &Draft<'_>) -> Option<Violation> {
-    let stated = d.context.own_seq_length?;
-    let has_images = d.io.front_end == FrontEnd::Patches && d.args.img_h.is_some();
-    (has_images && stated != d.io.tokens).then(|| {
-        let message = format!(
-            "seq_length {stated} of {} is ignored: its images have {} tokens",
-            d.context.name, d.io.tokens
-        );
-        let fields = [F::seq_length, F::img_h, F::patch_dim, F::class_token_len];
-        Violation::warning(&fields, message).fix(F::seq_length, Default)
-    })
-}
-
-/// Megatron's image and audio encoders hold embedding and final norm on every stage, or refuse stages.
-fn encoder_stages(d: &Draft<'_>) -> Option<Violation> {
-    let encodes = matches!(d.io.front_end, FrontEnd::Patches | FrontEnd::Audio);
-    (d.pp > 1 && encodes).then(|| {
-        let message = format!(
-            "{} has PP {}, which none of Megatron's image and audio encoders supports",
-            d.context.name, d.pp
-        );
-        Violation::warning(&[F::pipeline_model_parallel_size, F::front_end], message)
-            .fix(F::pipeline_model_parallel_size, Number(1))
-    })
-}
-
-/// The language model reads the projector's output.
-fn projector_output(d: &Draft<'_>) -> Option<Violation> {
-    let given = d.args.projector_output_size?;
-    let hidden = d.context.language.hidden_size?;
-    let projects = d.args.projector != ProjectorKind::None && !d.io.is_language();
-    (projects && given != hidden).then(|| {
-        let message = format!(
-            "projector_output_size {given} of {} must be the language model's hidden_size {hidden}",
-            d.context.name
-        );
-        Violation::error(&[F::projector_output_size, F::hidden_size], message).fix(F::projector_output_size, Default)
-    })
-}
-
 /// A projector's first layer is column-parallel and its second row-parallel.
 fn projector_by_tp(d: &Draft<'_>) -> Option<Violation> {
     let projector = d.io.projector?;
@@ -99,21 +86,6 @@ fn projector_by_tp(d: &Draft<'_>) -> Option<Violation> {
     );
     let fields = [field, F::tensor_model_parallel_size];
     Some(Violation::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
-}
-
-/// Every module runs as many micro batches as the language model, so its ranks share the same samples
-/// (`encoder_mbs` in `examples/mimo/training/data.py`).
-fn own_micro_batch(d: &Draft<'_>) -> Option<Violation> {
-    let samples = d.context.followed_samples()?;
-    let given = d.context.own_micro_batch_size?;
-    (given.saturating_mul(d.dp) != samples).then(|| {
-        let message = format!(
-            "micro_batch_size {given} of {} times its DP {} must be the language model's {samples} samples: all modules run the same micro batches",
-            d.context.name, d.dp
-        );
-        Violation::error(&[F::micro_batch_size, F::data_parallel_size], message)
-            .fix(F::micro_batch_size, Default)
-    })
 }
 
 fn shared_micro_batch(d: &Draft<'_>) -> Option<Violation> {

@@ -2,17 +2,29 @@
 //! Engine, `get_fp8_recipe` of Megatron-LM).
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{Rule, Violation, rule, warning};
+use super::rule::{Violation, rules};
 use crate::config::choices::{AttentionBackend, Fp8Recipe};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 
-pub(super) const RULES: &[Rule] = &[
-    warning("fp8_attention", has_no_effect),
-    rule("fp8_attention", needs_cudnn),
-    rule("fp8_attention", needs_blackwell),
-    rule("fp8_attention", excludes_packed_samples),
-];
+rules! { |d, a|
+    warning "fp8_attention" by(has_no_effect);
+    error "fp8_attention"
+        if in_fp8(d) && !matches!(a.attention_backend, AttentionBackend::Auto | AttentionBackend::Fused)
+        => [fp8_dot_product_attention, attention_backend],
+        "attention in fp8 needs attention_backend fused: other kernels do not train in fp8",
+        [attention_backend = Name("fused"), fp8_dot_product_attention = Off];
+    error "fp8_attention"
+        let generation = d.gpu_generation()?,
+        if in_fp8(d) && a.fp8_recipe == Fp8Recipe::Tensorwise && generation.major() < 10
+        => [fp8_dot_product_attention, fp8_recipe, gpu],
+        format!(
+            "attention in fp8 with fp8_recipe tensorwise needs a Blackwell GPU, not {}",
+            generation.label()
+        ),
+        [fp8_dot_product_attention = Off, fp8_recipe = Name("delayed")];
+    error "fp8_attention" by(excludes_packed_samples);
+}
 
 const ATTENTION: F = F::fp8_dot_product_attention;
 
@@ -23,50 +35,23 @@ fn in_fp8(d: &Draft<'_>) -> bool {
 
 fn has_no_effect(d: &Draft<'_>) -> Option<Violation> {
     let a = &d.args;
+    let whole = F::fp8_multi_head_attention;
     if a.fp4_format.is_some() {
         return None;
     }
-    if a.fp8_dot_product_attention && a.fp8_format.is_none() {
+    let (field, other, message) = if a.fp8_dot_product_attention && a.fp8_format.is_none() {
         let message = "fp8_dot_product_attention has no effect without fp8_format";
-        return Some(Violation::warning(&[ATTENTION, F::fp8_format], message).fix(ATTENTION, Off));
-    }
-    if a.fp8_dot_product_attention && a.fp8_recipe == Fp8Recipe::Blockwise {
+        (ATTENTION, F::fp8_format, message)
+    } else if a.fp8_dot_product_attention && a.fp8_recipe == Fp8Recipe::Blockwise {
         let message = "fp8_dot_product_attention has no effect with fp8_recipe blockwise";
-        return Some(Violation::warning(&[ATTENTION, F::fp8_recipe], message).fix(ATTENTION, Off));
-    }
-    let whole = F::fp8_multi_head_attention;
-    let other = a.fp8_format.is_none() || a.fp8_recipe != Fp8Recipe::Delayed;
-    (a.fp8_multi_head_attention && other).then(|| {
+        (ATTENTION, F::fp8_recipe, message)
+    } else if a.fp8_multi_head_attention && (a.fp8_format.is_none() || a.fp8_recipe != Fp8Recipe::Delayed) {
         let message = "fp8_multi_head_attention has no effect with another recipe than delayed";
-        Violation::warning(&[whole, F::fp8_recipe], message).fix(whole, Off)
-    })
-}
-
-fn needs_cudnn(d: &Draft<'_>) -> Option<Violation> {
-    let other = !matches!(
-        d.args.attention_backend,
-        AttentionBackend::Auto | AttentionBackend::Fused
-    );
-    (in_fp8(d) && other).then(|| {
-        let message = "attention in fp8 needs attention_backend fused: other kernels do not train in fp8";
-        Violation::error(&[ATTENTION, F::attention_backend], message)
-            .fix(F::attention_backend, Name("fused"))
-            .fix(ATTENTION, Off)
-    })
-}
-
-fn needs_blackwell(d: &Draft<'_>) -> Option<Violation> {
-    let generation = d.gpu_generation()?;
-    let scales = d.args.fp8_recipe == Fp8Recipe::Tensorwise;
-    (in_fp8(d) && scales && generation.major() < 10).then(|| {
-        let message = format!(
-            "attention in fp8 with fp8_recipe tensorwise needs a Blackwell GPU, not {}",
-            generation.label()
-        );
-        Violation::error(&[ATTENTION, F::fp8_recipe, F::gpu], message)
-            .fix(ATTENTION, Off)
-            .fix(F::fp8_recipe, Name("delayed"))
-    })
+        (whole, F::fp8_recipe, message)
+    } else {
+        return None;
+    };
+    Some(Violation::warning(&[field, other], message).fix(field, Off))
 }
 
 fn excludes_packed_samples(d: &Draft<'_>) -> Option<Violation> {

@@ -1,7 +1,7 @@
 //! What CUDA graphs may capture (`TransformerConfig.__post_init__`).
 
 use super::rule::FixValue::{Default, Name, Number};
-use super::rule::{Rule, Violation, rule, warning};
+use super::rule::{Violation, rules};
 use crate::config::choices::{
     CudaGraphImpl as Impl, CudaGraphModule as M, OffloadModule, RecomputeModule, TokenDispatcher,
 };
@@ -9,15 +9,22 @@ use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::layers::MlpKind;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("graphs_of_iterations", graphs_of_iterations),
-    rule("cuda_graph_modules", cuda_graph_modules),
-    rule("graphs_exclude", exclude_offloaded_layers),
-    rule("graphs_exclude", exclude_full_recompute),
-    rule("graphs_exclude", exclude_recompute_modules),
-    rule("graphs_exclude", exclude_offload_modules),
-    warning("graphs_recompute", checkpoints_in_graphs),
-];
+rules! { |d, a|
+    error "graphs_of_iterations" if a.cuda_graph_impl == Impl::FullIteration && !a.cuda_graph_modules.is_empty()
+        => [cuda_graph_modules, cuda_graph_impl],
+        "cuda_graph_impl full_iteration takes no cuda_graph_modules", [cuda_graph_modules = Default];
+    error "cuda_graph_modules" by(cuda_graph_modules);
+    error "graphs_exclude" if layered(d) && a.cpu_offloading_num_layers > 0
+        => [cuda_graph_impl, cpu_offloading_num_layers],
+        "CUDA graphs of layers exclude cpu_offloading_num_layers",
+        [cpu_offloading_num_layers = Number(0), cuda_graph_impl = Default];
+    error "graphs_exclude" if layered(d) && d.full_recompute() => [cuda_graph_impl, recompute_granularity],
+        "recompute_granularity full works with CUDA graphs only if cuda_graph_impl is full_iteration",
+        [cuda_graph_impl = Name("full_iteration"), cuda_graph_impl = Default];
+    error "graphs_exclude" by(exclude_recompute_modules);
+    error "graphs_exclude" by(exclude_offload_modules);
+    warning "graphs_recompute" by(checkpoints_in_graphs);
+}
 
 /// Whether layers are captured one by one.
 fn layered(d: &Draft<'_>) -> bool {
@@ -33,17 +40,6 @@ fn captures(d: &Draft<'_>, module: M) -> bool {
 fn captures_within(d: &Draft<'_>, module: M) -> bool {
     let whole = d.args.cuda_graph_impl != Impl::None && d.args.cuda_graph_modules.is_empty();
     whole || captures(d, module)
-}
-
-fn graphs_of_iterations(d: &Draft<'_>) -> Option<Violation> {
-    let named = !d.args.cuda_graph_modules.is_empty();
-    (d.args.cuda_graph_impl == Impl::FullIteration && named).then(|| {
-        Violation::error(
-            &[F::cuda_graph_modules, F::cuda_graph_impl],
-            "cuda_graph_impl full_iteration takes no cuda_graph_modules",
-        )
-        .fix(F::cuda_graph_modules, Default)
-    })
 }
 
 fn cuda_graph_modules(d: &Draft<'_>) -> Option<Violation> {
@@ -82,28 +78,6 @@ fn cuda_graph_modules(d: &Draft<'_>) -> Option<Violation> {
     };
     let message = format!("cuda_graph_modules: {why}");
     Some(Violation::error(&[F::cuda_graph_modules], message))
-}
-
-fn exclude_offloaded_layers(d: &Draft<'_>) -> Option<Violation> {
-    (layered(d) && d.args.cpu_offloading_num_layers > 0).then(|| {
-        Violation::error(
-            &[F::cuda_graph_impl, F::cpu_offloading_num_layers],
-            "CUDA graphs of layers exclude cpu_offloading_num_layers",
-        )
-        .fix(F::cpu_offloading_num_layers, Number(0))
-        .fix(F::cuda_graph_impl, Default)
-    })
-}
-
-fn exclude_full_recompute(d: &Draft<'_>) -> Option<Violation> {
-    (layered(d) && d.full_recompute()).then(|| {
-        Violation::error(
-            &[F::cuda_graph_impl, F::recompute_granularity],
-            "recompute_granularity full works with CUDA graphs only if cuda_graph_impl is full_iteration",
-        )
-        .fix(F::cuda_graph_impl, Name("full_iteration"))
-        .fix(F::cuda_graph_impl, Default)
-    })
 }
 
 fn exclude_recompute_modules(d: &Draft<'_>) -> Option<Violation> {

@@ -2,7 +2,7 @@
 //! `MambaMixer.__init__`, `MambaContextParallel.__init__`).
 
 use super::rule::FixValue::{Default, Name, Number};
-use super::rule::{Alternatives, Rule, Violation, rule, warning};
+use super::rule::{Alternatives, Violation, rules};
 use crate::config::choices::{HybridStackSpec, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -11,22 +11,61 @@ use crate::config::job::mamba_num_heads;
 use crate::config::nearby::{near_divisors, near_matches, or_list};
 use crate::value::Value;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("hybrid_pattern", hybrid_pattern),
-    rule("delta_product_spec", delta_product_spec),
-    rule("delta_product_heads", delta_product_heads),
-    rule("hybrid_experts", hybrid_experts),
-    warning("hybrid_num_layers", hybrid_num_layers),
-    warning("hybrid_mtp", hybrid_mtp),
-    rule("hybrid_modules", hybrid_modules),
-    rule("mamba_heads", mamba_heads),
-    rule("mamba_heads_by_tp", mamba_heads_by_tp),
-    rule("mamba_groups_by_tp", mamba_groups_by_tp),
-    rule("mamba_heads_by_groups", mamba_heads_by_groups),
-    rule("mamba_heads_by_cp", mamba_heads_by_cp),
-    rule("mamba_groups_by_cp", mamba_groups_by_cp),
-    rule("mamba_fp8_width", mamba_fp8_width),
-];
+rules! { |d, a|
+    error "hybrid_pattern" by(hybrid_pattern);
+    // `gated_delta_product_stack_spec` has no module for `+`.
+    error "delta_product_spec"
+        let place = d.pattern()?.place_of(LayerSymbol::MultiLatentAttention)?,
+        if a.spec == HybridStackSpec::GatedDeltaProductStackSpec => [spec, hybrid_layer_pattern],
+        format!("spec gated_delta_product_stack_spec has no layer for MLA (+ at character {place})"), [spec = Default];
+    // `GatedDeltaProductMixer.__init__` knows no default.
+    error "delta_product_heads"
+        let usual = heads(d)?,
+        if a.spec == HybridStackSpec::GatedDeltaProductStackSpec && a.mamba_num_heads.is_none()
+        => [mamba_num_heads, spec],
+        "spec gated_delta_product_stack_spec needs mamba_num_heads", [mamba_num_heads = Number(usual)];
+    error "hybrid_experts"
+        let pattern = d.pattern()?, let place = pattern.place_of(LayerSymbol::Moe)?,
+        let dense = pattern.replacing(LayerSymbol::Moe, LayerSymbol::Mlp),
+        if !d.has_experts() => [hybrid_layer_pattern, num_experts],
+        format!("hybrid_layer_pattern has a MoE layer (E at character {place}), which needs num_experts"),
+        [num_experts = Number(8), hybrid_layer_pattern = Value::Text(dense.to_string())];
+    warning "hybrid_num_layers"
+        let given = d.context.own_num_layers?, let layers = d.pattern()?.layers().count() as u64,
+        if given != layers => [num_layers, hybrid_layer_pattern],
+        format!("num_layers {given} is ignored: hybrid_layer_pattern has {layers} layers, one a letter"),
+        [num_layers = Default, num_layers = Number(layers)];
+    warning "hybrid_mtp" by(hybrid_mtp);
+    // The layers of a hybrid model are Transformer Engine's modules (`hybrid_layer_specs.py`).
+    error "hybrid_modules" if d.pattern().is_some() && a.transformer_impl == TransformerImpl::Local
+        => [transformer_impl, hybrid_layer_pattern],
+        "hybrid_layer_pattern needs transformer_impl transformer_engine: no layer of a hybrid model has local modules",
+        [transformer_impl = Name("transformer_engine")];
+
+    error "mamba_heads" by(mamba_heads);
+    error "mamba_heads_by_tp" : heads(d) => "{} Mamba heads", d.tp => "tensor_model_parallel_size {}",
+        [tensor_model_parallel_size, mamba_num_heads],
+        or(|_, heads, tp| tensor_sizes(F::mamba_num_heads, heads, tp));
+    error "mamba_groups_by_tp" : heads(d).map(|_| a.mamba_num_groups) => "mamba_num_groups {}",
+        d.tp => "tensor_model_parallel_size {}", [tensor_model_parallel_size, mamba_num_groups],
+        or(|_, groups, tp| tensor_sizes(F::mamba_num_groups, groups, tp));
+    error "mamba_heads_by_groups" : heads(d) => "{} Mamba heads", a.mamba_num_groups => "mamba_num_groups {}",
+        [mamba_num_groups, mamba_num_heads],
+        or(|_, heads, groups| Alternatives::of("", F::mamba_num_groups, near_divisors(heads, groups, 3)));
+    error "mamba_heads_by_cp"
+        : heads(d).filter(|_| d.splits_sequences()).map(|heads| heads / d.tp.max(1))
+            => "the {} Mamba heads of a tensor-parallel rank",
+        d.cp => "context_parallel_size {}", [context_parallel_size, mamba_num_heads],
+        or(|_, heads, cp| Alternatives::of("CP", F::context_parallel_size, near_divisors(heads, cp, 3)));
+    error "mamba_groups_by_cp" by(mamba_groups_by_cp);
+    error "mamba_fp8_width" by(mamba_fp8_width);
+}
+
+/// Tensor-parallel sizes that divide the field `split`, whose value is `n`, or values for that field.
+fn tensor_sizes(split: F, n: u64, tp: u64) -> Alternatives {
+    let near = near_divisors(n, tp, 3);
+    Alternatives::sizes(F::tensor_model_parallel_size, &near, split, n, tp)
+}
 
 fn hybrid_pattern(d: &Draft<'_>) -> Option<Violation> {
     let error = d.hybrid.as_ref()?.as_ref().err()?;
@@ -59,54 +98,6 @@ fn repaired(given: &str, error: &HybridPatternError) -> Option<String> {
     text.parse::<HybridPattern>().ok().map(|_| text)
 }
 
-/// `gated_delta_product_stack_spec` has no module for `+`.
-fn delta_product_spec(d: &Draft<'_>) -> Option<Violation> {
-    let pattern = d.pattern()?;
-    let products = d.args.spec == HybridStackSpec::GatedDeltaProductStackSpec;
-    let place = pattern.place_of(LayerSymbol::MultiLatentAttention)?;
-    products.then(|| {
-        let message = format!("spec gated_delta_product_stack_spec has no layer for MLA (+ at character {place})");
-        Violation::error(&[F::spec, F::hybrid_layer_pattern], message).fix(F::spec, Default)
-    })
-}
-
-/// `GatedDeltaProductMixer.__init__` knows no default.
-fn delta_product_heads(d: &Draft<'_>) -> Option<Violation> {
-    heads(d)?;
-    let products = d.args.spec == HybridStackSpec::GatedDeltaProductStackSpec;
-    (products && d.args.mamba_num_heads.is_none()).then(|| {
-        let usual = mamba_num_heads(&d.args);
-        Violation::error(
-            &[F::mamba_num_heads, F::spec],
-            "spec gated_delta_product_stack_spec needs mamba_num_heads",
-        )
-        .fix(F::mamba_num_heads, Number(usual))
-    })
-}
-
-fn hybrid_experts(d: &Draft<'_>) -> Option<Violation> {
-    let pattern = d.pattern().filter(|_| !d.has_experts())?;
-    let place = pattern.place_of(LayerSymbol::Moe)?;
-    let message = format!("hybrid_layer_pattern has a MoE layer (E at character {place}), which needs num_experts");
-    let dense = pattern.replacing(LayerSymbol::Moe, LayerSymbol::Mlp);
-    Some(
-        Violation::error(&[F::hybrid_layer_pattern, F::num_experts], message)
-            .fix(F::num_experts, Number(8))
-            .fix(F::hybrid_layer_pattern, Value::Text(dense.to_string())),
-    )
-}
-
-fn hybrid_num_layers(d: &Draft<'_>) -> Option<Violation> {
-    let given = d.context.own_num_layers?;
-    let layers = d.pattern()?.layers().count() as u64;
-    (given != layers).then(|| {
-        let message = format!("num_layers {given} is ignored: hybrid_layer_pattern has {layers} layers, one a letter");
-        Violation::warning(&[F::num_layers, F::hybrid_layer_pattern], message)
-            .fix(F::num_layers, Default)
-            .fix(F::num_layers, Number(layers))
-    })
-}
-
 /// A pattern without `/` has no MTP, whatever `mtp_num_layers` says; one with `/` counts the depths itself.
 fn hybrid_mtp(d: &Draft<'_>) -> Option<Violation> {
     let given = d.context.own_mtp_num_layers?;
@@ -135,19 +126,7 @@ fn hybrid_mtp(d: &Draft<'_>) -> Option<Violation> {
     })
 }
 
-/// The layers of a hybrid model are Transformer Engine's modules (`hybrid_layer_specs.py`).
-fn hybrid_modules(d: &Draft<'_>) -> Option<Violation> {
-    d.pattern()?;
-    (d.args.transformer_impl == TransformerImpl::Local).then(|| {
-        Violation::error(
-            &[F::transformer_impl, F::hybrid_layer_pattern],
-            "hybrid_layer_pattern needs transformer_impl transformer_engine: no layer of a hybrid model has local modules",
-        )
-        .fix(F::transformer_impl, Name("transformer_engine"))
-    })
-}
-
-/// The pattern and the number of Mamba heads, where the pattern has Mamba layers.
+/// The number of Mamba heads, where the pattern has Mamba layers.
 fn heads(d: &Draft<'_>) -> Option<u64> {
     let pattern = d.pattern()?;
     pattern.has(LayerSymbol::Mamba).then(|| mamba_num_heads(&d.args))
@@ -163,68 +142,6 @@ fn mamba_heads(d: &Draft<'_>) -> Option<Violation> {
         let fields = [F::mamba_head_dim, F::mamba_num_heads, F::hidden_size];
         Violation::error(&fields, message).fix_each(F::mamba_head_dim, &near)
     })
-}
-
-fn mamba_heads_by_tp(d: &Draft<'_>) -> Option<Violation> {
-    let heads = heads(d).filter(|heads| !heads.is_multiple_of(d.tp))?;
-    let near = near_divisors(heads, d.tp, 3);
-    let message = format!(
-        "{heads} Mamba heads must be a multiple of tensor_model_parallel_size {}",
-        d.tp
-    );
-    let fields = [F::tensor_model_parallel_size, F::mamba_num_heads];
-    Some(
-        Alternatives::sizes(F::tensor_model_parallel_size, &near, F::mamba_num_heads, heads, d.tp)
-            .offer(&fields, &message),
-    )
-}
-
-fn mamba_groups_by_tp(d: &Draft<'_>) -> Option<Violation> {
-    heads(d)?;
-    let groups = d.args.mamba_num_groups;
-    if groups.is_multiple_of(d.tp) {
-        return None;
-    }
-    let near = near_divisors(groups, d.tp, 3);
-    let message = format!(
-        "mamba_num_groups {groups} must be a multiple of tensor_model_parallel_size {}",
-        d.tp
-    );
-    let fields = [F::tensor_model_parallel_size, F::mamba_num_groups];
-    Some(
-        Alternatives::sizes(F::tensor_model_parallel_size, &near, F::mamba_num_groups, groups, d.tp)
-            .offer(&fields, &message),
-    )
-}
-
-fn mamba_heads_by_groups(d: &Draft<'_>) -> Option<Violation> {
-    let heads = heads(d)?;
-    let groups = d.args.mamba_num_groups;
-    if heads.is_multiple_of(groups) {
-        return None;
-    }
-    let near = near_divisors(heads, groups, 3);
-    let message = format!(
-        "{heads} Mamba heads must be a multiple of mamba_num_groups {groups}; {} would work",
-        or_list(&near)
-    );
-    let fields = [F::mamba_num_groups, F::mamba_num_heads];
-    Some(Violation::error(&fields, message).fix_each(F::mamba_num_groups, &near))
-}
-
-fn mamba_heads_by_cp(d: &Draft<'_>) -> Option<Violation> {
-    let heads = heads(d)? / d.tp.max(1);
-    if !d.splits_sequences() || heads.is_multiple_of(d.cp) {
-        return None;
-    }
-    let near = near_divisors(heads, d.cp, 3);
-    let message = format!(
-        "the {heads} Mamba heads of a tensor-parallel rank must be a multiple of context_parallel_size {}; CP {} would work",
-        d.cp,
-        or_list(&near)
-    );
-    let fields = [F::context_parallel_size, F::mamba_num_heads];
-    Some(Violation::error(&fields, message).fix_each(F::context_parallel_size, &near))
 }
 
 /// Context-parallel ranks split the groups, or each group is on several of them.

@@ -1,20 +1,27 @@
 //! What the modules of a transformer implementation and the kernels of attention cannot do.
 
 use super::rule::FixValue::{Default, Number, Off, On};
-use super::rule::{Rule, Violation, rule, warning};
+use super::rule::{Violation, rules};
 use crate::config::choices::{AttentionBackend, Normalization, SoftmaxType, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::packing::is_packed;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("local_impl", local_impl),
-    rule("attention_backend", attention_backend),
-    rule("attn_logit_softcapping", capped_scores),
-    rule("deterministic_mode", deterministic_loss),
-    warning("deterministic_mode", deterministic_overlap),
-    warning("tp_comm_overlap", tp_comm_overlap),
-];
+rules! { |d, a|
+    error "local_impl" by(local_impl);
+    error "attention_backend" by(attention_backend);
+    error "attn_logit_softcapping" by(capped_scores);
+    // `apply_determinism_to_args` of Megatron-LM, `_validate_and_apply_deterministic_mode` of Megatron-Bridge.
+    error "deterministic_mode" if a.deterministic_mode && a.cross_entropy_loss_fusion
+        => [deterministic_mode, cross_entropy_loss_fusion],
+        "deterministic_mode excludes cross_entropy_loss_fusion",
+        [cross_entropy_loss_fusion = Off, deterministic_mode = Off];
+    // `apply_determinism_to_args`; Megatron-Bridge does not ask.
+    warning "deterministic_mode" if a.deterministic_mode && a.tp_comm_overlap => [deterministic_mode, tp_comm_overlap],
+        "Megatron-LM refuses deterministic_mode with tp_comm_overlap; Megatron-Bridge does not",
+        [tp_comm_overlap = Off, deterministic_mode = Off];
+    warning "tp_comm_overlap" by(tp_comm_overlap);
+}
 
 fn is_local(d: &Draft<'_>) -> bool {
     d.args.transformer_impl == TransformerImpl::Local
@@ -70,30 +77,6 @@ fn capped_scores(d: &Draft<'_>) -> Option<Violation> {
     is_packed(&d.args).then(|| {
         let message = "attn_logit_softcapping excludes packed samples";
         Violation::error(&[cap, F::sft, F::max_seqlen_per_dp_cp_rank], message).fix(cap, Default)
-    })
-}
-
-/// `apply_determinism_to_args` of Megatron-LM, `_validate_and_apply_deterministic_mode` of Megatron-Bridge.
-fn deterministic_loss(d: &Draft<'_>) -> Option<Violation> {
-    (d.args.deterministic_mode && d.args.cross_entropy_loss_fusion).then(|| {
-        Violation::error(
-            &[F::deterministic_mode, F::cross_entropy_loss_fusion],
-            "deterministic_mode excludes cross_entropy_loss_fusion",
-        )
-        .fix(F::cross_entropy_loss_fusion, Off)
-        .fix(F::deterministic_mode, Off)
-    })
-}
-
-/// `apply_determinism_to_args`; Megatron-Bridge does not ask.
-fn deterministic_overlap(d: &Draft<'_>) -> Option<Violation> {
-    (d.args.deterministic_mode && d.args.tp_comm_overlap).then(|| {
-        Violation::warning(
-            &[F::deterministic_mode, F::tp_comm_overlap],
-            "Megatron-LM refuses deterministic_mode with tp_comm_overlap; Megatron-Bridge does not",
-        )
-        .fix(F::tp_comm_overlap, Off)
-        .fix(F::deterministic_mode, Off)
     })
 }
 

@@ -1,74 +1,40 @@
 //! Rules of `num_labels`: a head for sequence classification in place of the output layer over the vocabulary.
 
 use super::rule::FixValue::{Default, Off, On};
-use super::rule::{Rule, Violation, rule};
+use super::rule::rules;
 use crate::config::choices::TokenLoss;
 use crate::config::draft::Draft;
-use crate::config::fields::FieldId as F;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("labels", needs_untied_embeddings),
-    rule("labels", excludes_pattern),
-    rule("labels", excludes_token_loss),
-    rule("labels", excludes_settings_of_the_output_layer),
-];
-
-const LABELS: F = F::num_labels;
-
-/// The labels of a language model; encoders have no output layer.
-fn labels(d: &Draft<'_>) -> Option<u64> {
-    d.args.num_labels.filter(|_| d.io.is_language())
+rules! { |d, a|
+    // ms-swift turns it on for such models (`MegatronArguments.__post_init__`).
+    error "labels" if has_labels(d) && !a.untie_embeddings_and_output_weights
+        => [num_labels, untie_embeddings_and_output_weights],
+        "num_labels needs untie_embeddings_and_output_weights: the head has a weight of its own",
+        [untie_embeddings_and_output_weights = On, num_labels = Default];
+    // Only `GPTModel` of mcore-bridge has the head.
+    error "labels" if has_labels(d) && a.hybrid_layer_pattern.is_some() => [num_labels, hybrid_layer_pattern],
+        "num_labels and hybrid_layer_pattern exclude each other: ms-swift has the head for GPT models alone",
+        [num_labels = Default];
+    // The other losses are those of tokens.
+    error "labels" if has_labels(d) && a.token_loss != TokenLoss::Megatron => [num_labels, token_loss],
+        "num_labels excludes token_loss: its loss is that of samples", [token_loss = Default, num_labels = Default];
+    // Settings of the output layer over the vocabulary, which the head replaces, and of programs that do not build the
+    // head; the first of them is enough.
+    error "labels" if has_labels(d) && a.fp8_output_proj => [num_labels, fp8_output_proj],
+        "num_labels excludes fp8_output_proj, which the head that ms-swift builds does not have",
+        [fp8_output_proj = Off, num_labels = Default];
+    error "labels" if has_labels(d) && a.defer_embedding_wgrad_compute && !a.fp8_output_proj
+        => [num_labels, defer_embedding_wgrad_compute],
+        "num_labels excludes defer_embedding_wgrad_compute, which the head that ms-swift builds does not have",
+        [defer_embedding_wgrad_compute = Off, num_labels = Default];
+    error "labels"
+        if has_labels(d) && a.use_torch_fsdp2 && !a.fp8_output_proj && !a.defer_embedding_wgrad_compute
+        => [num_labels, use_torch_fsdp2],
+        "num_labels excludes use_torch_fsdp2, which the head that ms-swift builds does not have",
+        [use_torch_fsdp2 = Off, num_labels = Default];
 }
 
-/// ms-swift turns it on for such models (`MegatronArguments.__post_init__`).
-fn needs_untied_embeddings(d: &Draft<'_>) -> Option<Violation> {
-    let untied = F::untie_embeddings_and_output_weights;
-    labels(d)?;
-    (!d.args.untie_embeddings_and_output_weights).then(|| {
-        let message = "num_labels needs untie_embeddings_and_output_weights: the head has a weight of its own";
-        Violation::error(&[LABELS, untied], message)
-            .fix(untied, On)
-            .fix(LABELS, Default)
-    })
-}
-
-/// Only `GPTModel` of mcore-bridge has the head.
-fn excludes_pattern(d: &Draft<'_>) -> Option<Violation> {
-    labels(d)?;
-    d.args.hybrid_layer_pattern.as_ref()?;
-    let message = "num_labels and hybrid_layer_pattern exclude each other: ms-swift has the head for GPT models alone";
-    Some(Violation::error(&[LABELS, F::hybrid_layer_pattern], message).fix(LABELS, Default))
-}
-
-/// The other losses are those of tokens.
-fn excludes_token_loss(d: &Draft<'_>) -> Option<Violation> {
-    labels(d)?;
-    (d.args.token_loss != TokenLoss::Megatron).then(|| {
-        let message = "num_labels excludes token_loss: its loss is that of samples";
-        Violation::error(&[LABELS, F::token_loss], message)
-            .fix(F::token_loss, Default)
-            .fix(LABELS, Default)
-    })
-}
-
-/// Settings of the output layer over the vocabulary, which the head replaces, and of programs that do not build the
-/// head.
-fn excludes_settings_of_the_output_layer(d: &Draft<'_>) -> Option<Violation> {
-    let a = &d.args;
-    labels(d)?;
-    let set = [
-        (F::fp8_output_proj, a.fp8_output_proj),
-        (F::defer_embedding_wgrad_compute, a.defer_embedding_wgrad_compute),
-        (F::use_torch_fsdp2, a.use_torch_fsdp2),
-    ];
-    let (field, _) = set.into_iter().find(|(_, on)| *on)?;
-    let message = format!(
-        "num_labels excludes {}, which the head that ms-swift builds does not have",
-        field.field().name
-    );
-    Some(
-        Violation::error(&[LABELS, field], message)
-            .fix(field, Off)
-            .fix(LABELS, Default),
-    )
+/// Whether a language model has the head; encoders have no output layer.
+fn has_labels(d: &Draft<'_>) -> bool {
+    d.args.num_labels.is_some() && d.io.is_language()
 }

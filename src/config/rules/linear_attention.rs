@@ -1,27 +1,38 @@
 //! Linear attention layers (`TransformerConfig.__post_init__`).
 
 use super::rule::FixValue::{Default, Number};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Alternatives, Violation, rules};
 use crate::config::choices::{AttentionVariant, Fp8Recipe, TransformerImpl};
 use crate::config::draft::{Draft, mtp_without_decoder};
 use crate::config::fields::FieldId as F;
 use crate::config::layers::Mixer;
-use crate::config::nearby::{near_divisors, or_list};
+use crate::config::nearby::near_divisors;
 use crate::config::pattern::LayerPattern;
 use crate::parallel::stages::StageLayout;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("linear_attention", linear_attention),
-    rule("linear_heads", linear_heads),
-    rule("linear_heads_by_ranks", |d| {
-        heads_by_ranks(d, F::linear_num_key_heads, d.args.linear_num_key_heads)
-    }),
-    rule("linear_heads_by_ranks", |d| {
-        heads_by_ranks(d, F::linear_num_value_heads, d.args.linear_num_value_heads)
-    }),
-    rule("linear_attention_freq", linear_attention_freq),
-    rule("gated_delta_net_fp8_width", fp8_width),
-];
+rules! { |d, a|
+    error "linear_attention" by(linear_attention);
+    error "linear_heads" : has_linear_attention(d).then_some(a.linear_num_value_heads) => "linear_num_value_heads {}",
+        a.linear_num_key_heads => "linear_num_key_heads {}",
+        [linear_num_value_heads, linear_num_key_heads],
+        or(|_, values, keys| Alternatives::of("", F::linear_num_key_heads, near_divisors(values, keys, 3)));
+    error "linear_heads_by_ranks" by(|d| heads_by_ranks(d, F::linear_num_key_heads, d.args.linear_num_key_heads));
+    error "linear_heads_by_ranks" by(|d| heads_by_ranks(d, F::linear_num_value_heads, d.args.linear_num_value_heads));
+    error "linear_attention_freq"
+        let listed = listed(&a.linear_attention_freq)?,
+        if has_linear_attention(d) && listed != a.num_layers => [linear_attention_freq, num_layers],
+        format!("linear_attention_freq lists {listed} layers, but num_layers is {}", a.num_layers),
+        [linear_attention_freq = Number(4)];
+    error "gated_delta_net_fp8_width" by(fp8_width);
+}
+
+/// The number of layers in a pattern that lists them.
+fn listed(pattern: &LayerPattern) -> Option<u64> {
+    match pattern {
+        LayerPattern::List(list) => Some(list.len() as u64),
+        LayerPattern::Every(_) => None,
+    }
+}
 
 fn has_linear_attention(d: &Draft<'_>) -> bool {
     d.args
@@ -48,20 +59,6 @@ fn linear_attention(d: &Draft<'_>) -> Option<Violation> {
     })
 }
 
-fn linear_heads(d: &Draft<'_>) -> Option<Violation> {
-    let (keys, values) = (d.args.linear_num_key_heads, d.args.linear_num_value_heads);
-    if !has_linear_attention(d) || values.is_multiple_of(keys) {
-        return None;
-    }
-    let near = near_divisors(values, keys, 3);
-    let message = format!(
-        "linear_num_value_heads {values} must be a multiple of linear_num_key_heads {keys}; {} would work",
-        or_list(&near)
-    );
-    let fields = [F::linear_num_value_heads, F::linear_num_key_heads];
-    Some(Violation::error(&fields, message).fix_each(F::linear_num_key_heads, &near))
-}
-
 fn heads_by_ranks(d: &Draft<'_>, field: F, heads: u64) -> Option<Violation> {
     let ranks = d.tp.saturating_mul(d.cp);
     (has_linear_attention(d) && !heads.is_multiple_of(ranks)).then(|| {
@@ -73,20 +70,6 @@ fn heads_by_ranks(d: &Draft<'_>, field: F, heads: u64) -> Option<Violation> {
         );
         let sizes = [field, F::tensor_model_parallel_size, F::context_parallel_size];
         Violation::error(&sizes, message)
-    })
-}
-
-fn linear_attention_freq(d: &Draft<'_>) -> Option<Violation> {
-    let LayerPattern::List(list) = &d.args.linear_attention_freq else {
-        return None;
-    };
-    let layers = d.args.num_layers;
-    (has_linear_attention(d) && list.len() as u64 != layers).then(|| {
-        let message = format!(
-            "linear_attention_freq lists {} layers, but num_layers is {layers}",
-            list.len()
-        );
-        Violation::error(&[F::linear_attention_freq, F::num_layers], message).fix(F::linear_attention_freq, Number(4))
     })
 }
 

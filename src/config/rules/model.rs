@@ -1,67 +1,113 @@
 //! Heads, widths, vocabulary and positions.
 
 use super::rule::FixValue::{Default, Name, Number, Off};
-use super::rule::{Alternatives, Rule, Violation, rule};
+use super::rule::{Alternatives, Violation, rules};
 use crate::config::choices::{PositionEmbedding, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::layers::{Mixer, MlpKind};
 use crate::config::nearby::{near_divisors, near_multiples, or_list};
 
-pub(super) const RULES: &[Rule] = &[
-    rule("heads_by_tp", heads_by_tp),
-    rule("head_width", head_width),
-    rule("heads_by_groups", heads_by_groups),
-    rule("groups_by_tp", groups_by_tp),
-    rule("qkv_width_by_tp", qkv_width_by_tp),
-    rule("mla_excludes_gqa", mla_excludes_gqa),
-    rule("mla_excludes_gate", mla_excludes_gate),
-    rule("mla_excludes_l2_norm", mla_excludes_l2_norm),
-    rule("fused_down_projection", fused_down_projection),
-    rule("fused_down_projection_by_tp", |d| {
-        fused_width_by_tp(d, "q_lora_rank", d.args.q_lora_rank?)
-    }),
-    rule("fused_down_projection_by_tp", |d| {
-        let a = &d.args;
-        let width = a.kv_lora_rank.saturating_add(a.qk_pos_emb_head_dim);
-        fused_width_by_tp(d, "kv_lora_rank + qk_pos_emb_head_dim", width)
-    }),
-    rule("hyper_connections", hyper_connections),
-    rule("rotary_width", rotary_width),
-    rule("ffn_by_tp", ffn_by_tp),
-    rule("one_activation", one_activation),
-    rule("vocabulary", vocabulary),
-    rule("padded_vocabulary", padded_vocabulary),
-    rule("padded_vocabulary_by_tp", padded_vocabulary_by_tp),
-    rule("positions", positions),
-    rule("mtp_positions", mtp_positions),
-    rule("fused_activation", fused_activation),
-];
-
-fn heads_by_tp(d: &Draft<'_>) -> Option<Violation> {
-    let heads = d.args.num_attention_heads;
-    if heads.is_multiple_of(d.tensor_parts()) {
-        return None;
-    }
-    let near = d.near_tp(&|_| true);
-    let message = format!(
-        "num_attention_heads {heads} must be a multiple of tensor_model_parallel_size {}; TP {} would work",
-        d.tp,
-        or_list(&near)
-    );
-    let fields = [F::tensor_model_parallel_size, F::num_attention_heads];
-    Some(Violation::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
+rules! { |d, a|
+    error "heads_by_tp" : Some(a.num_attention_heads) => "num_attention_heads {}",
+        d.tensor_parts() => "tensor_model_parallel_size {}", [tensor_model_parallel_size, num_attention_heads],
+        or(|d, _, _| Alternatives::of_tp(d.near_tp(&|_| true)));
+    error "head_width"
+        let hidden = a.hidden_size, let heads = a.num_attention_heads,
+        if a.kv_channels.is_none() && !a.multi_latent_attention && !hidden.is_multiple_of(heads)
+        => [kv_channels, hidden_size, num_attention_heads],
+        format!("hidden_size {hidden} is not a multiple of num_attention_heads {heads}: give kv_channels"),
+        [kv_channels = Number(128)];
+    error "heads_by_groups" by(heads_by_groups);
+    error "groups_by_tp" by(groups_by_tp);
+    // Ranks split `linear_qkv` evenly, also where there are fewer query groups than ranks.
+    error "qkv_width_by_tp" : d.layers.has_mixer(Mixer::Attention).then(|| qkv_width(d))
+            => "the width of linear_qkv, {},",
+        d.tensor_parts() => "tensor_model_parallel_size {}",
+        [tensor_model_parallel_size, num_query_groups, kv_channels],
+        or(|d, width, _| Alternatives::of_tp(d.near_tp(&|tp| width.is_multiple_of(tp))));
+    error "mla_excludes_gqa" if a.multi_latent_attention && a.group_query_attention
+        => [multi_latent_attention, group_query_attention],
+        "group_query_attention and multi_latent_attention exclude each other", [group_query_attention = Off];
+    // `MLATransformerConfig.__post_init__`.
+    error "mla_excludes_gate" if a.multi_latent_attention && a.attention_output_gate
+        => [multi_latent_attention, attention_output_gate],
+        "attention_output_gate and multi_latent_attention exclude each other", [attention_output_gate = Off];
+    // `QKNormConfigResolver.resolve`.
+    error "mla_excludes_l2_norm" if a.multi_latent_attention && a.qk_l2_norm => [multi_latent_attention, qk_l2_norm],
+        "qk_l2_norm and multi_latent_attention exclude each other", [qk_l2_norm = Off];
+    // `validate_args`.
+    error "fused_down_projection" if a.mla_down_proj_fusion && !a.multi_latent_attention
+        => [mla_down_proj_fusion, multi_latent_attention],
+        "mla_down_proj_fusion needs multi_latent_attention", [mla_down_proj_fusion = Off];
+    // `FusedMLASelfAttention.__init__`.
+    error "fused_down_projection" if fuses_down_projection(d) && a.multi_latent_attention && a.q_lora_rank.is_none()
+        => [mla_down_proj_fusion, q_lora_rank],
+        "mla_down_proj_fusion needs q_lora_rank: it fuses the projection of queries with that of keys and values",
+        [mla_down_proj_fusion = Off];
+    // Ranks split both parts of the fused projection (`FusedMLASelfAttention._qkv_down_projection`).
+    error "fused_down_projection_by_tp"
+        let width = a.q_lora_rank?,
+        if fuses_down_projection(d) && !width.is_multiple_of(d.tp)
+        => [mla_down_proj_fusion, tensor_model_parallel_size, q_lora_rank, kv_lora_rank],
+        format!(
+            "mla_down_proj_fusion needs q_lora_rank {width} to be a multiple of tensor_model_parallel_size {}", d.tp
+        ),
+        [mla_down_proj_fusion = Off];
+    error "fused_down_projection_by_tp"
+        let width = a.kv_lora_rank.saturating_add(a.qk_pos_emb_head_dim),
+        if fuses_down_projection(d) && !width.is_multiple_of(d.tp)
+        => [mla_down_proj_fusion, tensor_model_parallel_size, q_lora_rank, kv_lora_rank],
+        format!(
+            "mla_down_proj_fusion needs kv_lora_rank + qk_pos_emb_head_dim {width} to be a multiple of tensor_model_parallel_size {}",
+            d.tp
+        ),
+        [mla_down_proj_fusion = Off];
+    // `TransformerLayer.__init__` refuses hyper-connections unless its class has them, which no layer spec asks for.
+    error "hyper_connections" if a.enable_mhc_connections => [enable_mhc_connections],
+        "enable_mhc_connections needs layers of the class HyperConnectionTransformerLayer, and no layer spec of Megatron-LM builds them",
+        [enable_mhc_connections = Off];
+    // `RotaryEmbedding` makes an even number of angles, one more than an odd width has room for
+    // (`_apply_rotary_pos_emb_bshd`).
+    error "rotary_width" : a.multi_latent_attention.then_some(a.qk_pos_emb_head_dim) => "qk_pos_emb_head_dim {}",
+        2 => "{}", [qk_pos_emb_head_dim],
+        or(|_, width, _| Alternatives::of("", F::qk_pos_emb_head_dim, near_multiples(width, 2)));
+    error "ffn_by_tp" by(ffn_by_tp);
+    error "one_activation" by(one_activation);
+    error "vocabulary" if d.io.is_language() && a.vocab_size.is_none() && a.padded_vocab_size.is_none()
+        => [vocab_size],
+        "vocab_size must be given (Megatron-LM takes it from the tokenizer), or padded_vocab_size", [];
+    error "padded_vocabulary"
+        let padded = a.padded_vocab_size?, let vocab = a.vocab_size?,
+        if d.io.is_language() && padded < vocab => [padded_vocab_size, vocab_size],
+        format!("padded_vocab_size {padded} is smaller than vocab_size {vocab}"), [padded_vocab_size = Default];
+    error "padded_vocabulary_by_tp"
+        let padded = a.padded_vocab_size?,
+        if d.io.is_language() && !padded.is_multiple_of(d.tp) => [padded_vocab_size, tensor_model_parallel_size],
+        format!("padded_vocab_size {padded} must be a multiple of tensor_model_parallel_size {}", d.tp),
+        [padded_vocab_size = Default];
+    error "positions" by(positions);
+    // An MTP block embeds the tokens that it predicts from, and has no table of positions for them.
+    error "mtp_positions"
+        let kind = a.position_embedding_type,
+        if d.mtp_num_layers > 0 && matches!(kind, PositionEmbedding::LearnedAbsolute | PositionEmbedding::Relative)
+        => [mtp_num_layers, position_embedding_type],
+        format!("mtp_num_layers is not supported with position_embedding_type {}", kind.name()),
+        [position_embedding_type = Name("rope"), mtp_num_layers = Default];
+    error "fused_activation" if a.squared_relu && a.add_bias_linear && a.bias_gelu_fusion
+        => [squared_relu, bias_gelu_fusion],
+        "squared_relu has no kernel that adds the bias as well: turn bias_gelu_fusion off, or the biases",
+        [bias_gelu_fusion = Off, add_bias_linear = Off];
 }
 
-fn head_width(d: &Draft<'_>) -> Option<Violation> {
-    let (hidden, heads) = (d.args.hidden_size, d.args.num_attention_heads);
-    let derived = d.args.kv_channels.is_none() && !d.args.multi_latent_attention;
-    (derived && !hidden.is_multiple_of(heads)).then(|| {
-        let message =
-            format!("hidden_size {hidden} is not a multiple of num_attention_heads {heads}: give kv_channels");
-        let fields = [F::kv_channels, F::hidden_size, F::num_attention_heads];
-        Violation::error(&fields, message).fix(F::kv_channels, Number(128))
-    })
+/// The rows of `linear_qkv`: queries, keys, values, and gates where there are any.
+fn qkv_width(d: &Draft<'_>) -> u64 {
+    let queries = d.args.num_attention_heads;
+    let gates = if d.args.attention_output_gate { queries } else { 0 };
+    let heads = queries
+        .saturating_add(gates)
+        .saturating_add(d.num_query_groups.saturating_mul(2));
+    heads.saturating_mul(d.kv_channels)
 }
 
 fn heads_by_groups(d: &Draft<'_>) -> Option<Violation> {
@@ -94,124 +140,11 @@ fn groups_by_tp(d: &Draft<'_>) -> Option<Violation> {
     Some(Violation::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
 }
 
-/// Ranks split `linear_qkv` evenly, also where there are fewer query groups than ranks.
-fn qkv_width_by_tp(d: &Draft<'_>) -> Option<Violation> {
-    let a = &d.args;
-    let queries = a.num_attention_heads;
-    let gates = if a.attention_output_gate { queries } else { 0 };
-    let heads = queries
-        .saturating_add(gates)
-        .saturating_add(d.num_query_groups.saturating_mul(2));
-    let width = heads.saturating_mul(d.kv_channels);
-    if !d.layers.has_mixer(Mixer::Attention) || width.is_multiple_of(d.tensor_parts()) {
-        return None;
-    }
-    let near = d.near_tp(&|tp| width.is_multiple_of(tp));
-    let message = format!(
-        "the width of linear_qkv, {width}, must be a multiple of tensor_model_parallel_size {}; TP {} would work",
-        d.tp,
-        or_list(&near)
-    );
-    let fields = [F::tensor_model_parallel_size, F::num_query_groups, F::kv_channels];
-    Some(Violation::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
-}
-
-fn mla_excludes_gqa(d: &Draft<'_>) -> Option<Violation> {
-    (d.args.multi_latent_attention && d.args.group_query_attention).then(|| {
-        Violation::error(
-            &[F::multi_latent_attention, F::group_query_attention],
-            "group_query_attention and multi_latent_attention exclude each other",
-        )
-        .fix(F::group_query_attention, Off)
-    })
-}
-
-/// `MLATransformerConfig.__post_init__`.
-fn mla_excludes_gate(d: &Draft<'_>) -> Option<Violation> {
-    (d.args.multi_latent_attention && d.args.attention_output_gate).then(|| {
-        Violation::error(
-            &[F::multi_latent_attention, F::attention_output_gate],
-            "attention_output_gate and multi_latent_attention exclude each other",
-        )
-        .fix(F::attention_output_gate, Off)
-    })
-}
-
-/// `QKNormConfigResolver.resolve`.
-fn mla_excludes_l2_norm(d: &Draft<'_>) -> Option<Violation> {
-    (d.args.multi_latent_attention && d.args.qk_l2_norm).then(|| {
-        Violation::error(
-            &[F::multi_latent_attention, F::qk_l2_norm],
-            "qk_l2_norm and multi_latent_attention exclude each other",
-        )
-        .fix(F::qk_l2_norm, Off)
-    })
-}
-
 /// Whether some layer is built as a `FusedMLASelfAttention`.
 fn fuses_down_projection(d: &Draft<'_>) -> bool {
     let a = &d.args;
     let latent = d.layers.has_mixer(Mixer::MultiLatentAttention);
     a.mla_down_proj_fusion && latent && a.transformer_impl != TransformerImpl::Local
-}
-
-/// `validate_args` and `FusedMLASelfAttention.__init__`.
-fn fused_down_projection(d: &Draft<'_>) -> Option<Violation> {
-    let field = F::mla_down_proj_fusion;
-    if d.args.mla_down_proj_fusion && !d.args.multi_latent_attention {
-        let fields = [field, F::multi_latent_attention];
-        let message = "mla_down_proj_fusion needs multi_latent_attention";
-        return Some(Violation::error(&fields, message).fix(field, Off));
-    }
-    (fuses_down_projection(d) && d.args.q_lora_rank.is_none()).then(|| {
-        let fields = [field, F::q_lora_rank];
-        let message =
-            "mla_down_proj_fusion needs q_lora_rank: it fuses the projection of queries with that of keys and values";
-        Violation::error(&fields, message).fix(field, Off)
-    })
-}
-
-/// Ranks split both parts of the fused projection (`FusedMLASelfAttention._qkv_down_projection`).
-fn fused_width_by_tp(d: &Draft<'_>, name: &str, width: u64) -> Option<Violation> {
-    (fuses_down_projection(d) && !width.is_multiple_of(d.tp)).then(|| {
-        let message = format!(
-            "mla_down_proj_fusion needs {name} {width} to be a multiple of tensor_model_parallel_size {}",
-            d.tp
-        );
-        let fields = [
-            F::mla_down_proj_fusion,
-            F::tensor_model_parallel_size,
-            F::q_lora_rank,
-            F::kv_lora_rank,
-        ];
-        Violation::error(&fields, message).fix(F::mla_down_proj_fusion, Off)
-    })
-}
-
-/// `TransformerLayer.__init__` refuses hyper-connections unless its class has them, which no layer spec asks for.
-fn hyper_connections(d: &Draft<'_>) -> Option<Violation> {
-    d.args.enable_mhc_connections.then(|| {
-        Violation::error(
-            &[F::enable_mhc_connections],
-            "enable_mhc_connections needs layers of the class HyperConnectionTransformerLayer, and no layer spec of Megatron-LM builds them",
-        )
-        .fix(F::enable_mhc_connections, Off)
-    })
-}
-
-/// `RotaryEmbedding` makes an even number of angles, one more than an odd width has room for
-/// (`_apply_rotary_pos_emb_bshd`).
-fn rotary_width(d: &Draft<'_>) -> Option<Violation> {
-    let width = d.args.qk_pos_emb_head_dim;
-    if !d.args.multi_latent_attention || width.is_multiple_of(2) {
-        return None;
-    }
-    let near = near_multiples(width, 2);
-    let message = format!(
-        "qk_pos_emb_head_dim {width} must be a multiple of 2; {} would work",
-        or_list(&near)
-    );
-    Some(Violation::error(&[F::qk_pos_emb_head_dim], message).fix_each(F::qk_pos_emb_head_dim, &near))
 }
 
 /// Column- and row-parallel layers split their widths evenly (`divide` in megatron/core/utils.py).
@@ -255,36 +188,6 @@ fn one_activation(d: &Draft<'_>) -> Option<Violation> {
     Some(Violation::error(&on, message).fix(last, Off))
 }
 
-fn vocabulary(d: &Draft<'_>) -> Option<Violation> {
-    let unknown = d.args.vocab_size.is_none() && d.args.padded_vocab_size.is_none();
-    (d.io.is_language() && unknown).then(|| {
-        Violation::error(
-            &[F::vocab_size],
-            "vocab_size must be given (Megatron-LM takes it from the tokenizer), or padded_vocab_size",
-        )
-    })
-}
-
-fn padded_vocabulary(d: &Draft<'_>) -> Option<Violation> {
-    let (padded, vocab) = (d.args.padded_vocab_size?, d.args.vocab_size?);
-    (d.io.is_language() && padded < vocab).then(|| {
-        let message = format!("padded_vocab_size {padded} is smaller than vocab_size {vocab}");
-        Violation::error(&[F::padded_vocab_size, F::vocab_size], message).fix(F::padded_vocab_size, Default)
-    })
-}
-
-fn padded_vocabulary_by_tp(d: &Draft<'_>) -> Option<Violation> {
-    let padded = d.args.padded_vocab_size?;
-    (d.io.is_language() && !padded.is_multiple_of(d.tp)).then(|| {
-        let message = format!(
-            "padded_vocab_size {padded} must be a multiple of tensor_model_parallel_size {}",
-            d.tp
-        );
-        let fields = [F::padded_vocab_size, F::tensor_model_parallel_size];
-        Violation::error(&fields, message).fix(F::padded_vocab_size, Default)
-    })
-}
-
 /// A table of learned positions would be read past its end. Otherwise Megatron-LM's launcher refuses the
 /// arguments, but the model itself has no limit, and nothing in memory depends on it.
 fn positions(d: &Draft<'_>) -> Option<Violation> {
@@ -302,31 +205,4 @@ fn positions(d: &Draft<'_>) -> Option<Violation> {
         Violation::warning(&fields, message)
     };
     Some(violation.fix(F::max_position_embeddings, Number(length)))
-}
-
-/// An MTP block embeds the tokens that it predicts from, and has no table of positions for them.
-fn mtp_positions(d: &Draft<'_>) -> Option<Violation> {
-    let kind = d.args.position_embedding_type;
-    let table = matches!(kind, PositionEmbedding::LearnedAbsolute | PositionEmbedding::Relative);
-    (d.mtp_num_layers > 0 && table).then(|| {
-        let message = format!(
-            "mtp_num_layers is not supported with position_embedding_type {}",
-            kind.name()
-        );
-        Violation::error(&[F::mtp_num_layers, F::position_embedding_type], message)
-            .fix(F::position_embedding_type, Name("rope"))
-            .fix(F::mtp_num_layers, Default)
-    })
-}
-
-fn fused_activation(d: &Draft<'_>) -> Option<Violation> {
-    let fused = d.args.add_bias_linear && d.args.bias_gelu_fusion;
-    (d.args.squared_relu && fused).then(|| {
-        Violation::error(
-            &[F::squared_relu, F::bias_gelu_fusion],
-            "squared_relu has no kernel that adds the bias as well: turn bias_gelu_fusion off, or the biases",
-        )
-        .fix(F::bias_gelu_fusion, Off)
-        .fix(F::add_bias_linear, Off)
-    })
 }

@@ -2,37 +2,33 @@
 //! calls it).
 
 use super::rule::FixValue::{Default, Number, Off, On};
-use super::rule::{Rule, Violation, rule};
-use crate::config::choices::{OffloadModule, RecomputeModule};
+use super::rule::{Violation, rules};
+use crate::config::choices::OffloadModule::{ExpertFc1, FusedGroupMlp, MoeAct};
+use crate::config::choices::RecomputeModule;
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::job::Activation;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("op_fuser", excludes_expert_tensor_parallel),
-    rule("op_fuser", knows_activations),
-    rule("op_fuser", excludes_offloading),
-    rule("op_fuser", offloads_fused_experts),
-];
+rules! { |d, a|
+    error "op_fuser" if fuses(d) && d.etp > 1 => [use_transformer_engine_op_fuser, expert_tensor_parallel_size],
+        format!(
+            "use_transformer_engine_op_fuser with moe_grouped_gemm needs expert_tensor_parallel_size 1, not {}",
+            d.etp
+        ),
+        [expert_tensor_parallel_size = Number(1), use_transformer_engine_op_fuser = Off];
+    error "op_fuser" by(knows_activations);
+    error "op_fuser" if fuses(d) && (d.offloads(ExpertFc1) || d.offloads(MoeAct))
+        => [use_transformer_engine_op_fuser, offload_modules],
+        "use_transformer_engine_op_fuser does not support offload modules expert_fc1 and moe_act",
+        [use_transformer_engine_op_fuser = Off, offload_modules = Default];
+    error "op_fuser" by(offloads_fused_experts);
+}
 
 const FUSER: F = F::use_transformer_engine_op_fuser;
 
 /// Whether fused operations run the routed experts.
 fn fuses(d: &Draft<'_>) -> bool {
     d.args.use_transformer_engine_op_fuser && d.args.moe_grouped_gemm && d.has_experts()
-}
-
-fn excludes_expert_tensor_parallel(d: &Draft<'_>) -> Option<Violation> {
-    let field = F::expert_tensor_parallel_size;
-    (fuses(d) && d.etp > 1).then(|| {
-        let message = format!(
-            "use_transformer_engine_op_fuser with moe_grouped_gemm needs expert_tensor_parallel_size 1, not {}",
-            d.etp
-        );
-        Violation::error(&[FUSER, field], message)
-            .fix(field, Number(1))
-            .fix(FUSER, Off)
-    })
 }
 
 fn knows_activations(d: &Draft<'_>) -> Option<Violation> {
@@ -55,29 +51,13 @@ fn knows_activations(d: &Draft<'_>) -> Option<Violation> {
     })
 }
 
-fn excludes_offloading(d: &Draft<'_>) -> Option<Violation> {
-    let modules = [OffloadModule::ExpertFc1, OffloadModule::MoeAct];
-    let offloaded = modules
-        .into_iter()
-        .any(|module| d.args.offload_modules.contains(module));
-    (fuses(d) && d.args.fine_grained_activation_offloading && offloaded).then(|| {
-        let message = "use_transformer_engine_op_fuser does not support offload modules expert_fc1 and moe_act";
-        Violation::error(&[FUSER, F::offload_modules], message)
-            .fix(FUSER, Off)
-            .fix(F::offload_modules, Default)
-    })
-}
-
 /// Offload module `fused_group_mlp` is the fused operation as a whole.
 fn offloads_fused_experts(d: &Draft<'_>) -> Option<Violation> {
     let field = F::offload_modules;
-    let has = |module| d.args.offload_modules.contains(module);
-    let offloads = d.args.fine_grained_activation_offloading && has(OffloadModule::FusedGroupMlp);
-    let parts = has(OffloadModule::ExpertFc1) || has(OffloadModule::MoeAct);
     let (fields, message): (&[F], _) = if !d.args.use_transformer_engine_op_fuser {
         let message = "offload module fused_group_mlp needs use_transformer_engine_op_fuser";
         (&[field, FUSER], message)
-    } else if parts {
+    } else if d.offloads(ExpertFc1) || d.offloads(MoeAct) {
         let message = "offload module fused_group_mlp excludes expert_fc1 and moe_act, which are parts of it";
         (&[field], message)
     } else if d.recomputes(RecomputeModule::Moe) {
@@ -87,5 +67,5 @@ fn offloads_fused_experts(d: &Draft<'_>) -> Option<Violation> {
     } else {
         return None;
     };
-    offloads.then(|| Violation::error(fields, message))
+    d.offloads(FusedGroupMlp).then(|| Violation::error(fields, message))
 }

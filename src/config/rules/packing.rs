@@ -2,66 +2,46 @@
 //! `DotProductAttention.forward`, `MLASelfAttention`).
 
 use super::rule::FixValue::{Default, Number, Off};
-use super::rule::{Rule, Violation, rule, warning};
+use super::rule::{Violation, rules};
 use crate::config::choices::{CudaGraphImpl, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::packing::longest_sample;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("sample_lengths", mean_exceeds_longest),
-    warning("token_budget", sample_exceeds_budget),
-    rule("dynamic_context_parallel", needs_budget),
-    rule("dynamic_context_parallel", sample_exceeds_all_ranks),
-    rule("dynamic_context_parallel", excludes),
-    rule("packed_attention", needs_transformer_engine),
-];
-
-const BUDGET: F = F::max_seqlen_per_dp_cp_rank;
-const DYNAMIC: F = F::hybrid_context_parallel;
-
-fn mean_exceeds_longest(d: &Draft<'_>) -> Option<Violation> {
-    d.packing?;
-    let (mean, longest) = (d.args.mean_sample_length?, longest_sample(&d.args));
-    (mean > longest).then(|| {
-        let message = format!("mean_sample_length {mean} is more than the longest sample, {longest}");
-        let fields = [F::mean_sample_length, F::longest_sample_length, F::seq_length];
-        Violation::error(&fields, message)
-            .fix(F::mean_sample_length, Number(longest))
-            .fix(F::mean_sample_length, Default)
-    })
-}
-
-fn sample_exceeds_budget(d: &Draft<'_>) -> Option<Violation> {
-    d.packing?;
-    let budget = d.args.max_seqlen_per_dp_cp_rank?;
-    let (all, longest) = (budget.saturating_mul(d.cp), longest_sample(&d.args));
-    (!d.args.hybrid_context_parallel && longest > all).then(|| {
-        let message = format!(
+rules! { |d, a|
+    error "sample_lengths"
+        let mean = a.mean_sample_length?, let longest = longest_sample(a),
+        if d.packing.is_some() && mean > longest => [mean_sample_length, longest_sample_length, seq_length],
+        format!("mean_sample_length {mean} is more than the longest sample, {longest}"),
+        [mean_sample_length = Number(longest), mean_sample_length = Default];
+    warning "token_budget"
+        let budget = a.max_seqlen_per_dp_cp_rank?,
+        let all = budget.saturating_mul(d.cp), let longest = longest_sample(a),
+        if d.packing.is_some() && !a.hybrid_context_parallel && longest > all
+        => [max_seqlen_per_dp_cp_rank, seq_length, context_parallel_size],
+        format!(
             "a sample of {longest} tokens is longer than max_seqlen_per_dp_cp_rank {budget} · CP {} = {all}: it is a micro \
              batch of its own, which verl refuses to run",
             d.cp
-        );
-        Violation::warning(&[BUDGET, F::seq_length, F::context_parallel_size], message)
-            .fix(BUDGET, Number(longest.div_ceil(d.cp)))
-            .fix(F::seq_length, Number(all))
-    })
-}
-
-fn needs_budget(d: &Draft<'_>) -> Option<Violation> {
-    (d.args.hybrid_context_parallel && d.args.max_seqlen_per_dp_cp_rank.is_none()).then(|| {
-        let ranks = d.cp.saturating_mul(d.dp);
-        let budget = d.args.seq_length.div_ceil(ranks);
-        let message = format!(
+        ),
+        [max_seqlen_per_dp_cp_rank = Number(longest.div_ceil(d.cp)), seq_length = Number(all)];
+    error "dynamic_context_parallel"
+        let ranks = d.cp.saturating_mul(d.dp), let budget = a.seq_length.div_ceil(ranks),
+        if a.hybrid_context_parallel && a.max_seqlen_per_dp_cp_rank.is_none()
+        => [hybrid_context_parallel, max_seqlen_per_dp_cp_rank],
+        format!(
             "hybrid_context_parallel needs max_seqlen_per_dp_cp_rank, the tokens that a GPU can hold: at least seq_length {} \
              over DP · CP {ranks} = {budget}",
-            d.args.seq_length
-        );
-        Violation::error(&[DYNAMIC, BUDGET], message)
-            .fix(BUDGET, Number(budget))
-            .fix(DYNAMIC, Off)
-    })
+            a.seq_length
+        ),
+        [max_seqlen_per_dp_cp_rank = Number(budget), hybrid_context_parallel = Off];
+    error "dynamic_context_parallel" by(sample_exceeds_all_ranks);
+    error "dynamic_context_parallel" by(excludes);
+    error "packed_attention" by(needs_transformer_engine);
 }
+
+const BUDGET: F = F::max_seqlen_per_dp_cp_rank;
+const DYNAMIC: F = F::hybrid_context_parallel;
 
 /// A sample runs on the next power of two of ranks (`BalancedCPScheduler.gpus_needed`), and there are DP · CP of them.
 fn sample_exceeds_all_ranks(d: &Draft<'_>) -> Option<Violation> {

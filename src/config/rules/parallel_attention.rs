@@ -1,12 +1,14 @@
 //! Layers whose attention and MLP stand side by side: only those of `NeMo` 1's Falcon are known.
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{FixValue, Rule, Violation, rule};
+use super::rule::{FixValue, Violation, rules};
 use crate::config::choices::{AdapterType, CudaGraphImpl, RecomputeModule};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 
-pub(super) const RULES: &[Rule] = &[rule("parallel_attention", knows_layers)];
+rules! { |d, a|
+    error "parallel_attention" by(knows_layers);
+}
 
 /// `FalconTransformerLayer` has softmax attention and a dense MLP, and drops the biases of their last linear layers.
 fn knows_layers(d: &Draft<'_>) -> Option<Violation> {

@@ -1,21 +1,42 @@
 //! How ranks tile the job.
 
 use super::rule::FixValue::{Default, Number, Off};
-use super::rule::{Alternatives, Rule, Violation, rule, warning};
+use super::rule::{Alternatives, Violation, rules};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_matches, or_list};
 use crate::value::Value;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("world_holds_one_copy", world_holds_one_copy),
-    rule("world_by_copy", world_by_copy),
-    rule("data_parallel_size", data_parallel_size),
-    rule("expert_grid", expert_grid),
-    rule("sequence_by_cp", sequence_by_cp),
-    warning("sequence_parallel_needs_tp", sequence_parallel_needs_tp),
-    rule("sequence_by_tp", sequence_by_tp),
-];
+rules! { |d, a|
+    error "world_holds_one_copy"
+        if d.world_size < d.copy
+        => [world_size, tensor_model_parallel_size, pipeline_model_parallel_size, context_parallel_size],
+        format!(
+            "world_size {} cannot hold one replica of the model: TP {} × PP {} × CP {} = {} GPUs",
+            d.world_size, d.tp, d.pp, d.cp, d.copy
+        ),
+        [world_size = Number(d.copy)];
+    error "world_by_copy" by(world_by_copy);
+    error "data_parallel_size"
+        let given = a.data_parallel_size?,
+        if d.has_whole_copies() && given != d.dp => [data_parallel_size, world_size],
+        format!(
+            "data_parallel_size {given} does not fit {} GPUs with TP {} × PP {} × CP {}: that gives {}",
+            d.world_size, d.tp, d.pp, d.cp, d.dp
+        ),
+        [data_parallel_size = Default, world_size = Value::Int(i128::from(d.copy).saturating_mul(i128::from(given)))];
+    error "expert_grid" by(expert_grid);
+    error "sequence_by_cp" : (d.splits_sequences() && !pads_samples(d)).then_some(a.seq_length) => "seq_length {}",
+        2 * d.cp => "2 · CP = {}", [seq_length, context_parallel_size],
+        or(|d, length, parts| {
+            let near = near_matches(d.cp, 4096, 3, &|cp| length.is_multiple_of(2 * cp));
+            Alternatives::sizes(F::context_parallel_size, &near, F::seq_length, length, parts)
+        });
+    warning "sequence_parallel_needs_tp" if a.sequence_parallel && d.tp == 1
+        => [sequence_parallel, tensor_model_parallel_size],
+        "Megatron-LM turns sequence_parallel off with TP 1", [sequence_parallel = Off];
+    error "sequence_by_tp" by(sequence_by_tp);
+}
 
 /// The fields that make one copy of the model, and the world that holds it.
 const COPY: &[F] = &[
@@ -24,23 +45,6 @@ const COPY: &[F] = &[
     F::pipeline_model_parallel_size,
     F::context_parallel_size,
 ];
-
-fn world_holds_one_copy(d: &Draft<'_>) -> Option<Violation> {
-    let Draft {
-        world_size,
-        tp,
-        pp,
-        cp,
-        copy,
-        ..
-    } = *d;
-    (world_size < copy).then(|| {
-        let message = format!(
-            "world_size {world_size} cannot hold one replica of the model: TP {tp} × PP {pp} × CP {cp} = {copy} GPUs"
-        );
-        Violation::error(COPY, message).fix(F::world_size, Number(copy))
-    })
-}
 
 fn world_by_copy(d: &Draft<'_>) -> Option<Violation> {
     let Draft {
@@ -61,20 +65,6 @@ fn world_by_copy(d: &Draft<'_>) -> Option<Violation> {
         or_list(&near)
     );
     Some(Violation::error(COPY, message).fix_each(F::world_size, &near))
-}
-
-fn data_parallel_size(d: &Draft<'_>) -> Option<Violation> {
-    let given = d.args.data_parallel_size?;
-    (d.has_whole_copies() && given != d.dp).then(|| {
-        let message = format!(
-            "data_parallel_size {given} does not fit {} GPUs with TP {} × PP {} × CP {}: that gives {}",
-            d.world_size, d.tp, d.pp, d.cp, d.dp
-        );
-        let world = i128::from(d.copy).saturating_mul(i128::from(given));
-        Violation::error(&[F::data_parallel_size, F::world_size], message)
-            .fix(F::data_parallel_size, Default)
-            .fix(F::world_size, Value::Int(world))
-    })
 }
 
 /// The expert grid must cover the same ranks as the dense one (`initialize_model_parallel`).
@@ -126,28 +116,6 @@ fn expert_grid(d: &Draft<'_>) -> Option<Violation> {
 /// Whether every sample is padded to a length that context and sequence parallelism can split.
 fn pads_samples(d: &Draft<'_>) -> bool {
     d.packing.is_some() && d.args.max_seqlen_per_dp_cp_rank.is_some()
-}
-
-fn sequence_by_cp(d: &Draft<'_>) -> Option<Violation> {
-    let (length, parts) = (d.args.seq_length, 2 * d.cp);
-    if !d.splits_sequences() || pads_samples(d) || length.is_multiple_of(parts) {
-        return None;
-    }
-    let near = near_matches(d.cp, 4096, 3, &|cp| length.is_multiple_of(2 * cp));
-    let message = format!("seq_length {length} must be a multiple of 2 · CP = {parts}");
-    let cp = F::context_parallel_size;
-    let alternatives = Alternatives::sizes(cp, &near, F::seq_length, length, parts);
-    Some(alternatives.offer(&[F::seq_length, cp], &message))
-}
-
-fn sequence_parallel_needs_tp(d: &Draft<'_>) -> Option<Violation> {
-    (d.args.sequence_parallel && d.tp == 1).then(|| {
-        Violation::warning(
-            &[F::sequence_parallel, F::tensor_model_parallel_size],
-            "Megatron-LM turns sequence_parallel off with TP 1",
-        )
-        .fix(F::sequence_parallel, Off)
-    })
 }
 
 fn sequence_by_tp(d: &Draft<'_>) -> Option<Violation> {

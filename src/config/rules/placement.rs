@@ -3,19 +3,19 @@
 //! (`docs/user-guide/parallelism-guide.md`, `megatron/core/transformer/moe/README.md`).
 
 use super::rule::FixValue::{Name, Number};
-use super::rule::{Rule, Violation, warning};
+use super::rule::{Violation, rules};
 use crate::config::choices::TokenDispatcher;
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_matches, or_list};
 use crate::config::nvlink_domain::NvlinkDomain;
 
-pub(super) const RULES: &[Rule] = &[
-    warning("tensor_groups_leave_node", tensor_groups),
-    warning("expert_groups_leave_node", expert_tensor_groups),
-    warning("expert_groups_leave_node", gathered_tokens),
-    warning("short_context_parts", short_context_parts),
-];
+rules! { |d, a|
+    warning "tensor_groups_leave_node" by(tensor_groups);
+    warning "expert_groups_leave_node" by(expert_tensor_groups);
+    warning "expert_groups_leave_node" by(gathered_tokens);
+    warning "short_context_parts" by(short_context_parts);
+}
 
 /// Tokens of a sequence on a context-parallel rank below which no published recipe goes: Qwen3 235B-A22B of
 /// Megatron-Bridge is trained on 4096 tokens with CP 2.

@@ -16,20 +16,79 @@ pub(super) struct Rule {
     pub(super) only_warns: bool,
 }
 
-/// A row of a table of rules.
-pub(super) const fn rule(name: &'static str, check: fn(&Draft<'_>) -> Option<Violation>) -> Rule {
-    Rule {
-        name,
-        check,
-        only_warns: false,
-    }
+/// Declares `RULES`, the rules of one concern, a row each and in the order in which their problems are shown. A row
+/// starts with `error`, or with `warning` where the rule never refuses a job, and with the rule's name. Three shapes
+/// follow:
+///
+/// - `if CONDITION => [FIELDS], MESSAGE, [FIXES];` says what a setting excludes or needs. The condition is that of a
+///   broken rule, a fix is `field = value`, and the best one comes first. Names may be bound before it, as in
+///   `let layers = a.recompute_num_layers?, if ...`; where a `?` finds nothing the rule is kept.
+/// - `: NUMBER => TEXT, STEP => TEXT, [FIELDS], or(ALTERNATIVES);` says that a number must be a multiple of another. The
+///   number is an `Option`, with nothing where the rule does not apply; `{}` in the texts stands for the numbers.
+/// - `by(FUNCTION);` leaves the check to a function.
+///
+/// In expressions the first name at the head of the table is the draft, the second its arguments.
+macro_rules! rules {
+    (|$d:ident, $a:ident| $(
+        $severity:ident $name:literal
+        $(by($function:expr))?
+        $(
+            $(let $bound:pat = $value:expr,)*
+            if $condition:expr => [$($field:ident),+], $message:expr, [$($fix:ident = $to:expr),*]
+        )?
+        $(: $number:expr => $what:literal, $step:expr => $of:literal, [$($sized:ident),+], or($alternatives:expr))?
+        ;
+    )+) => {
+        /// The rules of this concern.
+        pub(super) const RULES: &[$crate::config::rules::rule::Rule] = &[$({
+            #[allow(unused_variables, reason = "a row may need no argument")]
+            const CHECK: fn(&Draft<'_>) -> Option<$crate::config::rules::rule::Violation> = {
+                $($function)?
+                $(|$d| {
+                    let $a = &$d.args;
+                    $(let $bound = $value;)*
+                    if $condition {
+                        let fields = [$($crate::config::fields::FieldId::$field),+];
+                        let violation = $crate::config::rules::rule::Violation::$severity(&fields, $message);
+                        Some(violation$(.fix($crate::config::fields::FieldId::$fix, $to))*)
+                    } else {
+                        None
+                    }
+                })?
+                $(|$d| {
+                    let $a = &$d.args;
+                    let (number, step): (u64, u64) = ($number?, $step);
+                    if number.is_multiple_of(step) {
+                        return None;
+                    }
+                    let alternatives: fn(&Draft<'_>, u64, u64) -> Alternatives = $alternatives;
+                    let message = format!(concat!($what, " must be a multiple of ", $of), number, step);
+                    let fields = [$($crate::config::fields::FieldId::$sized),+];
+                    Some(alternatives($d, number, step).offer(&fields, &message))
+                })?
+            };
+            $crate::config::rules::rule::Rule::$severity($name, CHECK)
+        }),+];
+    };
 }
+pub(super) use rules;
 
-/// A row of a table of rules that only warn. Where nobody reads warnings they are not checked.
-pub(super) const fn warning(name: &'static str, check: fn(&Draft<'_>) -> Option<Violation>) -> Rule {
-    Rule {
-        only_warns: true,
-        ..rule(name, check)
+impl Rule {
+    /// A rule that refuses jobs, though some of its violations may be warnings.
+    pub(super) const fn error(name: &'static str, check: fn(&Draft<'_>) -> Option<Violation>) -> Self {
+        Self {
+            name,
+            check,
+            only_warns: false,
+        }
+    }
+
+    /// A rule that only warns. Where nobody reads warnings it is not checked.
+    pub(super) const fn warning(name: &'static str, check: fn(&Draft<'_>) -> Option<Violation>) -> Self {
+        Self {
+            only_warns: true,
+            ..Self::error(name, check)
+        }
     }
 }
 
@@ -95,13 +154,9 @@ impl Violation {
     }
 
     /// Adds a change of `field` to each of these values.
-    pub(super) fn fix_each(mut self, field: F, values: &[u64]) -> Self {
-        let fix = |value: &u64| Fix {
-            field,
-            value: Value::Int((*value).into()),
-        };
-        self.fixes.extend(values.iter().map(fix));
-        self
+    pub(super) fn fix_each(self, field: F, values: &[u64]) -> Self {
+        let change = |violation: Self, value: &u64| violation.fix(field, Value::Int((*value).into()));
+        values.iter().fold(self, change)
     }
 
     /// Whether the job runs all the same.
@@ -120,22 +175,31 @@ impl Violation {
 
 /// Values of one field that would remove a violation.
 pub(super) struct Alternatives {
+    /// What a message calls the field; empty where the message is about no other field.
+    name: &'static str,
     field: F,
     values: Vec<u64>,
 }
 
 impl Alternatives {
+    /// These values of a field that messages call `name`.
+    pub(super) fn of(name: &'static str, field: F, values: Vec<u64>) -> Self {
+        Self { name, field, values }
+    }
+
+    /// These tensor-parallel sizes.
+    pub(super) fn of_tp(values: Vec<u64>) -> Self {
+        Self::of("TP", F::tensor_model_parallel_size, values)
+    }
+
     /// The parallel sizes `near` without 1, or where there are none, multiples of `step` near `n` for the field that
     /// the ranks split.
     pub(super) fn sizes(size: F, near: &[u64], split: F, n: u64, step: u64) -> Self {
         let values: Vec<u64> = near.iter().copied().filter(|size| *size > 1).collect();
         if values.is_empty() {
-            Self {
-                field: split,
-                values: near_multiples(n, step),
-            }
+            Self::of(split.field().name, split, near_multiples(n, step))
         } else {
-            Self { field: size, values }
+            Self::of(size.field().name, size, values)
         }
     }
 
@@ -149,9 +213,9 @@ impl Alternatives {
 
     /// The violation with these values as fixes, and the message with a sentence about them behind it.
     pub(super) fn offer(self, fields: &[F], message: &str) -> Violation {
-        let Self { field, values } = self;
-        let name = field.field().name;
-        let message = format!("{message}; {name} {} would work", or_list(&values));
+        let Self { name, field, values } = self;
+        let space = if name.is_empty() { "" } else { " " };
+        let message = format!("{message}; {name}{space}{} would work", or_list(&values));
         Violation::error(fields, message).fix_each(field, &values)
     }
 }

@@ -1,118 +1,67 @@
 //! Sparse attention (`TransformerConfig.__post_init__`, `AbsorbedMLASelfAttention.__init__`, `DSAttention`).
 
 use super::rule::FixValue::{Default, Name, Number, Off, On};
-use super::rule::{Rule, Violation, rule, warning};
+use super::rule::{Violation, rules};
 use crate::config::choices::{AttentionVariant, CpCommType, PositionEmbedding, RecomputeModule};
 use crate::config::draft::{Draft, mtp_without_decoder};
 use crate::config::fields::FieldId as F;
 use crate::config::layers::{Mixer, indexer_layer};
 use crate::parallel::stages::StageLayout;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("sparse_attention_mla", mla),
-    rule("sparse_attention_sizes", |d| {
-        size(d, F::dsa_indexer_n_heads, d.args.dsa_indexer_n_heads, 64)
-    }),
-    rule("sparse_attention_sizes", |d| {
-        size(d, F::dsa_indexer_head_dim, d.args.dsa_indexer_head_dim, 128)
-    }),
-    rule("sparse_attention_sizes", |d| {
-        size(d, F::dsa_indexer_topk, d.args.dsa_indexer_topk, 2048)
-    }),
-    rule("indexer_rotary_width", rotary_width),
-    rule("sparse_attention_norms", norms),
-    rule("sparse_attention_biases", biases),
-    warning("sparse_attention_bf16", bf16),
-    rule("sparse_attention_sequence_parallel", sequence_parallel),
-    rule("sparse_attention_rope_fusion", rope_fusion),
-    rule("sparse_attention_cp", context_parallel),
-    rule("sparse_attention_fp8_recompute", fp8_recompute),
-    rule("sparse_attention_mtp", mtp),
-];
+rules! { |d, a|
+    // `get_dsa_module_spec_for_backend`.
+    error "sparse_attention_mla" if sparse(d) && !a.multi_latent_attention
+        => [experimental_attention_variant, multi_latent_attention],
+        "experimental_attention_variant dsa needs multi_latent_attention",
+        [experimental_attention_variant = Default, multi_latent_attention = On];
+    error "sparse_attention_sizes" if sparse(d) && a.dsa_indexer_n_heads.is_none() => [dsa_indexer_n_heads],
+        "sparse attention needs dsa_indexer_n_heads; DeepSeek-V3.2 has 64", [dsa_indexer_n_heads = Number(64)];
+    error "sparse_attention_sizes" if sparse(d) && a.dsa_indexer_head_dim.is_none() => [dsa_indexer_head_dim],
+        "sparse attention needs dsa_indexer_head_dim; DeepSeek-V3.2 has 128", [dsa_indexer_head_dim = Number(128)];
+    error "sparse_attention_sizes" if sparse(d) && a.dsa_indexer_topk.is_none() => [dsa_indexer_topk],
+        "sparse attention needs dsa_indexer_topk; DeepSeek-V3.2 has 2048", [dsa_indexer_topk = Number(2048)];
+    // The indexer rotates the first part of each of its heads (`DSAIndexer._apply_rope`).
+    error "indexer_rotary_width"
+        let width = a.dsa_indexer_head_dim?, let rotary = a.qk_pos_emb_head_dim,
+        if sparse(d) && width < rotary => [dsa_indexer_head_dim, qk_pos_emb_head_dim],
+        format!("dsa_indexer_head_dim {width} must be at least qk_pos_emb_head_dim {rotary}: that part of it is rotated"),
+        [dsa_indexer_head_dim = Number(rotary)];
+    // `QKNormConfigResolver._resolve_dsa_qk_layernorm`.
+    error "sparse_attention_norms"
+        if a.experimental_attention_variant == Some(AttentionVariant::Dsa) && a.qk_layernorm && a.q_lora_rank.is_none()
+        => [q_lora_rank, qk_layernorm],
+        "sparse attention with qk_layernorm needs q_lora_rank: there is no compressed query for the norm otherwise",
+        [q_lora_rank = Number(1536), qk_layernorm = Off];
+    error "sparse_attention_biases" if sparse(d) && a.add_bias_linear => [add_bias_linear],
+        "sparse attention does not support add_bias_linear", [add_bias_linear = Off];
+    // `rotate_activation` takes nothing else.
+    warning "sparse_attention_bf16" if sparse(d) && !a.bf16 => [bf16],
+        "Megatron stops in the first forward pass: the indexer of sparse attention works only in bf16", [bf16 = On];
+    error "sparse_attention_sequence_parallel" if sparse(d) && d.tp > 1 && !a.sequence_parallel
+        => [sequence_parallel, tensor_model_parallel_size],
+        "sparse attention with tensor parallelism needs sequence_parallel", [sequence_parallel = On];
+    error "sparse_attention_rope_fusion" by(rope_fusion);
+    error "sparse_attention_cp" if sparse(d) && d.splits_sequences() && a.cp_comm_type != CpCommType::AllGather
+        => [cp_comm_type, context_parallel_size],
+        "sparse attention with context parallelism needs cp_comm_type all_gather", [cp_comm_type = Name("all_gather")];
+    // `AbsorbedMLASelfAttention.get_query_key_value_tensors`.
+    error "sparse_attention_fp8_recompute"
+        if sparse(d) && d.recomputes(RecomputeModule::MlaUpProj) && a.fp8_format.is_some()
+        => [recompute_modules, fp8_format],
+        "recompute module mla_up_proj does not work with sparse attention in fp8", [fp8_format = Default];
+    // MTP depths of a `GPTModel` are numbered from 1 like layers, so that a later depth may have no indexer although
+    // the first has one.
+    error "sparse_attention_mtp"
+        let shared = d.pattern().is_some() || a.mtp_use_repeated_layer,
+        if sparse(d) && !shared && (2..=d.mtp_num_layers).any(|depth| indexer_layer(a, depth) != depth)
+        => [mtp_num_layers, dsa_indexer_topk_freq],
+        "MTP depths of which some have an indexer and others have none are not modelled",
+        [mtp_num_layers = Number(1), mtp_use_repeated_layer = On];
+}
 
 /// Whether some layer has sparse attention.
 fn sparse(d: &Draft<'_>) -> bool {
     d.layers.has_sparse_attention()
-}
-
-/// `get_dsa_module_spec_for_backend`.
-fn mla(d: &Draft<'_>) -> Option<Violation> {
-    let a = &d.args;
-    let field = F::experimental_attention_variant;
-    (sparse(d) && !a.multi_latent_attention).then(|| {
-        let fields = [field, F::multi_latent_attention];
-        let message = "experimental_attention_variant dsa needs multi_latent_attention";
-        Violation::error(&fields, message)
-            .fix(field, Default)
-            .fix(F::multi_latent_attention, On)
-    })
-}
-
-fn size(d: &Draft<'_>, field: F, given: Option<u64>, usual: u64) -> Option<Violation> {
-    (sparse(d) && given.is_none()).then(|| {
-        let message = format!(
-            "sparse attention needs {}; DeepSeek-V3.2 has {usual}",
-            field.field().name
-        );
-        Violation::error(&[field], message).fix(field, Number(usual))
-    })
-}
-
-/// The indexer rotates the first part of each of its heads (`DSAIndexer._apply_rope`).
-fn rotary_width(d: &Draft<'_>) -> Option<Violation> {
-    let (width, rotary) = (d.args.dsa_indexer_head_dim?, d.args.qk_pos_emb_head_dim);
-    (sparse(d) && width < rotary).then(|| {
-        let message = format!(
-            "dsa_indexer_head_dim {width} must be at least qk_pos_emb_head_dim {rotary}: that part of it is rotated"
-        );
-        let fields = [F::dsa_indexer_head_dim, F::qk_pos_emb_head_dim];
-        Violation::error(&fields, message).fix(F::dsa_indexer_head_dim, Number(rotary))
-    })
-}
-
-/// `QKNormConfigResolver._resolve_dsa_qk_layernorm`.
-fn norms(d: &Draft<'_>) -> Option<Violation> {
-    let a = &d.args;
-    let variant = a.experimental_attention_variant == Some(AttentionVariant::Dsa);
-    (variant && a.qk_layernorm && a.q_lora_rank.is_none()).then(|| {
-        Violation::error(
-            &[F::q_lora_rank, F::qk_layernorm],
-            "sparse attention with qk_layernorm needs q_lora_rank: there is no compressed query for the norm otherwise",
-        )
-        .fix(F::q_lora_rank, Number(1536))
-        .fix(F::qk_layernorm, Off)
-    })
-}
-
-fn biases(d: &Draft<'_>) -> Option<Violation> {
-    (sparse(d) && d.args.add_bias_linear).then(|| {
-        Violation::error(
-            &[F::add_bias_linear],
-            "sparse attention does not support add_bias_linear",
-        )
-        .fix(F::add_bias_linear, Off)
-    })
-}
-
-/// `rotate_activation` takes nothing else.
-fn bf16(d: &Draft<'_>) -> Option<Violation> {
-    (sparse(d) && !d.args.bf16).then(|| {
-        Violation::warning(
-            &[F::bf16],
-            "Megatron stops in the first forward pass: the indexer of sparse attention works only in bf16",
-        )
-        .fix(F::bf16, On)
-    })
-}
-
-fn sequence_parallel(d: &Draft<'_>) -> Option<Violation> {
-    (sparse(d) && d.tp > 1 && !d.args.sequence_parallel).then(|| {
-        Violation::error(
-            &[F::sequence_parallel, F::tensor_model_parallel_size],
-            "sparse attention with tensor parallelism needs sequence_parallel",
-        )
-        .fix(F::sequence_parallel, On)
-    })
 }
 
 /// Megatron refuses fused rotary embedding, which is the default of Megatron-LM's launcher and off in Megatron-Bridge.
@@ -133,45 +82,6 @@ fn rope_fusion(d: &Draft<'_>) -> Option<Violation> {
         )
     };
     Some(violation.fix(F::apply_rope_fusion, Off))
-}
-
-fn context_parallel(d: &Draft<'_>) -> Option<Violation> {
-    let gathers = d.args.cp_comm_type == CpCommType::AllGather;
-    (sparse(d) && d.splits_sequences() && !gathers).then(|| {
-        Violation::error(
-            &[F::cp_comm_type, F::context_parallel_size],
-            "sparse attention with context parallelism needs cp_comm_type all_gather",
-        )
-        .fix(F::cp_comm_type, Name("all_gather"))
-    })
-}
-
-/// `AbsorbedMLASelfAttention.get_query_key_value_tensors`.
-fn fp8_recompute(d: &Draft<'_>) -> Option<Violation> {
-    let recomputed = d.recomputes(RecomputeModule::MlaUpProj);
-    (sparse(d) && recomputed && d.args.fp8_format.is_some()).then(|| {
-        Violation::error(
-            &[F::recompute_modules, F::fp8_format],
-            "recompute module mla_up_proj does not work with sparse attention in fp8",
-        )
-        .fix(F::fp8_format, Default)
-    })
-}
-
-/// MTP depths of a `GPTModel` are numbered from 1 like layers, so that a later depth may have no indexer although the
-/// first has one.
-fn mtp(d: &Draft<'_>) -> Option<Violation> {
-    let a = &d.args;
-    let shared = d.pattern().is_some() || a.mtp_use_repeated_layer;
-    let differs = (2..=d.mtp_num_layers).any(|depth| indexer_layer(a, depth) != depth);
-    (sparse(d) && !shared && differs).then(|| {
-        Violation::error(
-            &[F::mtp_num_layers, F::dsa_indexer_topk_freq],
-            "MTP depths of which some have an indexer and others have none are not modelled",
-        )
-        .fix(F::mtp_num_layers, Number(1))
-        .fix(F::mtp_use_repeated_layer, On)
-    })
 }
 
 /// A layer without an indexer uses what a layer before it in the same chunk has picked

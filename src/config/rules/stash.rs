@@ -2,33 +2,41 @@
 //! `_NCCLEPManager.__init__`).
 
 use super::rule::FixValue::{Default, Name, Number, Off, On};
-use super::rule::{Rule, Violation, rule, warning};
+use super::rule::{Violation, rules};
 use crate::config::choices::{FlexBackend, OffloadModule};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("rank_capacity", needs_backend),
-    rule("rank_capacity", needs_fused_experts),
-    warning("rank_capacity", overflows),
-    rule("paged_stash", needs_capacity),
-    rule("paged_stash", excludes_layers_on_the_host),
-    rule("paged_stash", excludes_offload_modules),
-];
+rules! { |d, a|
+    error "rank_capacity"
+        if a.moe_expert_rank_capacity_factor.is_some() && a.moe_flex_dispatcher_backend == FlexBackend::DeepEp
+        => [moe_expert_rank_capacity_factor, moe_flex_dispatcher_backend],
+        "moe_expert_rank_capacity_factor needs moe_flex_dispatcher_backend hybridep or ncclep",
+        [moe_flex_dispatcher_backend = Name("hybridep"), moe_expert_rank_capacity_factor = Default];
+    error "rank_capacity" by(needs_fused_experts);
+    // Megatron runs a step again without fixed sizes where a rank gets more tokens than it has room for.
+    warning "rank_capacity"
+        let capacity = a.moe_expert_rank_capacity_factor?,
+        if d.has_experts() && a.expert_load_imbalance > capacity
+        => [expert_load_imbalance, moe_expert_rank_capacity_factor],
+        format!(
+            "expert_load_imbalance {} is above moe_expert_rank_capacity_factor {capacity}: Megatron runs such steps again \
+             without tensors of a fixed size, and they need more memory than is counted",
+            a.expert_load_imbalance
+        ),
+        [moe_expert_rank_capacity_factor = Default];
+    error "paged_stash" if a.moe_paged_stash && a.moe_expert_rank_capacity_factor.is_none()
+        => [moe_paged_stash, moe_expert_rank_capacity_factor],
+        "moe_paged_stash needs moe_expert_rank_capacity_factor", [moe_paged_stash = Off];
+    error "paged_stash" if a.moe_paged_stash && a.cpu_offloading_num_layers > 0
+        => [moe_paged_stash, cpu_offloading_num_layers],
+        "moe_paged_stash excludes cpu_offloading_num_layers",
+        [cpu_offloading_num_layers = Number(0), moe_paged_stash = Off];
+    error "paged_stash" by(excludes_offload_modules);
+}
 
 const CAPACITY: F = F::moe_expert_rank_capacity_factor;
 const STASH: F = F::moe_paged_stash;
-
-fn needs_backend(d: &Draft<'_>) -> Option<Violation> {
-    let backend = F::moe_flex_dispatcher_backend;
-    let given = d.args.moe_expert_rank_capacity_factor.is_some();
-    (given && d.args.moe_flex_dispatcher_backend == FlexBackend::DeepEp).then(|| {
-        let message = "moe_expert_rank_capacity_factor needs moe_flex_dispatcher_backend hybridep or ncclep";
-        Violation::error(&[CAPACITY, backend], message)
-            .fix(backend, Name("hybridep"))
-            .fix(CAPACITY, Default)
-    })
-}
 
 /// With `HybridEP`, `moe_use_grouped_tensor` would do too.
 fn needs_fused_experts(d: &Draft<'_>) -> Option<Violation> {
@@ -51,40 +59,9 @@ fn needs_fused_experts(d: &Draft<'_>) -> Option<Violation> {
                 violation
             }
         }
-        _ => return None,
+        FlexBackend::HybridEp | FlexBackend::NcclEp | FlexBackend::DeepEp => return None,
     };
     given.then(|| violation.fix(CAPACITY, Default))
-}
-
-/// Megatron runs a step again without fixed sizes where a rank gets more tokens than it has room for.
-fn overflows(d: &Draft<'_>) -> Option<Violation> {
-    let imbalance = F::expert_load_imbalance;
-    let capacity = d.args.moe_expert_rank_capacity_factor?;
-    (d.has_experts() && d.args.expert_load_imbalance > capacity).then(|| {
-        let message = format!(
-            "expert_load_imbalance {} is above moe_expert_rank_capacity_factor {capacity}: Megatron runs such steps again \
-             without tensors of a fixed size, and they need more memory than is counted",
-            d.args.expert_load_imbalance
-        );
-        Violation::warning(&[imbalance, CAPACITY], message).fix(CAPACITY, Default)
-    })
-}
-
-fn needs_capacity(d: &Draft<'_>) -> Option<Violation> {
-    let missing = d.args.moe_expert_rank_capacity_factor.is_none();
-    (d.args.moe_paged_stash && missing).then(|| {
-        let message = "moe_paged_stash needs moe_expert_rank_capacity_factor";
-        Violation::error(&[STASH, CAPACITY], message).fix(STASH, Off)
-    })
-}
-
-fn excludes_layers_on_the_host(d: &Draft<'_>) -> Option<Violation> {
-    let layers = F::cpu_offloading_num_layers;
-    (d.args.moe_paged_stash && d.args.cpu_offloading_num_layers > 0).then(|| {
-        Violation::error(&[STASH, layers], "moe_paged_stash excludes cpu_offloading_num_layers")
-            .fix(layers, Number(0))
-            .fix(STASH, Off)
-    })
 }
 
 fn excludes_offload_modules(d: &Draft<'_>) -> Option<Violation> {

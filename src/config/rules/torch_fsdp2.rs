@@ -1,63 +1,38 @@
 //! Settings that cannot be used together with PyTorch's FSDP2 (`validate_args` in `megatron/training/arguments.py`).
 
 use super::rule::FixValue::{Default, Number, Off, On};
-use super::rule::{Rule, Violation, rule};
+use super::rule::rules;
 use crate::config::choices::OptimizerKind;
 use crate::config::draft::Draft;
-use crate::config::fields::FieldId as F;
-use crate::value::Value;
 
-pub(super) const RULES: &[Rule] = &[
-    rule("torch_fsdp2_pipeline", |d| {
-        let field = F::pipeline_model_parallel_size;
-        let message = "use_torch_fsdp2 does not support pipeline stages";
-        excludes(d, d.pp > 1, field, message, Number(1))
-    }),
-    rule("torch_fsdp2_experts", |d| {
-        let field = F::expert_model_parallel_size;
-        let message = "use_torch_fsdp2 does not support expert parallelism";
-        excludes(d, d.ep > 1, field, message, Number(1))
-    }),
-    rule("torch_fsdp2_optimizer", |d| {
-        let field = F::use_distributed_optimizer;
-        // Megatron FSDP, which brings it along, has a rule of its own.
-        let both = d.args.use_distributed_optimizer && !d.args.use_megatron_fsdp;
-        let message = "use_torch_fsdp2 excludes use_distributed_optimizer: it splits optimizer states itself";
-        excludes(d, both, field, message, Off)
-    }),
-    rule("torch_fsdp2_optimizer", |d| {
-        let other = !matches!(d.args.optimizer, OptimizerKind::Adam | OptimizerKind::Sgd);
-        let message = "use_torch_fsdp2 supports only optimizers adam and sgd";
-        excludes(d, other, F::optimizer, message, Default)
-    }),
-    rule("torch_fsdp2_and_megatron_fsdp", |d| {
-        let field = F::use_megatron_fsdp;
-        let message = "use_torch_fsdp2 and use_megatron_fsdp exclude each other";
-        excludes(d, d.args.use_megatron_fsdp, field, message, Off)
-    }),
-    rule("torch_fsdp2_fusion", |d| {
-        let field = F::gradient_accumulation_fusion;
-        let message = "use_torch_fsdp2 does not support gradient_accumulation_fusion";
-        excludes(d, d.args.gradient_accumulation_fusion, field, message, Off)
-    }),
-    rule("torch_fsdp2_tied", |d| {
-        let field = F::untie_embeddings_and_output_weights;
-        let tied = d.io.is_language() && !d.args.untie_embeddings_and_output_weights;
-        let message = "use_torch_fsdp2 needs untie_embeddings_and_output_weights";
-        excludes(d, tied, field, message, On)
-    }),
-    rule("torch_fsdp2_fp16", |d| {
-        let message = "use_torch_fsdp2 does not support fp16";
-        excludes(d, d.args.fp16, F::fp16, message, Off)
-    }),
-];
-
-/// The violation where FSDP2 is on and the condition `broken`, which this value of `field` would mend.
-fn excludes(d: &Draft<'_>, broken: bool, field: F, message: &str, value: impl Into<Value>) -> Option<Violation> {
-    let fsdp = F::use_torch_fsdp2;
-    (d.args.use_torch_fsdp2 && broken).then(|| {
-        Violation::error(&[fsdp, field], message)
-            .fix(field, value)
-            .fix(fsdp, Off)
-    })
+rules! { |d, a|
+    error "torch_fsdp2_pipeline" if a.use_torch_fsdp2 && d.pp > 1 => [use_torch_fsdp2, pipeline_model_parallel_size],
+        "use_torch_fsdp2 does not support pipeline stages",
+        [pipeline_model_parallel_size = Number(1), use_torch_fsdp2 = Off];
+    error "torch_fsdp2_experts" if a.use_torch_fsdp2 && d.ep > 1 => [use_torch_fsdp2, expert_model_parallel_size],
+        "use_torch_fsdp2 does not support expert parallelism",
+        [expert_model_parallel_size = Number(1), use_torch_fsdp2 = Off];
+    // Megatron FSDP, which brings the distributed optimizer along, has a rule of its own.
+    error "torch_fsdp2_optimizer" if a.use_torch_fsdp2 && a.use_distributed_optimizer && !a.use_megatron_fsdp
+        => [use_torch_fsdp2, use_distributed_optimizer],
+        "use_torch_fsdp2 excludes use_distributed_optimizer: it splits optimizer states itself",
+        [use_distributed_optimizer = Off, use_torch_fsdp2 = Off];
+    error "torch_fsdp2_optimizer"
+        if a.use_torch_fsdp2 && !matches!(a.optimizer, OptimizerKind::Adam | OptimizerKind::Sgd)
+        => [use_torch_fsdp2, optimizer],
+        "use_torch_fsdp2 supports only optimizers adam and sgd", [optimizer = Default, use_torch_fsdp2 = Off];
+    error "torch_fsdp2_and_megatron_fsdp" if a.use_torch_fsdp2 && a.use_megatron_fsdp
+        => [use_torch_fsdp2, use_megatron_fsdp],
+        "use_torch_fsdp2 and use_megatron_fsdp exclude each other", [use_megatron_fsdp = Off, use_torch_fsdp2 = Off];
+    error "torch_fsdp2_fusion" if a.use_torch_fsdp2 && a.gradient_accumulation_fusion
+        => [use_torch_fsdp2, gradient_accumulation_fusion],
+        "use_torch_fsdp2 does not support gradient_accumulation_fusion",
+        [gradient_accumulation_fusion = Off, use_torch_fsdp2 = Off];
+    error "torch_fsdp2_tied"
+        if a.use_torch_fsdp2 && d.io.is_language() && !a.untie_embeddings_and_output_weights
+        => [use_torch_fsdp2, untie_embeddings_and_output_weights],
+        "use_torch_fsdp2 needs untie_embeddings_and_output_weights",
+        [untie_embeddings_and_output_weights = On, use_torch_fsdp2 = Off];
+    error "torch_fsdp2_fp16" if a.use_torch_fsdp2 && a.fp16 => [use_torch_fsdp2, fp16],
+        "use_torch_fsdp2 does not support fp16", [fp16 = Off, use_torch_fsdp2 = Off];
 }

@@ -1,6 +1,6 @@
 //! One raw value to what its field's kind asks for.
 //!
-//! Text is read as people type numbers: `4096`, `4_096`, `4,096`, ` 4096 `, `1e6`, `128k` (k = 1024).
+//! Text is read as people type numbers: `4096`, `4_096`, `4,096`, ` 4096 `, `1e6`, `128k`, `1M` (k = 1024, M = 1024 k).
 
 use super::field::{Decimal, Default, Field, Kind};
 use super::pattern::{LayerPattern, PatternError};
@@ -216,9 +216,10 @@ fn decimal_text(text: &str) -> Result<Number, ParseError> {
             millionths: None,
         });
     }
-    let (text, kilo) = match text.strip_suffix(['k', 'K']) {
-        Some(rest) => (rest.trim_end(), 1024),
-        None => (text, 1),
+    let (text, kilo) = match (text.strip_suffix(['k', 'K']), text.strip_suffix(['m', 'M'])) {
+        (Some(rest), _) => (rest.trim_end(), 1 << 10),
+        (None, Some(rest)) => (rest.trim_end(), 1 << 20),
+        (None, None) => (text, 1),
     };
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => {

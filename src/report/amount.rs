@@ -28,6 +28,14 @@ impl Unit {
         }
     }
 
+    /// The next larger unit: how many of this one it is, and its symbol.
+    const fn larger(self) -> (u64, &'static str) {
+        match self {
+            Self::Gib => (1 << 10, "TiB"),
+            Self::Gb => (1_000, "TB"),
+        }
+    }
+
     /// The unit's symbol, which follows the number.
     #[must_use]
     pub const fn symbol(self) -> &'static str {
@@ -94,6 +102,20 @@ impl Scale {
         match (self.number(least), self.number(most)) {
             (low, high) if low == high => format!("{high} {}", self.unit.symbol()),
             (low, high) => format!("{low} to {high} {}", self.unit.symbol()),
+        }
+    }
+
+    /// The same in the next larger unit where the amounts are so large, such as `1.7 to 1.8 TiB`.
+    #[must_use]
+    pub fn short_range(self, least: Bytes, most: Bytes) -> String {
+        let (count, symbol) = self.unit.larger();
+        if least.0 < count * self.unit.bytes() {
+            return self.range(least, most);
+        }
+        let number = |amount: Bytes| self.number(Bytes(amount.0 / count));
+        match (number(least), number(most)) {
+            (low, high) if low == high => format!("{high} {symbol}"),
+            (low, high) => format!("{low} to {high} {symbol}"),
         }
     }
 

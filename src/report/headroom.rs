@@ -1,6 +1,6 @@
 //! The memory of a GPU beside the memory that its device shows for a job.
 
-use super::amount::{Scale, percent};
+use super::amount::Scale;
 use crate::units::Bytes;
 
 /// What stays free on a GPU, or is missing, over the range of memory that the device may show.
@@ -53,30 +53,15 @@ impl Headroom {
         }
     }
 
-    /// The headroom in words, such as `7.0 to 13.3 GiB free`.
+    /// The headroom in words, such as `7.0 to 13.3 GiB free`, `5.6 GiB free to 0.6 over` or `over by 1.7 to 1.8 TiB`.
     #[must_use]
     pub fn words(self, scale: Scale) -> String {
         match self {
             Self::Free { least, most } => format!("{} free", scale.range(least, most)),
             Self::Uncertain { free, missing } => {
-                format!("{} free to {} too little", scale.amount(free), scale.amount(missing))
+                format!("{} free to {} over", scale.amount(free), scale.number(missing))
             }
-            Self::Missing { least, most } => format!("{} too little", scale.range(least, most)),
-        }
-    }
-
-    /// The headroom in words with its share of the GPU's memory, such as `7.0 to 13.3 GiB free, 8.8 to 16.7 %`. There
-    /// is no share where it is uncertain whether memory stays free.
-    #[must_use]
-    pub fn words_with_share(self, scale: Scale, gpu: Bytes) -> String {
-        let words = self.words(scale);
-        let (least, most) = match self {
-            Self::Uncertain { .. } => return words,
-            Self::Free { least, most } | Self::Missing { least, most } => (percent(least, gpu), percent(most, gpu)),
-        };
-        match least.strip_suffix(" %") {
-            Some(low) if least != most => format!("{words}, {low} to {most}"),
-            _ => format!("{words}, {most}"),
+            Self::Missing { least, most } => format!("over by {}", scale.short_range(least, most)),
         }
     }
 }

@@ -4,7 +4,8 @@ use super::amount::{Scale, grouped};
 use super::headroom::Headroom;
 pub use super::verdict::Verdict;
 use super::verdict::another_job;
-use crate::config::gpus;
+use crate::config::gpus::GpuGeneration::{Ada, Ampere, Blackwell, BlackwellSm12x, Cdna3, Cdna4, Hopper, Rubin, Volta};
+use crate::config::gpus::{self};
 use crate::config::job::Config;
 use crate::memory::overhead::memory_range;
 use crate::memory::{Estimate, StageRef};
@@ -68,6 +69,18 @@ impl Summary {
         }
     }
 
+    /// The same beside a number in large type: `peak · nvidia-smi 66.3 to 72.6 · GPU 79.6`.
+    #[must_use]
+    pub fn headline_words(&self, config: &Config, scale: Scale) -> String {
+        let (low, high) = self.device;
+        let range = match (scale.number(low), scale.number(high)) {
+            (low, high) if low == high => high,
+            (low, high) => format!("{low} to {high}"),
+        };
+        let gpu = self.gpu.map(|gpu| format!(" · GPU {}", scale.number(gpu)));
+        format!("peak · {} {range}{}", device_monitor(config), gpu.unwrap_or_default())
+    }
+
     /// What stays free on the GPU, or is missing; `None` where no GPU is chosen, and where the estimate is that of
     /// another job.
     #[must_use]
@@ -91,6 +104,17 @@ impl Summary {
             scale.amount(self.total),
             self.device_words(scale)
         )
+    }
+}
+
+/// The program that shows the memory of the device: AMD's where its GPU is chosen.
+#[must_use]
+pub fn device_monitor(config: &Config) -> &'static str {
+    let module = config.modules().first();
+    let gpu = module.and_then(|module| module.args().gpu.as_deref());
+    match gpu.and_then(gpus::by_id).map(|gpu| gpu.generation) {
+        Some(Cdna3 | Cdna4) => "rocm-smi",
+        Some(Volta | Ampere | Ada | Hopper | Blackwell | BlackwellSm12x | Rubin) | None => "nvidia-smi",
     }
 }
 

@@ -13,7 +13,7 @@ use leptos::prelude::request_animation_frame;
 use leptos::task::spawn_local;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Document, Element, HtmlElement, KeyboardEvent, Storage, Window};
+use web_sys::{Document, Element, FocusOptions, HtmlElement, KeyboardEvent, Storage, Window};
 
 pub(crate) use disabled::on_press_of_disabled;
 pub(crate) use elsewhere::on_click_elsewhere_or_escape;
@@ -36,6 +36,30 @@ pub(crate) fn focus(id: impl Into<String>) {
         // SVG elements take the focus in the same way, but are no HTML elements.
         if let Some(element) = element {
             let _ = element.unchecked_ref::<HtmlElement>().focus();
+        }
+    });
+}
+
+/// Scrolls the element with this id to the top of what it scrolls in, and moves the focus there.
+pub(crate) fn go_to(id: &'static str) {
+    request_animation_frame(move || {
+        let element = document().and_then(|document| document.get_element_by_id(id));
+        if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+            element.scroll_into_view_with_bool(true);
+            let options = FocusOptions::new();
+            options.set_prevent_scroll(true);
+            let _ = element.focus_with_options(&options);
+        }
+    });
+}
+
+/// Scrolls the button that is pressed inside an element into the middle of it.
+pub(crate) fn scroll_to_pressed(parent: HtmlElement) {
+    request_animation_frame(move || {
+        let pressed = parent.query_selector("button[aria-pressed=true]").ok().flatten();
+        if let Some(pressed) = pressed.and_then(|pressed| pressed.dyn_into::<HtmlElement>().ok()) {
+            let from_top = pressed.offset_top() - parent.offset_top();
+            parent.set_scroll_top(from_top - parent.client_height() / 2);
         }
     });
 }

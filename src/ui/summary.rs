@@ -29,15 +29,16 @@ pub(super) fn Summary() -> impl IntoView {
     // Everything that shows older numbers is dimmed.
     Effect::new(move |_| browser::mark_root("data-stale", state.stale.get().then_some("")));
     let headline = Memo::new(move |_| Headline::of(state));
+    let gpu_note_open = RwSignal::new(false);
     view! {
         <section class="summary" aria-label="Memory of one GPU">
-            <Figures headline=headline />
+            <Figures headline=headline gpu_note_open />
             <HeadlineBar />
             <div class="summary-foot">
                 <Demonstration />
                 <Refusal />
                 <Marks />
-                <Notes headline=headline />
+                <Notes headline=headline gpu_note_open />
             </div>
         </section>
     }
@@ -75,8 +76,10 @@ struct Headline {
     gpu: Option<String>,
     /// How full the micro batches of packed samples are.
     batches: Option<String>,
-    /// What the device shows beyond allocated memory, in words.
-    beyond: &'static str,
+    /// What stands behind the number of allocated memory.
+    beside_total: String,
+    /// What the device will show, and what that includes.
+    basis: String,
     /// What each of them needs, by bucket.
     memory: [Bytes; Bucket::COUNT],
 }
@@ -85,21 +88,24 @@ impl Headline {
     fn of(state: State) -> Option<Self> {
         let outcome = state.outcome.read();
         let Outcome { config, estimate } = outcome.as_ref()?.as_ref();
+        let scale = Scale::coarse(state.preferences.unit.get());
+        let summary = report::Summary::new(config, estimate);
         Some(Self {
-            summary: report::Summary::new(config, estimate),
+            summary,
             place: report::worst_place(config, estimate),
             not_modelled: marks::in_short(config.not_modelled()),
-            gpu: report::gpu_words(config, Scale::coarse(state.preferences.unit.get())),
-            batches: packing::batches(config, estimate, Scale::coarse(state.preferences.unit.get())),
-            beyond: notes::beyond(config, estimate),
+            gpu: report::gpu_words(config, scale),
+            batches: packing::batches(config, estimate, scale),
+            beside_total: summary.headline_words(config, scale),
+            basis: notes::basis(config, estimate, scale),
             memory: estimate.worst_rank.memory,
         })
     }
 
     /// What stays free on the GPU, or what it lacks; what is not modelled where the estimate is that of another job.
     fn headroom(&self, scale: Scale) -> String {
-        match (self.summary.headroom().zip(self.summary.gpu), self.summary.verdict) {
-            (Some((headroom, gpu)), _) => headroom.words_with_share(scale, gpu),
+        match (self.summary.headroom(), self.summary.verdict) {
+            (Some(headroom), _) => headroom.words(scale),
             (None, Verdict::NotThisJob) => self.not_modelled.clone(),
             (None, _) => String::from("choose one under Hardware"),
         }

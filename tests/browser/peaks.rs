@@ -51,7 +51,7 @@ fn a_stage_says_what_is_in_flight_and_what_comes_on_top() {
     page.until("document.activeElement.id === 'field-cudactx'");
     let before = page.text(".peaks table:last-of-type tbody tr:last-child");
     page.fill("#field-cudactx", "9000");
-    page.until("document.querySelector('[data-testid=device]').innerText.includes('on the device')");
+    page.until("document.querySelector('[data-testid=device]').innerText.includes('nvidia-smi')");
     let last = "[...document.querySelectorAll('.peaks tbody tr')].at(-1).innerText";
     assert_ne!(page.eval(last), json!(before));
     let total = page.text("[data-testid=total]");

@@ -121,22 +121,22 @@ fn a_comparison_with_a_job_that_cannot_run_has_no_numbers() {
 fn free_memory_is_on_the_basis_of_the_verdict() {
     for (fragment, verdict, headroom) in [
         ("v1;m=deepseek-v3@2", "Fits", " free"),
-        ("v1;m=llama3-8b@1", "Does not fit", " too little"),
+        ("v1;m=llama3-8b@1", "Does not fit", "over by "),
     ] {
         let page = Page::open(fragment);
         assert_eq!(page.text(VERDICT), verdict);
         let number = |text: &str| text.trim().parse::<f64>().unwrap();
         let device = page.text("[data-testid=device]");
-        let (range, gpu) = device.split_once(" on the device, of ").unwrap();
+        let (range, gpu) = device.split_once(" · GPU ").unwrap();
         let (low, high) = range
             .trim()
-            .strip_prefix("allocated, ")
+            .strip_prefix("peak · nvidia-smi ")
             .unwrap()
             .split_once(" to ")
             .unwrap();
-        let (low, high, gpu) = (number(low), number(high), number(gpu.trim_end_matches("GiB")));
+        let (low, high, gpu) = (number(low), number(high), number(gpu));
         let said = page.text("[data-testid=headroom]");
-        let (amounts, _) = said.split_once(" GiB").unwrap();
+        let (amounts, _) = said.trim_start_matches("over by ").split_once(" GiB").unwrap();
         let (least, most) = amounts.split_once(" to ").unwrap();
         assert!(said.contains(headroom), "{said}");
         let [near, far] = if low > gpu {
@@ -149,6 +149,7 @@ fn free_memory_is_on_the_basis_of_the_verdict() {
         // The picture says so too, and the reader learns once what is behind the name of the GPU.
         assert!(page.text(".headline-bar").contains(" on the device"));
         assert_eq!(page.count(".headline-bar .device-range"), 3);
+        page.click("[aria-label=\"About the GPU's memory\"]");
         assert!(page.text(".summary-foot").contains("80 GB as sold, 79.6 GiB"));
         let embedded = embed("bar", fragment);
         assert_eq!(embedded.text("[data-testid=device]"), device);

@@ -87,7 +87,7 @@ fn text(config: &Config, estimate: &Estimate, unit: Unit) -> String {
     let summary = Summary::new(config, estimate);
     let (coarse, fine) = (Scale::coarse(unit), Scale::fine(unit));
     let mut lines = vec![format!(
-        "{}: {} allocated on the fullest GPU; {}.",
+        "{}: on the fullest GPU {} {}.",
         summary.verdict.words(),
         coarse.amount(summary.total),
         summary.device_words(coarse)

@@ -49,10 +49,13 @@ pub fn LayOutButton() -> impl IntoView {
         });
     };
     let label = move || {
-        let gpus = gpus.get().map(grouped).unwrap_or_default();
+        let gpus = match gpus.get().unwrap_or_default() {
+            1 => String::from("1 GPU"),
+            gpus => format!("{} GPUs", grouped(gpus)),
+        };
         match percent.get() {
-            Some(percent) => format!("Trying layouts for {gpus} GPUs, {percent} %"),
-            None => format!("Lay out for {gpus} GPUs"),
+            Some(percent) => format!("Trying layouts for {gpus}, {percent} %"),
+            None => format!("Pick a layout for {gpus}"),
         }
     };
     view! {
@@ -92,7 +95,9 @@ fn finish(state: State, job: &RawJob, search: &LayoutSearch) {
         Some(format!("{name} {size}"))
     });
     let changes: Vec<String> = changes.collect();
-    state.toasts.offer_undo(format!("Laid out: {}.", changes.join(", ")));
+    state
+        .toasts
+        .offer_undo(format!("Layout picked: {}.", changes.join(", ")));
     // The button may go away with the problem that it stood beside.
     browser::focus("results");
 }

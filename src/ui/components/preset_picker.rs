@@ -48,6 +48,9 @@ pub fn PresetPicker() -> impl IntoView {
     let open = move |_| {
         query.set(String::new());
         is_wanted.set(true);
+        if let Some(list) = list.get_untracked() {
+            browser::scroll_to_pressed(list.into());
+        }
     };
     view! {
         <div class="preset">

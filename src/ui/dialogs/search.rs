@@ -53,7 +53,7 @@ pub(super) fn SearchDialog(
     let about = move || search.space().map(|space| about(&space));
     let size = move || search.space().map(|space| size(&space));
     view! {
-        <Title text="Find layouts" />
+        <Title text="Browse layouts" />
         <Alert message=space_error />
         <p hidden=move || !searchable.get()>{about}</p>
         {marks}

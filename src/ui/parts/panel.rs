@@ -40,7 +40,8 @@ pub fn PanelHead(
     /// The id of the heading.
     id: &'static str,
     /// The heading.
-    title: &'static str,
+    #[prop(into)]
+    title: Signal<&'static str>,
     /// What is shown, in a few words.
     #[prop(into)]
     note: Signal<String>,

@@ -54,7 +54,7 @@ fn MorePinned() -> impl IntoView {
     view! {
         <p class="panel-note" hidden=move || count.get() < 2>
             {move || format!("The last of {} pinned jobs. All of them are under ", count.get())}
-            <button type="button" class="link" on:click=move |_| browser::focus("plans-title")>
+            <button type="button" class="link" on:click=move |_| browser::go_to("plans-title")>
                 "Plans side by side"
             </button>
         </p>

@@ -34,9 +34,13 @@ pub(super) fn FitPanel() -> impl IntoView {
             _ => "choose a GPU to see",
         })
     });
+    let title = Signal::derive(move || match verdict.get() {
+        Some(Verdict::Fits) => "Use the free memory",
+        _ => "Make it fit",
+    });
     view! {
         <Panel class="fit" title="fit-title">
-            <PanelHead id="fit-title" title="Make it fit" note=note />
+            <PanelHead id="fit-title" title note=note />
             <div class="fit-sizes">
                 <Limits />
                 <div class="fit-changes">

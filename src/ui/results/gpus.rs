@@ -2,8 +2,10 @@
 
 use leptos::prelude::*;
 
+use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::config::gpus::{GPUS, Gpu};
+use crate::config::raw::RawJob;
 use crate::fit::{Measured, move_to, on_gpu};
 use crate::report::amount::Scale;
 use crate::report::headroom::Headroom;
@@ -31,22 +33,33 @@ pub(super) fn GpusPanel() -> impl IntoView {
     }
 }
 
+/// What a job needs on a type of GPU, or the first reason why Megatron refuses it there.
+fn measure(job: &RawJob, gpu: &Gpu) -> Result<Measured, String> {
+    on_gpu(job, gpu).ok_or_else(|| {
+        let mut job = job.clone();
+        move_to(&mut job, gpu);
+        let checked = check(&job);
+        let mut errors = checked.errors();
+        errors.next().map(|error| error.message.clone()).unwrap_or_default()
+    })
+}
+
 /// A button for each type of GPU. While the job is worked out anew, the earlier numbers stay.
 #[component]
 fn GpuStrip() -> impl IntoView {
     let state = expect_context::<State>();
-    let found = RwSignal::new(Vec::<Option<Measured>>::new());
+    let found = RwSignal::new(Vec::<Result<Measured, String>>::new());
     when_idle(
         move || state.outcome.track(),
         Vec::new,
-        move |done: &mut Vec<Option<Measured>>| {
+        move |done: &mut Vec<Result<Measured, String>>| {
             let Some(gpu) = GPUS.get(done.len()) else {
                 if *found.read_untracked() != *done {
                     found.set(core::mem::take(done));
                 }
                 return true;
             };
-            done.push(on_gpu(&state.setup.read_untracked().job, gpu));
+            done.push(measure(&state.setup.read_untracked().job, gpu));
             false
         },
     );
@@ -68,20 +81,25 @@ fn GpuStrip() -> impl IntoView {
 }
 
 #[component]
-fn GpuButton(gpu: &'static Gpu, memory: Option<Measured>, now: Memo<String>) -> impl IntoView {
+fn GpuButton(
+    gpu: &'static Gpu,
+    /// What the job needs there, or why it cannot run.
+    memory: Result<Measured, String>,
+    now: Memo<String>,
+) -> impl IntoView {
     let state = expect_context::<State>();
+    let verdict = memory.as_ref().map_or(Verdict::Unknown, Verdict::of_measured);
     let words = move || {
         let scale = Scale::coarse(state.preferences.unit.get());
         let headroom = |memory: Measured| {
             let gpu = memory.gpu?;
             Some(Headroom::of((memory.low, memory.high), gpu).words(scale))
         };
-        match memory {
-            None => String::from("cannot run"),
-            Some(memory) => headroom(memory).unwrap_or_default(),
+        match &memory {
+            Err(reason) => format!("cannot run: {reason}"),
+            Ok(memory) => headroom(*memory).unwrap_or_default(),
         }
     };
-    let verdict = memory.map_or(Verdict::Unknown, |memory| Verdict::of_measured(&memory));
     let apply = move |_| {
         let mut job = state.setup.get_untracked().job;
         move_to(&mut job, gpu);

@@ -6,7 +6,7 @@ use crate::ui::browser;
 
 /// The ids of the panels' headings with their names here, in the order of the page.
 const PANELS: [(&str, &str); 12] = [
-    ("fit-title", "Make it fit"),
+    ("fit-title", "Fit"),
     ("stages-title", "Stages"),
     ("detail-title", "Buckets"),
     ("plot-title", "Plot"),
@@ -25,7 +25,7 @@ const PANELS: [(&str, &str); 12] = [
 pub(super) fn PanelIndex() -> impl IntoView {
     let buttons = PANELS.map(|(id, name)| {
         view! {
-            <button type="button" class="link" data-panel=id on:click=move |_| browser::focus(id)>
+            <button type="button" class="link" data-panel=id on:click=move |_| browser::go_to(id)>
                 {name}
             </button>
         }

@@ -8,7 +8,7 @@ use crate::evidence::{LogComparison, Reason, StageComparison, compare_log};
 use crate::formats::training_log::LogMeasurements;
 use crate::report::amount::Scale;
 use crate::ui::browser::files;
-use crate::ui::parts::{Panel, PanelHead, ScrollBox, Table};
+use crate::ui::parts::{FileButton, Panel, PanelHead, ScrollBox, Table};
 use crate::ui::state::{MeasuredLog, ResultsState};
 use crate::units::Bytes;
 
@@ -65,18 +65,7 @@ fn LogSource(take: impl Fn(&str) + Copy + 'static) -> impl IntoView {
                     }
                 }
             ></textarea>
-            <label class="plan-file">
-                <span>"Or choose a file"</span>
-                <input
-                    type="file"
-                    name="log-file"
-                    on:change:target=move |event| {
-                        if let Some(file) = files::chosen(&event.target()) {
-                            files::read(file, move |_, text| take(&text));
-                        }
-                    }
-                />
-            </label>
+            <FileButton name="log-file" label="Choose a file" on_file=move |_, text: String| take(&text) />
         </div>
     }
 }

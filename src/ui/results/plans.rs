@@ -10,7 +10,7 @@ use leptos::prelude::*;
 use crate::formats::share_url::encode;
 use crate::formats::state::{PresetRef, Setup, ShareState};
 use crate::ui::browser::files;
-use crate::ui::parts::{CopyButton, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
+use crate::ui::parts::{CopyButton, FileButton, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
 use crate::ui::state::{DialogKind, OpenDialog, Plan, ResultsState, SavedPlans, State};
 use columns::{PlanColumn, PlanRow, heads, rows};
 use head::PlanHead;
@@ -123,19 +123,7 @@ fn ShelfActions() -> impl IntoView {
             >
                 "Save all as a file"
             </button>
-            <label class="plan-file">
-                <span>"Open a file of plans"</span>
-                <input
-                    type="file"
-                    name="plans-open"
-                    accept=".json,application/json"
-                    on:change:target=move |event| {
-                        if let Some(file) = files::chosen(&event.target()) {
-                            files::read(file, take);
-                        }
-                    }
-                />
-            </label>
+            <FileButton name="plans-open" label="Open a file of plans" accept=".json,application/json" on_file=take />
         </form>
     }
 }

@@ -70,6 +70,7 @@ fn SavingRow(
     let row = Memo::new(move |_| rows.read().get(number).cloned());
     let is = move |read: fn(&Row) -> bool| row.read().as_ref().is_some_and(read);
     let text = move |read: fn(&Row) -> &String| row.read().as_ref().map(read).cloned();
+    let is_refused = Memo::new(move |_| is(|row| row.kind == Kind::Refused));
     let apply = move |_| {
         if let Some(row) = row.get_untracked() {
             apply(results, &row);
@@ -82,19 +83,27 @@ fn SavingRow(
                     type="button"
                     class="link"
                     aria-pressed=move || is(|row| row.current).to_string()
-                    disabled=move || is(|row| row.kind == Kind::Refused)
-                    title=move || is(|row| row.kind == Kind::Refused).then(|| text(|row| &row.saves))
+                    disabled=is_refused
+                    title=move || is_refused.get().then(|| text(|row| &row.saves))
                     on:click=apply
                 >
                     {move || text(|row| &row.name)}
                 </button>
             </th>
-            <td class=move || row.read().as_ref().map_or("", saving_class)>
-                {move || text(|row| &row.saves)}
-            </td>
-            <td>{move || text(|row| &row.peak)}</td>
-            <td class:more=move || is(|row| row.too_large)>{move || text(|row| &row.fullest)}</td>
-            <td>{move || text(|row| &row.again)}</td>
+            <Show
+                when=move || is_refused.get()
+                fallback=move || view! {
+                    <td class=move || row.read().as_ref().map_or("", saving_class)>
+                        {move || text(|row| &row.saves)}
+                    </td>
+                    <td>{move || text(|row| &row.peak)}</td>
+                    <td class:more=move || is(|row| row.too_large)>{move || text(|row| &row.fullest)}</td>
+                    <td>{move || text(|row| &row.again)}</td>
+                }
+            >
+                // A reason is a sentence: it has all the columns of numbers for itself.
+                <td class="refused" colspan="4">{move || text(|row| &row.saves)}</td>
+            </Show>
         </tr>
     }
 }

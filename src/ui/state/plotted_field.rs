@@ -17,7 +17,7 @@ impl PlottedField {
     /// Plots a setting, and goes to the plot.
     pub fn show(self, id: FieldId) {
         self.0.set(Some(id));
-        browser::focus(PLOT_TITLE);
+        browser::go_to(PLOT_TITLE);
     }
 
     /// Whether this setting is plotted.

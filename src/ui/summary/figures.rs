@@ -12,7 +12,11 @@ use crate::units::Bytes;
 
 /// Total, GPU and verdict, and below them the buckets on one line.
 #[component]
-pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
+pub(super) fn Figures(
+    headline: Memo<Option<Headline>>,
+    /// Whether the note on the GPU's memory is shown.
+    gpu_note_open: RwSignal<bool>,
+) -> impl IntoView {
     let state = expect_context::<State>();
     let results = expect_context::<ResultsState>();
     let unit = state.preferences.unit;
@@ -32,6 +36,7 @@ pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
         let verdict = headline.as_ref().map(|headline| headline.summary.verdict);
         Pill::Verdict(verdict.unwrap_or(Verdict::Unknown))
     });
+    let has_gpu_note = Memo::new(move |_| headline.read().as_ref().is_some_and(|headline| headline.gpu.is_some()));
     let headroom = move || match verdict.get() {
         Pill::CannotRun => None,
         Pill::Demonstration => Some(String::from("a demonstration is shown")),
@@ -47,10 +52,19 @@ pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
                         </strong>
                         <span>{move || format!(" {}", unit.get().symbol())}</span>
                         <span class="of" data-testid="device">
-                            {move || text(|headline, scale| {
-                                format!(" {}", headline.summary.device_words(scale))
-                            })}
+                            {move || text(|headline, _| format!(" {}", headline.beside_total))}
                         </span>
+                        <Show when=move || has_gpu_note.get()>
+                            <button
+                                type="button"
+                                class="tip"
+                                aria-label="About the GPU's memory"
+                                aria-expanded=move || gpu_note_open.get().to_string()
+                                on:click=move |_| gpu_note_open.update(|open| *open = !*open)
+                            >
+                                "?"
+                            </button>
+                        </Show>
                     </p>
                     <p class="verdict">
                         <svg viewBox="0 0 16 16" aria-hidden="true">

@@ -8,7 +8,9 @@ use crate::config::job::Config;
 use crate::config::problem::Severity;
 use crate::memory::Estimate;
 use crate::memory::overhead::memory_range;
+use crate::report::amount::Scale;
 use crate::report::readout::Readout;
+use crate::report::summary::{Summary, device_monitor};
 use crate::ui::results::pointed_at;
 use crate::ui::state::State;
 use crate::units::Bytes;
@@ -19,20 +21,30 @@ const BEYOND: &str = "fragmentation, CUDA context, NCCL and CUDA graphs";
 const BEYOND_WITH_DISPATCHER: &str =
     "fragmentation, CUDA context, NCCL, CUDA graphs and the token dispatcher's buffers";
 
-/// What the device shows beyond allocated memory, in words.
-pub(super) fn beyond(config: &Config, estimate: &Estimate) -> &'static str {
+/// What the device will show, and what that includes, in one sentence.
+pub(super) fn basis(config: &Config, estimate: &Estimate, scale: Scale) -> String {
     let module = config.modules().get(estimate.worst.module);
     let has_buffers = module.is_some_and(|module| {
         let range = memory_range(module, Bytes::ZERO, Bytes::ZERO);
         let mut overheads = range.overheads();
         overheads.any(|one| one.field == FieldId::moe_flex_dispatcher_backend)
     });
-    if has_buffers { BEYOND_WITH_DISPATCHER } else { BEYOND }
+    let beyond = if has_buffers { BEYOND_WITH_DISPATCHER } else { BEYOND };
+    let (low, high) = Summary::new(config, estimate).device;
+    format!(
+        "{} will show {}, which includes {beyond}; the verdict uses that.",
+        device_monitor(config),
+        scale.range(low, high)
+    )
 }
 
 /// The lines below the headline.
 #[component]
-pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
+pub(super) fn Notes(
+    headline: Memo<Option<Headline>>,
+    /// Whether the note on the GPU's memory is shown.
+    gpu_note_open: RwSignal<bool>,
+) -> impl IntoView {
     let state = expect_context::<State>();
     // What is pointed at stands right below the bar, and else which GPUs the headline is about.
     let pointed = pointed_at();
@@ -42,16 +54,10 @@ pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
         let pointed = pointed.as_ref();
         pointed.map(Readout::words).or_else(place)
     };
-    let basis = move || {
+    let basis = move || headline.read().as_ref().map(|headline| headline.basis.clone());
+    let gpu = move || {
         let headline = headline.read();
-        headline.as_ref().map(|headline| {
-            let gpu = headline.gpu.as_ref();
-            let gpu = gpu.map_or_else(String::new, |gpu| format!(" {gpu}"));
-            format!(
-                "Peak allocated by PyTorch. On the device, as nvidia-smi shows it: with {}, which the verdict counts.{gpu}",
-                headline.beyond
-            )
-        })
+        headline.as_ref().and_then(|headline| headline.gpu.clone())
     };
     let batches = move || {
         let headline = headline.read();
@@ -61,6 +67,9 @@ pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
         <p class="where" data-testid="where">{place}</p>
         {move || batches().map(|batches| view! { <p class="where">{batches}</p> })}
         <p class="missing">{basis}</p>
+        <Show when=move || gpu_note_open.get()>
+            <p class="missing">{gpu}</p>
+        </Show>
         {move || warnings_without_field(state)}
     }
 }

@@ -74,11 +74,11 @@ fn SearchButton(dialogs: OpenDialog) -> impl IntoView {
         gpus.filter(|_| setup.job.modules.is_empty())
     });
     move || {
-        gpus.get().map(|gpus| {
+        gpus.get().map(|_| {
             let open = move |_| dialogs.open(DialogKind::Search);
             view! {
                 <button type="button" class="fix" data-testid="find-layouts" on:click=open>
-                    {format!("Find layouts for {gpus} GPUs")}
+                    "Browse layouts"
                 </button>
             }
         })

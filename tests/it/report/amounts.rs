@@ -152,15 +152,16 @@ fn free_memory_is_a_range_on_the_basis_of_the_verdict() {
     let scale = Scale::coarse(Unit::Gib);
     let gib = |n: u64| Bytes(n * GIB);
     for (low, high, words) in [
-        (61, 70, "10.0 to 19.0 GiB free, 12.5 to 23.8 %"),
-        (70, 80, "0.0 to 10.0 GiB free, 0.0 to 12.5 %"),
-        (60, 60, "20.0 GiB free, 25.0 %"),
-        (76, 82, "4.0 GiB free to 2.0 GiB too little"),
-        (80, 82, "0.0 GiB free to 2.0 GiB too little"),
-        (82, 88, "2.0 to 8.0 GiB too little, 2.5 to 10.0 %"),
+        (61, 70, "10.0 to 19.0 GiB free"),
+        (70, 80, "0.0 to 10.0 GiB free"),
+        (60, 60, "20.0 GiB free"),
+        (76, 82, "4.0 GiB free to 2.0 over"),
+        (80, 82, "0.0 GiB free to 2.0 over"),
+        (82, 88, "over by 2.0 to 8.0 GiB"),
+        (1_880, 1_990, "over by 1.8 to 1.9 TiB"),
     ] {
         let headroom = Headroom::of((gib(low), gib(high)), gib(80));
-        assert_eq!(headroom.words_with_share(scale, gib(80)), words);
+        assert_eq!(headroom.words(scale), words);
         let job = Job::small(json!({"gpu_memory_mib": 80 * 1024}));
         let verdict = Verdict::of(&job.config, (gib(low), gib(high)));
         let expected = match headroom {

@@ -108,10 +108,14 @@ fn offered(fixes: &[Fix]) -> Vec<Fix> {
 fn label(fix: &Fix) -> String {
     let field = fix.field.field();
     let presentation = field;
-    let name = if presentation.symbol.is_empty() {
-        presentation.label
-    } else {
+    // Symbols such as TP are words of their own; those of formulas, such as s, are not.
+    let name = if presentation
+        .symbol
+        .starts_with(|letter: char| letter.is_ascii_uppercase())
+    {
         presentation.symbol
+    } else {
+        presentation.label
     };
     match &fix.value {
         Value::Null => format!("Reset {name} to automatic"),

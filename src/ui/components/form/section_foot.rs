@@ -54,7 +54,7 @@ pub fn SectionFoot(group: Group, fields: SectionFields) -> impl IntoView {
                 data-testid="search-layouts"
                 on:click=move |_| open_dialog.open(DialogKind::Search)
             >
-                "Find layouts that fit"
+                "Browse layouts"
             </button>
         }
     });

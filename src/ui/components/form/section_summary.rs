@@ -27,6 +27,14 @@ fn counted(model: &ModuleEstimate) -> String {
     format!("{words} {} active", parameters(model.active_parameters))
 }
 
+/// The number of GPUs that the form says, also while the job cannot run with it; `None` where it says none, and for
+/// several modules, each of which has GPUs of its own.
+fn typed_gpus(state: State) -> Option<u64> {
+    let setup = state.setup.read();
+    let gpus = setup.job.number(0, FieldId::world_size);
+    gpus.filter(|_| setup.job.modules.is_empty())
+}
+
 /// A group of settings in a few words, for the module that the form edits; `None` before the first valid job.
 pub(super) fn section_summary(group: Group, state: State) -> Option<String> {
     let outcome = state.outcome.read();
@@ -50,7 +58,10 @@ pub(super) fn section_summary(group: Group, state: State) -> Option<String> {
             Some(experts) => format!("{experts} experts, top {}", a.moe_router_topk),
             None => String::from("dense"),
         },
-        Group::Parallelism => format!("{} GPUs", module.ranks()),
+        Group::Parallelism => match typed_gpus(state).unwrap_or(module.ranks()) {
+            1 => String::from("1 GPU"),
+            gpus => format!("{} GPUs", grouped(gpus)),
+        },
         Group::Batch => format!("{} × {} tokens", grouped(d.global_batch_size), grouped(a.seq_length)),
         Group::Savers => match a.recompute_granularity {
             Some(RecomputeGranularity::Full) => String::from("full recompute"),

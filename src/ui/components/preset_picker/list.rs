@@ -7,6 +7,7 @@ use super::{LIST, pick};
 use crate::presets::PRESETS;
 use crate::presets::jobs::JOBS;
 use crate::report::amount::parameters;
+use crate::ui::browser;
 use crate::ui::state::State;
 
 /// The order of the list.
@@ -114,6 +115,7 @@ pub(super) fn PresetList(
     list: NodeRef<Div>,
 ) -> impl IntoView {
     let groups = Memo::new(move |_| groups(&query.read(), order.get()));
+    list.on_load(|list| browser::scroll_to_pressed(list.into()));
     view! {
         <div class="preset-list" node_ref=list>
             {move || {
@@ -132,7 +134,7 @@ pub(super) fn PresetList(
 /// Presets that stand together, below their name where they have one.
 #[component]
 fn PresetGroup(name: &'static str, entries: Vec<Entry>, chosen: Memo<String>) -> impl IntoView {
-    let heading = (!name.is_empty()).then(|| view! { <h3>{name}</h3> });
+    let heading = (!name.is_empty()).then(|| view! { <h2>{name}</h2> });
     let options = entries.into_iter().map(|entry| view! { <PresetOption entry chosen /> });
     view! {
         {heading}

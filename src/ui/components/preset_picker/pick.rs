@@ -48,9 +48,12 @@ pub(super) fn pick(state: State, id: &str) {
     let name = model.name;
     let kept = trained_as(&preset, &now.job);
     let (job, said) = if untouched || !now.job.modules.is_empty() {
-        (preset, format!("{name} with the job suggested for it."))
+        (preset, format!("{name} loaded with its suggested setup."))
     } else if check(&kept).config.is_some() {
-        (kept, format!("{name} with your parallelism and training settings."))
+        (
+            kept,
+            format!("{name} loaded with your parallelism and training settings."),
+        )
     } else {
         let said = format!("{name} cannot run with your parallelism: its suggested job is set instead.");
         (preset, said)
@@ -71,5 +74,5 @@ fn pick_job(state: State, job: &JobPreset) {
     state.jump(setup.start());
     state
         .toasts
-        .offer_undo(format!("{} with the layout suggested for it.", job.name));
+        .offer_undo(format!("{} loaded with its suggested layout.", job.name));
 }

@@ -9,6 +9,7 @@ use super::session::ImportSession;
 use crate::report::amount::grouped;
 use crate::ui::browser::files;
 use crate::ui::dialogs::parts::Labelled;
+use crate::ui::parts::FileButton;
 
 /// Longer texts, in bytes, are taken like files: a field that shows them would hold up the page.
 const LONG_TEXT: usize = 200_000;
@@ -49,17 +50,7 @@ pub(super) fn Source(
                     on:paste=paste
                 ></textarea>
             </Labelled>
-            <Labelled label="Or choose a file">
-                <input
-                    type="file"
-                    name="file"
-                    on:change:target=move |event| {
-                        if let Some(file) = files::chosen(&event.target()) {
-                            files::read(file, take);
-                        }
-                    }
-                />
-            </Labelled>
+            <FileButton name="file" label="Choose a file" on_file=take />
             <HubField session />
             <div>{move || session.read().file().map(|(name, bytes)| file_line(session, name, bytes))}</div>
         </div>

@@ -151,7 +151,7 @@ fn SearchButton() -> impl IntoView {
                 data-testid="fit-search"
                 on:click=move |_| dialogs.open(DialogKind::Search)
             >
-                "Search all layouts"
+                "Browse layouts"
             </button>
         }
     })

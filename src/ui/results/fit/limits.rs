@@ -49,7 +49,7 @@ const SIZES: [Size; 3] = [
         test_id: "largest-micro-batch",
     },
     Size {
-        label: "Fewest GPUs in this layout",
+        label: "Fits safely from",
         unit: ["GPU", "GPUs"],
         field: FieldId::world_size,
         find: fewest_gpus,

@@ -29,16 +29,16 @@ pub(super) fn Summary() -> impl IntoView {
     // Everything that shows older numbers is dimmed.
     Effect::new(move |_| browser::mark_root("data-stale", state.stale.get().then_some("")));
     let headline = Memo::new(move |_| Headline::of(state));
-    let gpu_note_open = RwSignal::new(false);
+    let details_open = RwSignal::new(false);
     view! {
         <section class="summary" aria-label="Memory of one GPU">
-            <Figures headline=headline gpu_note_open />
+            <Figures headline=headline details_open />
             <HeadlineBar />
             <div class="summary-foot">
                 <Demonstration />
                 <Refusal />
                 <Marks />
-                <Notes headline=headline gpu_note_open />
+                <Notes headline=headline details_open />
             </div>
         </section>
     }
@@ -72,14 +72,14 @@ struct Headline {
     place: String,
     /// What changes the job's memory and is not modelled, in a few words.
     not_modelled: String,
-    /// What the chosen GPU's memory is to its driver, where its name is known.
-    gpu: Option<String>,
     /// How full the micro batches of packed samples are.
     batches: Option<String>,
     /// What stands behind the number of allocated memory.
     beside_total: String,
-    /// What the device will show, and what that includes.
+    /// What the device will show.
     basis: String,
+    /// What that includes, and what the GPU has.
+    details: String,
     /// What each of them needs, by bucket.
     memory: [Bytes; Bucket::COUNT],
 }
@@ -94,10 +94,10 @@ impl Headline {
             summary,
             place: report::worst_place(config, estimate),
             not_modelled: marks::in_short(config.not_modelled()),
-            gpu: report::gpu_words(config, scale),
             batches: packing::batches(config, estimate, scale),
             beside_total: summary.headline_words(config, scale),
             basis: notes::basis(config, estimate, scale),
+            details: notes::details(config, estimate, scale),
             memory: estimate.worst_rank.memory,
         })
     }

@@ -149,7 +149,7 @@ fn free_memory_is_on_the_basis_of_the_verdict() {
         // The picture says so too, and the reader learns once what is behind the name of the GPU.
         assert!(page.text(".headline-bar").contains(" on the device"));
         assert_eq!(page.count(".headline-bar .device-range"), 3);
-        page.click("[aria-label=\"About the GPU's memory\"]");
+        page.click("[aria-label='About these numbers']");
         assert!(page.text(".summary-foot").contains("80 GB as sold, 79.6 GiB"));
         let embedded = embed("bar", fragment);
         assert_eq!(embedded.text("[data-testid=device]"), device);

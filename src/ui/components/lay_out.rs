@@ -61,7 +61,7 @@ pub fn LayOutButton() -> impl IntoView {
     view! {
         <button
             type="button"
-            class="fix"
+            class="fix primary"
             data-testid="lay-out"
             hidden=move || gpus.get().is_none()
             on:click=lay_out

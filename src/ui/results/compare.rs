@@ -17,7 +17,6 @@ use crate::ui::browser;
 use crate::ui::parts::{Panel, PanelHead, ScrollBox, Table, text_cells};
 use crate::ui::state::{Outcome, ResultsState, State};
 use crate::ui::values::{same, shown as text_of};
-use crate::units::Bytes;
 
 /// The id of the title.
 const TITLE: &str = "compare-title";
@@ -61,7 +60,7 @@ fn MorePinned() -> impl IntoView {
     }
 }
 
-/// A row for each bucket that either job has.
+/// A row for each bucket that is not the same in both jobs.
 #[component]
 fn BucketTable() -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
@@ -113,8 +112,8 @@ impl Comparison {
             Some(format!("{name}: estimate of another job, {reason}"))
         };
         let remarks = [remark("Pinned", pinned), remark("Current", now)];
-        let is_held = |bucket: &Bucket| old.bytes(*bucket).max(new.bytes(*bucket)) > Bytes::ZERO;
-        let buckets = Bucket::ALL.into_iter().filter(is_held).map(|bucket| {
+        let differs = |bucket: &Bucket| old.bytes(*bucket) != new.bytes(*bucket);
+        let buckets = Bucket::ALL.into_iter().filter(differs).map(|bucket| {
             let (old, new) = (old.bytes(bucket), new.bytes(bucket));
             let cells = [scale.number(old), scale.number(new), scale.change(old, new)];
             (bucket, cells)

@@ -14,8 +14,8 @@ use crate::units::Bytes;
 #[component]
 pub(super) fn Figures(
     headline: Memo<Option<Headline>>,
-    /// Whether the note on the GPU's memory is shown.
-    gpu_note_open: RwSignal<bool>,
+    /// Whether the details of the numbers are shown.
+    details_open: RwSignal<bool>,
 ) -> impl IntoView {
     let state = expect_context::<State>();
     let results = expect_context::<ResultsState>();
@@ -36,7 +36,6 @@ pub(super) fn Figures(
         let verdict = headline.as_ref().map(|headline| headline.summary.verdict);
         Pill::Verdict(verdict.unwrap_or(Verdict::Unknown))
     });
-    let has_gpu_note = Memo::new(move |_| headline.read().as_ref().is_some_and(|headline| headline.gpu.is_some()));
     let headroom = move || match verdict.get() {
         Pill::CannotRun => None,
         Pill::Demonstration => Some(String::from("a demonstration is shown")),
@@ -54,17 +53,16 @@ pub(super) fn Figures(
                         <span class="of" data-testid="device">
                             {move || text(|headline, _| format!(" {}", headline.beside_total))}
                         </span>
-                        <Show when=move || has_gpu_note.get()>
-                            <button
-                                type="button"
-                                class="tip"
-                                aria-label="About the GPU's memory"
-                                aria-expanded=move || gpu_note_open.get().to_string()
-                                on:click=move |_| gpu_note_open.update(|open| *open = !*open)
-                            >
-                                "?"
-                            </button>
-                        </Show>
+                        " "
+                        <button
+                            type="button"
+                            class="tip"
+                            aria-label="About these numbers"
+                            aria-expanded=move || details_open.get().to_string()
+                            on:click=move |_| details_open.update(|open| *open = !*open)
+                        >
+                            "?"
+                        </button>
                     </p>
                     <p class="verdict">
                         <svg viewBox="0 0 16 16" aria-hidden="true">

@@ -10,7 +10,7 @@ use crate::memory::Estimate;
 use crate::memory::overhead::memory_range;
 use crate::report::amount::Scale;
 use crate::report::readout::Readout;
-use crate::report::summary::{Summary, device_monitor};
+use crate::report::summary::{Summary, device_monitor, gpu_words};
 use crate::ui::results::pointed_at;
 use crate::ui::state::State;
 use crate::units::Bytes;
@@ -21,8 +21,15 @@ const BEYOND: &str = "fragmentation, CUDA context, NCCL and CUDA graphs";
 const BEYOND_WITH_DISPATCHER: &str =
     "fragmentation, CUDA context, NCCL, CUDA graphs and the token dispatcher's buffers";
 
-/// What the device will show, and what that includes, in one sentence.
+/// What the device will show, in one sentence.
 pub(super) fn basis(config: &Config, estimate: &Estimate, scale: Scale) -> String {
+    let (low, high) = Summary::new(config, estimate).device;
+    let monitor = device_monitor(config);
+    format!("{monitor} will show {}; the verdict uses that.", scale.range(low, high))
+}
+
+/// What the number of the device includes beyond allocated memory, and what the chosen GPU has, in sentences.
+pub(super) fn details(config: &Config, estimate: &Estimate, scale: Scale) -> String {
     let module = config.modules().get(estimate.worst.module);
     let has_buffers = module.is_some_and(|module| {
         let range = memory_range(module, Bytes::ZERO, Bytes::ZERO);
@@ -30,11 +37,11 @@ pub(super) fn basis(config: &Config, estimate: &Estimate, scale: Scale) -> Strin
         overheads.any(|one| one.field == FieldId::moe_flex_dispatcher_backend)
     });
     let beyond = if has_buffers { BEYOND_WITH_DISPATCHER } else { BEYOND };
-    let (low, high) = Summary::new(config, estimate).device;
+    let gpu = gpu_words(config, scale).map(|gpu| format!(" {gpu}"));
     format!(
-        "{} will show {}, which includes {beyond}; the verdict uses that.",
+        "The peak is what PyTorch allocates. {} includes {beyond}.{}",
         device_monitor(config),
-        scale.range(low, high)
+        gpu.unwrap_or_default()
     )
 }
 
@@ -42,8 +49,8 @@ pub(super) fn basis(config: &Config, estimate: &Estimate, scale: Scale) -> Strin
 #[component]
 pub(super) fn Notes(
     headline: Memo<Option<Headline>>,
-    /// Whether the note on the GPU's memory is shown.
-    gpu_note_open: RwSignal<bool>,
+    /// Whether the details of the numbers are shown.
+    details_open: RwSignal<bool>,
 ) -> impl IntoView {
     let state = expect_context::<State>();
     // What is pointed at stands right below the bar, and else which GPUs the headline is about.
@@ -55,10 +62,7 @@ pub(super) fn Notes(
         pointed.map(Readout::words).or_else(place)
     };
     let basis = move || headline.read().as_ref().map(|headline| headline.basis.clone());
-    let gpu = move || {
-        let headline = headline.read();
-        headline.as_ref().and_then(|headline| headline.gpu.clone())
-    };
+    let details = move || headline.read().as_ref().map(|headline| headline.details.clone());
     let batches = move || {
         let headline = headline.read();
         headline.as_ref().and_then(|headline| headline.batches.clone())
@@ -67,8 +71,8 @@ pub(super) fn Notes(
         <p class="where" data-testid="where">{place}</p>
         {move || batches().map(|batches| view! { <p class="where">{batches}</p> })}
         <p class="missing">{basis}</p>
-        <Show when=move || gpu_note_open.get()>
-            <p class="missing">{gpu}</p>
+        <Show when=move || details_open.get()>
+            <p class="missing">{details}</p>
         </Show>
         {move || warnings_without_field(state)}
     }

@@ -41,8 +41,8 @@ pub(super) fn Refusal() -> impl IntoView {
         };
         view! {
             <div class="ways-out" role="group" aria-label="Ways out">
-                {fixes}
                 <LayOutButton />
+                {fixes}
                 <SearchButton dialogs />
                 <button type="button" class="link" on:click=move |_| go_to_first_error(state)>
                     "Show the first problem"

@@ -43,7 +43,7 @@ pub fn ProblemHint(
     on_fix: Callback<Fix>,
 ) -> impl IntoView {
     let state = expect_context::<State>();
-    let class = class(problem.severity);
+    let class = format!("{} problem-hint", class(problem.severity));
     let fixes = offered(&problem.fixes).into_iter();
     let fixes = fixes.filter(|fix| fix.field == id);
     let fixes = fixes.map(|fix| view! { <FixButton fix on_fix /> });

@@ -665,6 +665,7 @@ fn a_training_log_stands_beside_the_prediction_stage_by_stage() {
     };
     put("no log at all");
     page.until("document.querySelector('.notice').innerText.includes('No memory is reported')");
+    page.click("[data-testid=dismiss]");
     put(log);
     page.until("document.querySelectorAll('.measured tbody tr').length === 2");
     // What is far out of sight has no inner text.

@@ -70,7 +70,7 @@ pub(super) fn take_step(state: State, id: FieldId, to: Step, note: Option<StepNo
         .get(module, FieldId::pipeline_model_parallel_layout)
         .is_some_and(|layout| *layout != Value::Null);
     let text = match id {
-        FieldId::pipeline_model_parallel_size | FieldId::virtual_pipeline_model_parallel_size if has_layout => {
+        FieldId::virtual_pipeline_model_parallel_size if has_layout => {
             String::from("Set by the pipeline layout. Edit it.")
         }
         _ => format!("Megatron takes no {more} value of {label} beside the other settings."),

@@ -203,7 +203,7 @@ fn every_export_of_the_command_line_comes_back_to_the_same_memory() {
 #[test]
 fn an_estimate_is_printed_in_every_form() {
     for (form, text) in [
-        ("text", "Fits: 63.9 GiB allocated on the fullest GPU"),
+        ("text", "Fits: on the fullest GPU 63.9 GiB allocated"),
         ("csv", "68653249536"),
         ("markdown", "| stage 1 |"),
         ("tsv", "stage 1\t"),

@@ -143,7 +143,7 @@ fn steps_stay_at_the_last_legal_value_and_say_so() {
     let chunks = page.eval("document.getElementById('field-vpp').placeholder");
     page.click("#field-vpp");
     page.press(UP);
-    page.until("document.getElementById('spoken').innerText.includes('no larger value of Virtual pipeline (VPP)')");
+    page.until("document.getElementById('spoken').innerText.includes('Set by the pipeline layout')");
     assert_eq!(page.value("#field-vpp"), "", "{chunks}");
 }
 

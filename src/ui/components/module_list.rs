@@ -35,7 +35,7 @@ pub fn ModuleList() -> impl IntoView {
                         title="Place the modules one after another, and make the world as large as they are"
                         on:click=move |_| state.edit_job(RawJob::lay_out)
                     >
-                        "Lay out"
+                        "Place the modules"
                     </button>
                 </div>
                 <ol class="module-list">

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::ui::browser;
+use crate::ui::state::State;
 
 /// The ids of the panels' headings with their names here, in the order of the page.
 const PANELS: [(&str, &str); 12] = [
@@ -19,13 +20,18 @@ const PANELS: [(&str, &str); 12] = [
     ("numbers-title", "Table"),
     ("ranks-title", "Ranks"),
 ];
+/// The panels that stay in the page while there is no result.
+const WITHOUT_RESULT: [&str; 3] = ["fit-title", "plot-title", "plans-title"];
 
 /// A line of buttons, each of which goes to a panel.
 #[component]
 pub(super) fn PanelIndex() -> impl IntoView {
+    let outcome = expect_context::<State>().outcome;
+    let has_result = Memo::new(move |_| outcome.read().is_some());
     let buttons = PANELS.map(|(id, name)| {
+        let is_gone = move || !has_result.get() && !WITHOUT_RESULT.contains(&id);
         view! {
-            <button type="button" class="link" data-panel=id on:click=move |_| browser::go_to(id)>
+            <button type="button" class="link" data-panel=id hidden=is_gone on:click=move |_| browser::go_to(id)>
                 {name}
             </button>
         }

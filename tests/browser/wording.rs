@@ -42,10 +42,7 @@ fn a_step_that_cannot_be_taken_says_so_at_its_field_until_the_job_changes() {
     // The layout has so many chunks, and no other number.
     page.click("#row-vpp .step:last-child");
     page.until("document.querySelector('#row-vpp .step-note')");
-    assert!(
-        page.text("#row-vpp .step-note")
-            .contains("no larger value of Virtual pipeline")
-    );
+    assert!(page.text("#row-vpp .step-note").contains("Set by the pipeline layout"));
     page.fill("#field-mbs", "2");
     page.until("!document.querySelector('#row-vpp .step-note')");
 }
@@ -135,7 +132,7 @@ fn the_headline_names_the_memory_of_the_gpu_at_every_width_and_stays() {
         let seen = "(() => {
             const device = document.querySelector('[data-testid=device]');
             const { left, right, top, bottom } = device.getBoundingClientRect();
-            return device.innerText.includes('of 79.6') && left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
+            return device.innerText.includes('GPU 79.6') && left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
         })()";
         page.until(seen);
     }
@@ -183,9 +180,13 @@ fn names_of_the_explanation_wrap() {
 #[test]
 fn a_dispatcher_that_allocates_beside_pytorch_is_named_below_the_bar() {
     let page = Page::open(SMALL);
-    let names = "document.querySelector('.missing').innerText.includes(\"token dispatcher's buffers\")";
+    let names = "document.querySelector('.summary-foot').innerText.includes(\"token dispatcher's buffers\")";
+    let tip = "[aria-label='About these numbers']";
+    page.click(tip);
+    page.until("document.querySelector('.summary-foot').innerText.includes('CUDA context')");
     assert_eq!(page.eval(names), false);
     page.load("v1;m=deepseek-v3@2");
+    page.click(tip);
     page.until(names);
 }
 

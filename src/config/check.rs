@@ -17,7 +17,7 @@ use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::units::Bytes;
 use crate::value::Value;
 
-/// A longer name or fewer shared letters than this, as a Jaro similarity, is no misspelling.
+/// The least Jaro-Winkler similarity to the name of a field at which an unknown key is taken for its misspelling.
 const SIMILAR: f64 = 0.9;
 /// Most unknown keys that are reported.
 const MOST_UNKNOWN: usize = 100;

@@ -318,7 +318,7 @@ choices! {
         MegatronLm2023 = "megatron_lm_2023",
         /// Megatron-Core as PyPI has it, with neither Transformer Engine nor Apex.
         TorchOnly = "torch_only",
-        /// The same on AMD GPUs.
+        /// Megatron-Core as PyPI has it, on AMD GPUs.
         RocmTorchOnly = "rocm_torch_only",
     }
 
@@ -410,7 +410,7 @@ choices! {
         Bf16 = "bf16",
         /// 2 bytes.
         Fp16 = "fp16",
-        /// That of what the buffer is for.
+        /// The dtype of the parameters or gradients that the buffer holds.
         Auto = "auto",
     }
 

@@ -21,7 +21,7 @@ fn of_one_module(id: FieldId) -> bool {
         Group::Moe,
         Group::Encoder,
         Group::Parallelism,
-        Group::Savers,
+        Group::MemorySavers,
     ];
     field.scope == Scope::Module && (groups.contains(&field.group) || id == FieldId::seq_length)
 }

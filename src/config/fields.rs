@@ -21,7 +21,7 @@ use super::condition::Condition::{
     PrecisionAware, QueryGroups, SelectiveRecompute, SparseAttention, TorchFsdp2,
 };
 use super::field::Group::{
-    Adapters, Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
+    Adapters, Attention, Batch, Encoder, Hardware, Kernels, MemorySavers, Model, Moe, Optimizer, Parallelism,
 };
 use super::field::Level::{All, Essential, More};
 use super::field::{Decimal, Field, dashed};
@@ -284,23 +284,23 @@ fields! {
 
     // Memory savers
     /// full recomputes whole layers, selective only chosen modules.
-    recompute_granularity: Option<RecomputeGranularity> = Field::optional_choice(RecomputeGranularity::NAMES, "nothing is recomputed").at(Savers, Essential, "rc", "Recompute").also(&["activation checkpointing", "recompute"]);
+    recompute_granularity: Option<RecomputeGranularity> = Field::optional_choice(RecomputeGranularity::NAMES, "nothing is recomputed").at(MemorySavers, Essential, "rc", "Recompute").also(&["activation checkpointing", "recompute"]);
     /// uniform groups all layers, block takes the first ones; for full recompute.
-    recompute_method: Option<RecomputeMethod> = Field::optional_choice(RecomputeMethod::NAMES, "none").at(Savers, Essential, "rcm", "Recompute method").relevant_if(FullRecompute);
+    recompute_method: Option<RecomputeMethod> = Field::optional_choice(RecomputeMethod::NAMES, "none").at(MemorySavers, Essential, "rcm", "Recompute method").relevant_if(FullRecompute);
     /// Layers of a group (uniform), or recomputed layers of each stage or chunk (block).
-    recompute_num_layers: Option<u64> = Field::derived(0, 10_000, "none").at(Savers, Essential, "rcn", "Recompute layers").relevant_if(FullRecompute);
+    recompute_num_layers: Option<u64> = Field::derived(0, 10_000, "none").at(MemorySavers, Essential, "rcn", "Recompute layers").relevant_if(FullRecompute);
     /// What selective recompute recomputes.
-    recompute_modules: NameSet<RecomputeModule> = Field::set(RecomputeModule::NAMES, "core_attn").at(Savers, Essential, "rcmod", "Recompute modules").relevant_if(SelectiveRecompute).parsed_as_none();
+    recompute_modules: NameSet<RecomputeModule> = Field::set(RecomputeModule::NAMES, "core_attn").at(MemorySavers, Essential, "rcmod", "Recompute modules").relevant_if(SelectiveRecompute).parsed_as_none();
     /// Kept layer inputs are split over TP ranks, for full recompute.
-    distribute_saved_activations: bool = Field::flag(false).at(Savers, All, "dsa", "Distribute saved activations").relevant_if(FullRecompute);
+    distribute_saved_activations: bool = Field::flag(false).at(MemorySavers, All, "dsa", "Distribute saved activations").relevant_if(FullRecompute);
     /// Chosen modules' activations move to host memory until the backward pass.
-    fine_grained_activation_offloading: bool = Field::flag(false).at(Savers, All, "fgo", "Offload activations by module");
+    fine_grained_activation_offloading: bool = Field::flag(false).at(MemorySavers, All, "fgo", "Offload activations by module");
     /// What fine-grained offloading moves.
-    offload_modules: NameSet<OffloadModule> = Field::set(OffloadModule::NAMES, "").at(Savers, All, "offmod", "Offloaded modules").relevant_if(FineGrainedOffload);
+    offload_modules: NameSet<OffloadModule> = Field::set(OffloadModule::NAMES, "").at(MemorySavers, All, "offmod", "Offloaded modules").relevant_if(FineGrainedOffload);
     /// Smaller tensors are not offloaded.
-    min_offloaded_tensor_size: u64 = Field::int(0, 1_000_000_000_000, 1_048_576).at(Savers, All, "offmin", "Smallest offloaded tensor").unit("elements").relevant_if(FineGrainedOffload);
+    min_offloaded_tensor_size: u64 = Field::int(0, 1_000_000_000_000, 1_048_576).at(MemorySavers, All, "offmin", "Smallest offloaded tensor").unit("elements").relevant_if(FineGrainedOffload);
     /// Layers whose activations move to host memory.
-    cpu_offloading_num_layers: u64 = Field::int(0, 10_000, 0).at(Savers, All, "offL", "Offloaded layers");
+    cpu_offloading_num_layers: u64 = Field::int(0, 10_000, 0).at(MemorySavers, All, "offL", "Offloaded layers");
 
     // Optimizer and precision
     /// Train in bfloat16. With neither bf16 nor fp16, everything is fp32.

@@ -30,8 +30,8 @@ pub enum Mixer {
     GatedDeltaProduct,
 }
 
-/// What a mixer is called, as a layer of its own and in a layer that has an MLP as well. Such a layer is taken to have
-/// attention unless its name says otherwise.
+/// The names of a mixer in an estimate. In a hybrid model a mixer is a layer of its own; elsewhere a layer has a mixer and
+/// an MLP, and its name leaves plain attention out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MixerNames {
     /// In paths, of a layer of its own.

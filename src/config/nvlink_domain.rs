@@ -13,7 +13,7 @@ pub(crate) struct NvlinkDomain {
 }
 
 impl NvlinkDomain {
-    /// That of a module with these arguments.
+    /// The node or `NVLink` domain that holds the ranks of a module with these arguments.
     pub(crate) fn of(args: &Args) -> Self {
         let gpu = args.gpu.as_deref().and_then(gpus::by_name);
         let rack = gpu.filter(|gpu| gpu.nvlink_domain > gpu.per_node);

@@ -1,5 +1,7 @@
 //! Rules about the project itself, checked like everything else.
 
+mod circles;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ pub enum Group {
     /// Micro batch, global batch, sequence length.
     Batch,
     /// Activations that are recomputed or offloaded instead of saved.
-    Savers,
+    MemorySavers,
     /// Training precision and optimizer states.
     Optimizer,
     /// Small matrices that are trained beside a model that is not.
@@ -35,7 +35,7 @@ impl Group {
         Self::Moe,
         Self::Parallelism,
         Self::Batch,
-        Self::Savers,
+        Self::MemorySavers,
         Self::Optimizer,
         Self::Adapters,
         Self::Kernels,
@@ -52,7 +52,7 @@ impl Group {
             Self::Moe => "MoE",
             Self::Parallelism => "Parallelism",
             Self::Batch => "Batch and sequence",
-            Self::Savers => "Memory savers",
+            Self::MemorySavers => "Memory savers",
             Self::Optimizer => "Optimizer and precision",
             Self::Adapters => "Adapters",
             Self::Kernels => "Kernels",

@@ -63,7 +63,7 @@ pub(super) fn section_summary(group: Group, state: State) -> Option<String> {
             gpus => format!("{} GPUs", grouped(gpus)),
         },
         Group::Batch => format!("{} × {} tokens", grouped(d.global_batch_size), grouped(a.seq_length)),
-        Group::Savers => match a.recompute_granularity {
+        Group::MemorySavers => match a.recompute_granularity {
             Some(RecomputeGranularity::Full) => String::from("full recompute"),
             Some(RecomputeGranularity::Selective) => String::from("selective recompute"),
             None => String::from("no recompute"),

@@ -15,6 +15,7 @@ pub mod gpus;
 pub mod hybrid_pattern;
 pub mod job;
 pub mod layers;
+pub mod mixer;
 pub mod modality;
 mod module_links;
 mod nearby;

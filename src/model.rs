@@ -30,9 +30,9 @@ pub mod tensor;
 mod weights;
 
 use crate::config::job::Module;
+use crate::config::mixer::Gates;
 use crate::source::LAYER_SCALING;
 pub use architecture::{Architecture, Part, PartCounts, PartKind};
-use gated_delta_net::Gates;
 pub use layer_spec::{Experts, LayerPrecision, LayerSpec, Mixer, Mlp, MlpKind};
 use sizes::Sizes;
 use tape::{AutogradTape, Capture, Family, Point, TensorId};

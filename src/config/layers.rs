@@ -3,124 +3,11 @@
 
 use std::sync::Arc;
 
-use super::choices::{AttentionVariant, CudaGraphModule, HybridStackSpec};
+use super::choices::{AttentionVariant, HybridStackSpec, RecomputeModule};
 use super::fields::Args;
 use super::hybrid_pattern::{HybridPattern, LayerSymbol};
+pub use super::mixer::{CoreAttention, Gates, Mixer};
 use super::pattern::LayerPattern;
-
-/// What mixes the tokens of a sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mixer {
-    /// Multi-head, grouped-query or multi-query attention.
-    Attention,
-    /// Multi-latent attention.
-    MultiLatentAttention,
-    /// Multi-latent attention over the tokens that an indexer picks.
-    SparseAttention {
-        /// Whether the layer has an indexer of its own; else it uses the tokens that an earlier layer's picked.
-        indexer: bool,
-    },
-    /// Linear attention by the gated delta rule.
-    GatedDeltaNet,
-    /// Linear attention by the gated delta rule with gates for every channel.
-    GatedDeltaNet2,
-    /// A Mamba-2 state space.
-    Mamba,
-    /// Several steps of the gated delta rule for each token.
-    GatedDeltaProduct,
-}
-
-/// The names of a mixer in an estimate. In a hybrid model a mixer is a layer of its own; elsewhere a layer has a mixer and
-/// an MLP, and its name leaves plain attention out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MixerNames {
-    /// In paths, of a layer of its own.
-    pub id: &'static str,
-    /// In paths, of a layer with an MLP; empty for attention.
-    pub id_beside_mlp: &'static str,
-    /// In words, of a layer of its own.
-    pub label: &'static str,
-    /// Behind the words for a layer with an MLP; empty for attention.
-    pub with: &'static str,
-    /// Behind the words for any layer with it.
-    pub remark: &'static str,
-}
-
-impl Mixer {
-    /// What it is called.
-    #[must_use]
-    pub const fn names(self) -> MixerNames {
-        let attention = MixerNames {
-            id: "attention",
-            id_beside_mlp: "",
-            label: "attention",
-            with: "",
-            remark: "",
-        };
-        match self {
-            Self::Attention => attention,
-            Self::MultiLatentAttention => MixerNames {
-                id: "mla",
-                label: "MLA",
-                ..attention
-            },
-            Self::SparseAttention { indexer: true } => MixerNames {
-                id: "dsa",
-                id_beside_mlp: "dsa",
-                label: "sparse attention",
-                ..attention
-            },
-            Self::SparseAttention { indexer: false } => MixerNames {
-                id: "dsa_without_indexer",
-                id_beside_mlp: "dsa_without_indexer",
-                label: "sparse attention",
-                remark: " without an indexer",
-                ..attention
-            },
-            Self::GatedDeltaNet => MixerNames {
-                id: "gdn",
-                id_beside_mlp: "linear",
-                label: "gated delta net",
-                with: " with linear attention",
-                remark: "",
-            },
-            Self::GatedDeltaNet2 => MixerNames {
-                id: "gdn2",
-                id_beside_mlp: "gdn2",
-                label: "gated delta net 2",
-                with: " with gated delta net 2",
-                remark: "",
-            },
-            Self::Mamba => MixerNames {
-                id: "mamba",
-                id_beside_mlp: "mamba",
-                label: "Mamba",
-                with: " with Mamba",
-                remark: "",
-            },
-            Self::GatedDeltaProduct => MixerNames {
-                id: "gdp",
-                id_beside_mlp: "gdp",
-                label: "gated delta product",
-                with: " with a gated delta product",
-                remark: "",
-            },
-        }
-    }
-
-    /// The name under which CUDA graphs of layers capture it (`CudaGraphModule`).
-    #[must_use]
-    pub const fn cuda_graph_module(self) -> CudaGraphModule {
-        match self {
-            Self::Mamba | Self::GatedDeltaProduct => CudaGraphModule::Mamba,
-            Self::Attention
-            | Self::MultiLatentAttention
-            | Self::SparseAttention { .. }
-            | Self::GatedDeltaNet
-            | Self::GatedDeltaNet2 => CudaGraphModule::Attn,
-        }
-    }
-}
 
 /// Which kind of MLP works on each token by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -255,14 +142,39 @@ impl Layers {
     /// Whether any layer of the decoder has this mixer.
     #[must_use]
     pub fn has_mixer(&self, mixer: Mixer) -> bool {
-        self.decoder.distinct.iter().any(|layer| layer.mixer == Some(mixer))
+        self.mixers().any(|of| of == mixer)
+    }
+
+    /// The mixers of the decoder's layers, each once.
+    fn mixers(&self) -> impl Iterator<Item = Mixer> {
+        self.decoder.distinct.iter().filter_map(|layer| layer.mixer)
+    }
+
+    /// Whether any layer of the decoder has attention whose core computes with the up-projected heads of MLA.
+    #[must_use]
+    pub fn has_latent_attention(&self) -> bool {
+        self.mixers()
+            .any(|mixer| mixer.core_attention() == CoreAttention::Latent)
     }
 
     /// Whether any layer of the decoder or of an MTP depth has sparse attention.
     #[must_use]
     pub fn has_sparse_attention(&self) -> bool {
-        let sparse = |layer: &Layer| matches!(layer.mixer, Some(Mixer::SparseAttention { .. }));
-        self.decoder.distinct.iter().chain(&self.mtp).any(sparse)
+        let of_mtp = self.mtp.iter().filter_map(|layer| layer.mixer);
+        let mut mixers = self.mixers().chain(of_mtp);
+        mixers.any(|mixer| mixer.core_attention() == CoreAttention::Sparse)
+    }
+
+    /// The gates of the decoder's gated delta nets; `None` where it has no such layer. All of a module have the same.
+    #[must_use]
+    pub fn delta_net_gates(&self) -> Option<Gates> {
+        self.mixers().find_map(Mixer::gates)
+    }
+
+    /// Whether selective recompute finds this submodule in the mixer of any layer of the decoder.
+    #[must_use]
+    pub fn recomputes(&self, module: RecomputeModule) -> bool {
+        self.mixers().any(|mixer| mixer.recompute_modules().contains(&module))
     }
 
     /// Whether any layer of the decoder has this kind of MLP.
@@ -275,13 +187,7 @@ impl Layers {
 impl Layer {
     /// The letters of a pattern that stand for it: one for each of its halves.
     pub fn symbols(self) -> impl Iterator<Item = LayerSymbol> {
-        let mixer = self.mixer.map(|mixer| match mixer {
-            Mixer::Attention => LayerSymbol::Attention,
-            Mixer::MultiLatentAttention => LayerSymbol::MultiLatentAttention,
-            Mixer::SparseAttention { .. } => LayerSymbol::SparseAttention,
-            Mixer::GatedDeltaNet | Mixer::GatedDeltaNet2 => LayerSymbol::GatedDeltaNet,
-            Mixer::Mamba | Mixer::GatedDeltaProduct => LayerSymbol::Mamba,
-        });
+        let mixer = self.mixer.map(Mixer::symbol);
         let mlp = self.mlp.map(|mlp| match mlp {
             MlpKind::Dense => LayerSymbol::Mlp,
             MlpKind::Moe => LayerSymbol::Moe,
@@ -307,7 +213,11 @@ impl Layer {
         let mlp = match symbol {
             LayerSymbol::Mlp => Some(MlpKind::Dense),
             LayerSymbol::Moe => Some(MlpKind::Moe),
-            _ => None,
+            LayerSymbol::Mamba
+            | LayerSymbol::GatedDeltaNet
+            | LayerSymbol::Attention
+            | LayerSymbol::MultiLatentAttention
+            | LayerSymbol::SparseAttention => None,
         };
         Self { mixer, mlp }
     }
@@ -318,7 +228,12 @@ impl Layer {
             Mixer::SparseAttention { .. } => Mixer::SparseAttention {
                 indexer: has_indexer(a, number),
             },
-            mixer => mixer,
+            Mixer::Attention
+            | Mixer::MultiLatentAttention
+            | Mixer::GatedDeltaNet
+            | Mixer::GatedDeltaNet2
+            | Mixer::Mamba
+            | Mixer::GatedDeltaProduct => mixer,
         });
         Self { mixer, ..self }
     }

@@ -159,7 +159,17 @@ impl Bucket {
             Self::ActivationsExperts => Family::Experts as usize,
             Self::ActivationsOutput => Family::Output as usize,
             Self::Transients => TRANSIENT,
-            _ => return None,
+            Self::WeightsDense
+            | Self::WeightsExpert
+            | Self::MainGradsDense
+            | Self::MainGradsExpert
+            | Self::MainParamsDense
+            | Self::MainParamsExpert
+            | Self::ExpAvgDense
+            | Self::ExpAvgExpert
+            | Self::ExpAvgSqDense
+            | Self::ExpAvgSqExpert
+            | Self::Buffers => return None,
         })
     }
 

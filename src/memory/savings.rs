@@ -8,7 +8,7 @@ use crate::config::choices::{
 };
 use crate::config::fields::FieldId;
 use crate::config::job::{Config, Module};
-use crate::config::layers::{Mixer, MlpKind};
+use crate::config::layers::MlpKind;
 use crate::config::raw::RawJob;
 use crate::config::{NameSet, check};
 use crate::units::Bytes;
@@ -221,7 +221,7 @@ pub fn choices(m: &Module) -> Vec<Choice> {
         R::GdnNormOut => a
             .experimental_attention_variant
             .is_some_and(AttentionVariant::is_gated_delta_net),
-        R::GdpInProj | R::GdpQkv => m.layers().has_mixer(Mixer::GatedDeltaProduct),
+        R::GdpInProj | R::GdpQkv => m.layers().recomputes(*module),
     };
     let modules: Vec<R> = R::ALL.iter().copied().filter(sensible).collect();
     let mut out = vec![Choice::Nothing];

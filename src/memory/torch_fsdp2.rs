@@ -11,7 +11,7 @@ pub(crate) use states::{gradient_copy, padding, state_rules, unsplit};
 use super::fsdp::parameter::Parameter;
 use crate::config::choices::TransformerImpl;
 use crate::config::job::Module;
-use crate::config::layers::Mixer;
+use crate::config::mixer::LayerClass;
 use crate::model::sizes::Sizes;
 use crate::model::tensor::{Component, ParamTensor};
 use crate::model::{Architecture, LayerSpec, PartCounts, PartKind, layer_tape};
@@ -94,7 +94,7 @@ fn part_groups(m: &Module, kind: PartKind, tensors: &[ParamTensor]) -> PartGroup
         root: ParamGroup::default(),
     };
     match kind {
-        PartKind::Layer(spec) if !is_mamba(spec) => wrapped(tensors),
+        PartKind::Layer(spec) if is_wrapped(spec) => wrapped(tensors),
         PartKind::Embedding if m.io.is_language() => wrapped(tensors),
         PartKind::OutputLayer if m.args.transformer_impl != TransformerImpl::Local => wrapped(tensors),
         PartKind::MtpDepth => {
@@ -110,24 +110,33 @@ fn part_groups(m: &Module, kind: PartKind, tensors: &[ParamTensor]) -> PartGroup
             };
             for spec in LayerSpec::of_mtp(m) {
                 let layer = group(kind, &layer_tape(&sizes, spec).parameters);
-                if is_mamba(spec) {
-                    out.root.add(&layer, 1);
-                } else {
+                if is_wrapped(spec) {
                     out.wrapped.push(layer);
+                } else {
+                    out.root.add(&layer, 1);
                 }
             }
             out
         }
-        _ => PartGroups {
+        PartKind::Embedding
+        | PartKind::Layer(_)
+        | PartKind::FinalNorm
+        | PartKind::OutputLayer
+        | PartKind::MtpEmbedding
+        | PartKind::Projector
+        | PartKind::OutputAdapter => PartGroups {
             wrapped: Vec::new(),
             root: group(kind, tensors),
         },
     }
 }
 
-/// Whether a layer is a `MambaLayer`, and no `TransformerLayer`.
-fn is_mamba(spec: LayerSpec) -> bool {
-    matches!(spec.mixer, Some(Mixer::Mamba | Mixer::GatedDeltaProduct))
+/// Whether Megatron wraps a layer: every `TransformerLayer`, and no `MambaLayer`.
+fn is_wrapped(spec: LayerSpec) -> bool {
+    spec.mixer.is_none_or(|mixer| match mixer.layer_class() {
+        LayerClass::TransformerLayer => true,
+        LayerClass::MambaLayer => false,
+    })
 }
 
 /// Whether a parameter of an MTP depth is in none of its layers.

@@ -150,7 +150,21 @@ impl<'a> Adapter<'a> {
             | L::Fc1LatentProj
             | L::Fc2LatentProj => Family::Experts,
             L::EhProj | L::OutputLayer => Family::Output,
-            _ => Family::Attention,
+            L::LinearQkv
+            | L::LinearProj
+            | L::LinearQProj
+            | L::LinearQDownProj
+            | L::LinearQUpProj
+            | L::LinearKvDownProj
+            | L::LinearKvUpProj
+            | L::LinearQkvDownProj
+            | L::IndexerWqB
+            | L::IndexerWk
+            | L::IndexerWeightsProj
+            | L::DeltaNetInProj
+            | L::DeltaNetOutProj
+            | L::MixerInProj
+            | L::MixerOutProj => Family::Attention,
         }
     }
 

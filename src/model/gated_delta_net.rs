@@ -8,21 +8,12 @@ use super::tensor::{Component, factor};
 use super::weights::Weights;
 use super::{hidden, norm};
 use crate::config::choices::RecomputeModule;
+use crate::config::mixer::Gates;
 use crate::source::{GATED_DELTA_NET, GATED_DELTA_NET_2, TE_LAYERNORM_LINEAR, TE_LINEAR};
 use crate::units::multiply;
 
 /// Tokens of one chunk of the kernel.
 const CHUNK: u64 = 64;
-
-/// What the gates of a gated delta net have a number for, in each token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gates {
-    /// Every value head: how strongly to write and how fast to forget.
-    OfHeads,
-    /// Every channel (GDN-2): how fast to forget and how strongly to erase each channel of a key, and how strongly to
-    /// write each channel of a value.
-    OfChannels,
-}
 
 /// One gated delta net from the residual stream to the output of `out_proj`.
 ///

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::placement::{Group, GroupKind, group};
 use crate::config::choices::{RecomputeModule, TokenDispatcher};
 use crate::config::job::Module;
-use crate::config::layers::{Layer, Mixer, MlpKind};
+use crate::config::layers::{CoreAttention, Layer, Mixer, MlpKind};
 use crate::memory::StageEstimate;
 use crate::memory::bucket::Bucket;
 use crate::memory::savings::Choice;
@@ -253,7 +253,7 @@ fn context_pattern(m: &Module) -> Pattern {
 fn expert_pattern(m: &Module) -> Pattern {
     match m.args().moe_token_dispatcher_type {
         TokenDispatcher::AllGather => Pattern::Ring,
-        _ => Pattern::AllToAll,
+        TokenDispatcher::AllToAll | TokenDispatcher::Flex => Pattern::AllToAll,
     }
 }
 
@@ -271,11 +271,11 @@ impl Again {
         let whole = match choice {
             Choice::Uniform(_) => true,
             Choice::Block(layers) => index < layers,
-            _ => false,
+            Choice::Nothing | Choice::Selective(_) | Choice::Offload(_) => false,
         };
         let has = |module| match choice {
             Choice::Selective(modules) => modules.contains(module),
-            _ => whole,
+            Choice::Nothing | Choice::Uniform(_) | Choice::Block(_) | Choice::Offload(_) => whole,
         };
         Self {
             attention: whole,
@@ -299,9 +299,9 @@ impl Layered {
     fn add(&mut self, m: &Module, layer: Layer, again: Again, times: u128) {
         let hidden = bytes(m, m.args().hidden_size);
         if let Some(mixer) = layer.mixer {
-            let input = match mixer {
-                Mixer::MultiLatentAttention | Mixer::SparseAttention { .. } => latent(m),
-                _ => hidden,
+            let input = match mixer.core_attention() {
+                CoreAttention::Latent | CoreAttention::Sparse => latent(m),
+                CoreAttention::Heads | CoreAttention::None => hidden,
             };
             self.tensor += times * collectives(m, input, hidden, again.attention);
             self.context += times * ring(m, mixer, again.attention);
@@ -331,7 +331,7 @@ impl Layered {
         self.expert += passes
             * match m.args().moe_token_dispatcher_type {
                 TokenDispatcher::AllGather => own * u128::from(m.ep.saturating_sub(1)),
-                _ => others_share(routed, m.ep),
+                TokenDispatcher::AllToAll | TokenDispatcher::Flex => others_share(routed, m.ep),
             };
         self.expert_tensor += passes * routed * u128::from(m.etp.saturating_sub(1));
     }
@@ -367,17 +367,17 @@ fn collectives(m: &Module, input: u128, output: u128, again: bool) -> u128 {
 fn ring(m: &Module, mixer: Mixer, again: bool) -> u128 {
     let a = m.args();
     let heads = a.num_attention_heads;
-    let (query, keys_and_values, output) = match mixer {
-        Mixer::Attention => (
+    let (query, keys_and_values, output) = match mixer.core_attention() {
+        CoreAttention::Heads => (
             heads * m.kv_channels,
             2 * m.num_query_groups.max(m.tp) * m.kv_channels,
             heads * m.kv_channels,
         ),
-        Mixer::MultiLatentAttention | Mixer::SparseAttention { .. } => {
+        CoreAttention::Latent | CoreAttention::Sparse => {
             let width = a.qk_head_dim + a.qk_pos_emb_head_dim;
             (heads * width, heads * (width + a.v_head_dim), heads * a.v_head_dim)
         }
-        _ => return 0,
+        CoreAttention::None => return 0,
     };
     let of_rank = |columns: u64| bytes(m, columns) / u128::from(m.tp);
     let forward = u128::from(again) + 1;

@@ -244,7 +244,16 @@ impl LinearModules {
         };
         let indexer: &[LinearModule] = match layer.mixer {
             Some(Mixer::SparseAttention { indexer: true }) => &[L::IndexerWqB, L::IndexerWk, L::IndexerWeightsProj],
-            _ => &[],
+            None
+            | Some(
+                Mixer::SparseAttention { indexer: false }
+                | Mixer::Attention
+                | Mixer::MultiLatentAttention
+                | Mixer::GatedDeltaNet
+                | Mixer::GatedDeltaNet2
+                | Mixer::Mamba
+                | Mixer::GatedDeltaProduct,
+            ) => &[],
         };
         let mlp: &[LinearModule] = match layer.mlp {
             None => &[],

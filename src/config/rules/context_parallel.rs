@@ -5,7 +5,6 @@ use super::rule::FixValue::{Default, On};
 use super::rule::rules;
 use crate::config::choices::{CpCommType, TransformerImpl};
 use crate::config::draft::Draft;
-use crate::config::layers::Mixer;
 
 rules! { |d, a|
     warning "context_parallel" if splits(d) && !d.half_precision() => [context_parallel_size, bf16],
@@ -29,7 +28,7 @@ fn unsupported(d: &Draft<'_>) -> Option<&'static str> {
         CpCommType::A2a | CpCommType::AllGather
             if d.args.multi_latent_attention
                 && keys != d.args.v_head_dim
-                && (d.layers.has_mixer(Mixer::MultiLatentAttention) || !d.layers.has_sparse_attention()) =>
+                && (d.layers.has_latent_attention() || !d.layers.has_sparse_attention()) =>
         {
             Some("multi_latent_attention")
         }

@@ -5,7 +5,7 @@ use super::rule::{Alternatives, Violation, rules};
 use crate::config::choices::{AttentionVariant, Fp8Recipe, TransformerImpl};
 use crate::config::draft::{Draft, mtp_without_decoder};
 use crate::config::fields::FieldId as F;
-use crate::config::layers::Mixer;
+use crate::config::layers::Gates;
 use crate::config::nearby::near_divisors;
 use crate::config::pattern::LayerPattern;
 use crate::parallel::stages::StageLayout;
@@ -77,7 +77,7 @@ fn heads_by_ranks(d: &Draft<'_>, field: F, heads: u64) -> Option<Violation> {
 /// (`MultiTokenPredictionLayer.__init__`).
 pub(super) fn mtp(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
     let last = d.layers.decoder().last()?.mixer?;
-    let linear = matches!(last, Mixer::GatedDeltaNet | Mixer::GatedDeltaNet2);
+    let linear = last.gates().is_some();
     let repeats = d.mtp_num_layers > 0 && d.pattern().is_none() && !mtp_without_decoder(layout);
     (linear && repeats).then(|| {
         let message =
@@ -89,17 +89,13 @@ pub(super) fn mtp(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
 /// `_GDNBase.__init__`.
 fn fp8_width(d: &Draft<'_>) -> Option<Violation> {
     let a = &d.args;
-    let channels = d.layers.has_mixer(Mixer::GatedDeltaNet2);
-    if !channels && !d.layers.has_mixer(Mixer::GatedDeltaNet) {
-        return None;
-    }
+    let gates = d.layers.delta_net_gates()?;
     let keys = a.linear_num_key_heads.saturating_mul(a.linear_key_head_dim);
     let heads = a.linear_num_value_heads;
     let values = heads.saturating_mul(a.linear_value_head_dim);
-    let gates = if channels {
-        keys.saturating_mul(2).saturating_add(values)
-    } else {
-        heads.saturating_mul(2)
+    let gates = match gates {
+        Gates::OfChannels => keys.saturating_mul(2).saturating_add(values),
+        Gates::OfHeads => heads.saturating_mul(2),
     };
     let width = keys.saturating_add(values).saturating_mul(2).saturating_add(gates);
     let align = match a.fp8_recipe {

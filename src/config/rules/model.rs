@@ -143,7 +143,7 @@ fn groups_by_tp(d: &Draft<'_>) -> Option<Violation> {
 /// Whether some layer is built as a `FusedMLASelfAttention`.
 fn fuses_down_projection(d: &Draft<'_>) -> bool {
     let a = &d.args;
-    let latent = d.layers.has_mixer(Mixer::MultiLatentAttention);
+    let latent = d.layers.has_latent_attention();
     a.mla_down_proj_fusion && latent && a.transformer_impl != TransformerImpl::Local
 }
 

@@ -77,7 +77,12 @@ impl<'a> FsdpModel<'a> {
                     mtp_norm = list(&after);
                     list(&before)
                 }
-                _ => list(&|_| true),
+                PartKind::Embedding
+                | PartKind::FinalNorm
+                | PartKind::OutputLayer
+                | PartKind::MtpEmbedding
+                | PartKind::Projector
+                | PartKind::OutputAdapter => list(&|_| true),
             });
         }
         Some(Self {

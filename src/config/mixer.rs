@@ -1,0 +1,208 @@
+//! What mixes the tokens of a sequence, and what the rest of the program asks of every mixer: each question is a match
+//! without a fallback, so that the compiler asks for the answer of a new one.
+
+use super::choices::{CudaGraphModule, RecomputeModule};
+use super::hybrid_pattern::LayerSymbol;
+
+/// What mixes the tokens of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mixer {
+    /// Multi-head, grouped-query or multi-query attention.
+    Attention,
+    /// Multi-latent attention.
+    MultiLatentAttention,
+    /// Multi-latent attention over the tokens that an indexer picks.
+    SparseAttention {
+        /// Whether the layer has an indexer of its own; else it uses the tokens that an earlier layer's picked.
+        indexer: bool,
+    },
+    /// Linear attention by the gated delta rule.
+    GatedDeltaNet,
+    /// Linear attention by the gated delta rule with gates for every channel.
+    GatedDeltaNet2,
+    /// A Mamba-2 state space.
+    Mamba,
+    /// Several steps of the gated delta rule for each token.
+    GatedDeltaProduct,
+}
+
+/// The names of a mixer in an estimate. In a hybrid model a mixer is a layer of its own; elsewhere a layer has a mixer and
+/// an MLP, and its name leaves plain attention out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MixerNames {
+    /// In paths, of a layer of its own.
+    pub id: &'static str,
+    /// In paths, of a layer with an MLP; empty for attention.
+    pub id_beside_mlp: &'static str,
+    /// In words, of a layer of its own.
+    pub label: &'static str,
+    /// Behind the words for a layer with an MLP; empty for attention.
+    pub with: &'static str,
+    /// Behind the words for any layer with it.
+    pub remark: &'static str,
+}
+
+impl Mixer {
+    /// What it is called.
+    #[must_use]
+    pub const fn names(self) -> MixerNames {
+        let attention = MixerNames {
+            id: "attention",
+            id_beside_mlp: "",
+            label: "attention",
+            with: "",
+            remark: "",
+        };
+        match self {
+            Self::Attention => attention,
+            Self::MultiLatentAttention => MixerNames {
+                id: "mla",
+                label: "MLA",
+                ..attention
+            },
+            Self::SparseAttention { indexer: true } => MixerNames {
+                id: "dsa",
+                id_beside_mlp: "dsa",
+                label: "sparse attention",
+                ..attention
+            },
+            Self::SparseAttention { indexer: false } => MixerNames {
+                id: "dsa_without_indexer",
+                id_beside_mlp: "dsa_without_indexer",
+                label: "sparse attention",
+                remark: " without an indexer",
+                ..attention
+            },
+            Self::GatedDeltaNet => MixerNames {
+                id: "gdn",
+                id_beside_mlp: "linear",
+                label: "gated delta net",
+                with: " with linear attention",
+                remark: "",
+            },
+            Self::GatedDeltaNet2 => MixerNames {
+                id: "gdn2",
+                id_beside_mlp: "gdn2",
+                label: "gated delta net 2",
+                with: " with gated delta net 2",
+                remark: "",
+            },
+            Self::Mamba => MixerNames {
+                id: "mamba",
+                id_beside_mlp: "mamba",
+                label: "Mamba",
+                with: " with Mamba",
+                remark: "",
+            },
+            Self::GatedDeltaProduct => MixerNames {
+                id: "gdp",
+                id_beside_mlp: "gdp",
+                label: "gated delta product",
+                with: " with a gated delta product",
+                remark: "",
+            },
+        }
+    }
+
+    /// The name under which CUDA graphs of layers capture it (`CudaGraphModule`).
+    #[must_use]
+    pub const fn cuda_graph_module(self) -> CudaGraphModule {
+        match self.layer_class() {
+            LayerClass::MambaLayer => CudaGraphModule::Mamba,
+            LayerClass::TransformerLayer => CudaGraphModule::Attn,
+        }
+    }
+
+    /// The letter of a pattern that stands for it.
+    #[must_use]
+    pub const fn symbol(self) -> LayerSymbol {
+        match self {
+            Self::Attention => LayerSymbol::Attention,
+            Self::MultiLatentAttention => LayerSymbol::MultiLatentAttention,
+            Self::SparseAttention { .. } => LayerSymbol::SparseAttention,
+            Self::GatedDeltaNet | Self::GatedDeltaNet2 => LayerSymbol::GatedDeltaNet,
+            Self::Mamba | Self::GatedDeltaProduct => LayerSymbol::Mamba,
+        }
+    }
+
+    /// The class of a layer of it.
+    #[must_use]
+    pub const fn layer_class(self) -> LayerClass {
+        match self {
+            Self::Mamba | Self::GatedDeltaProduct => LayerClass::MambaLayer,
+            Self::Attention
+            | Self::MultiLatentAttention
+            | Self::SparseAttention { .. }
+            | Self::GatedDeltaNet
+            | Self::GatedDeltaNet2 => LayerClass::TransformerLayer,
+        }
+    }
+
+    /// What its core attention computes with.
+    #[must_use]
+    pub const fn core_attention(self) -> CoreAttention {
+        match self {
+            Self::Attention => CoreAttention::Heads,
+            Self::MultiLatentAttention => CoreAttention::Latent,
+            Self::SparseAttention { .. } => CoreAttention::Sparse,
+            Self::GatedDeltaNet | Self::GatedDeltaNet2 | Self::Mamba | Self::GatedDeltaProduct => CoreAttention::None,
+        }
+    }
+
+    /// The gates of a gated delta net; `None` for all else.
+    #[must_use]
+    pub const fn gates(self) -> Option<Gates> {
+        match self {
+            Self::GatedDeltaNet => Some(Gates::OfHeads),
+            Self::GatedDeltaNet2 => Some(Gates::OfChannels),
+            Self::Attention
+            | Self::MultiLatentAttention
+            | Self::SparseAttention { .. }
+            | Self::Mamba
+            | Self::GatedDeltaProduct => None,
+        }
+    }
+
+    /// The submodules of selective recompute that only it has.
+    #[must_use]
+    pub const fn recompute_modules(self) -> &'static [RecomputeModule] {
+        match self {
+            Self::Attention | Self::Mamba => &[],
+            Self::MultiLatentAttention | Self::SparseAttention { .. } => &[RecomputeModule::MlaUpProj],
+            Self::GatedDeltaNet | Self::GatedDeltaNet2 => &[RecomputeModule::GdnNormOut],
+            Self::GatedDeltaProduct => &[RecomputeModule::GdpInProj, RecomputeModule::GdpQkv],
+        }
+    }
+}
+
+/// The classes of layers that Megatron has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayerClass {
+    /// `TransformerLayer`: a mixer and an MLP, or one of them.
+    TransformerLayer,
+    /// `MambaLayer`: a mixer alone.
+    MambaLayer,
+}
+
+/// What the core attention of a mixer computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoreAttention {
+    /// Queries, keys and values of heads.
+    Heads,
+    /// Heads that are projected up from compressed queries, keys and values.
+    Latent,
+    /// The same, for the tokens that an indexer picks.
+    Sparse,
+    /// It has none: a recurrence goes through the sequence.
+    None,
+}
+
+/// What the gates of a gated delta net have a number for, in each token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gates {
+    /// Every value head: how strongly to write and how fast to forget.
+    OfHeads,
+    /// Every channel (GDN-2): how fast to forget and how strongly to erase each channel of a key, and how strongly to
+    /// write each channel of a value.
+    OfChannels,
+}

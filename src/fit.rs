@@ -19,7 +19,6 @@ mod sweep;
 pub use fewest::{Fewest, MOST_GPUS, fewest_in_any_layout};
 pub use layout::LayoutSearch;
 pub use limits::{Limit, fewest_gpus, largest_micro_batch, longest_sequence};
-pub use measure::Measured;
 pub use moves::{Change, Move};
 pub use other_gpus::{move_to, on_gpu};
 pub use price::{MoveKind, Price};

@@ -24,6 +24,7 @@
 //!     parallel (who holds which layers)  model (what a layer consists of)
 //!         |                                  |
 //!     memory::estimate                   bytes by stage and bucket; itemised on demand
+//!     verdict                            whether Megatron runs the job and the GPU has the memory, in one value
 //!         |                              search: the same for every layout of a job
 //!         |                              fit: changes with which a job fits, and what they cost
 //!     report, export                     scenes, tables, texts; no page in them
@@ -49,6 +50,8 @@ pub mod model;
 pub mod parallel;
 pub mod source;
 pub mod units;
+
+pub mod verdict;
 
 pub mod evidence;
 pub mod fit;

@@ -21,7 +21,7 @@ use crate::memory::bucket::Bucket;
 use crate::memory::parameters;
 use crate::memory::{self, JobMoment, ModuleEstimate as ModuleResult, StageRef};
 use crate::model::tensor::Sharding;
-use crate::report::summary::Summary;
+use crate::report::summary::Standing;
 use crate::report::verdict;
 use crate::units::Bytes;
 use methods::{Method, TensorSaving};
@@ -68,8 +68,8 @@ pub struct Estimate {
     stack: &'static str,
     /// Whether the job fits its GPU: with the largest overheads (`fits`), only with the smallest (`tight`), or not even
     /// with those. `not_this_job` where `not_modelled` has an entry: the memory is then that of a job without it.
-    /// `null` where no GPU is chosen.
-    #[tsify(type = "\"fits\" | \"tight\" | \"does_not_fit\" | \"not_this_job\" | null")]
+    /// `cannot_run` where Megatron's schedule refuses the job when training starts. `null` where no GPU is chosen.
+    #[tsify(type = "\"fits\" | \"tight\" | \"does_not_fit\" | \"not_this_job\" | \"cannot_run\" | null")]
     verdict: Option<&'static str>,
     /// The reason of the verdict in words.
     verdict_reason: String,
@@ -241,9 +241,9 @@ impl Estimate {
         let assumptions = memory::assumptions(config);
         // A job has to fit all its iterations.
         let summary = if moment == JobMoment::default() {
-            Summary::new(config, estimate)
+            Standing::new(config, estimate)
         } else {
-            Summary::new(config, &memory::estimate(config))
+            Standing::new(config, &memory::estimate(config))
         };
         let stack = config.modules().first();
         let stack = stack.map_or(SoftwareStack::MegatronMain, |m| m.args().software_stack);

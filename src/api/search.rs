@@ -11,7 +11,6 @@ use super::{Exact, arguments, job, to_ts};
 use crate::config::raw::RawJob;
 use crate::memory::savings::Choice;
 use crate::report::amount::{Scale, Unit};
-use crate::report::verdict::Verdict;
 use crate::search::{self, Axis, Candidate, Dimension, Keep, Options, Pick, Slice, Space, Split, Unsearchable};
 use crate::value::Value;
 
@@ -336,12 +335,6 @@ impl Layout {
         let scale = Scale::fine(Unit::Gib);
         let gains = own.map(|own| candidate.gains_over(own));
         let gains = gains.into_iter().flatten();
-        let device = (candidate.least, candidate.most);
-        let verdict = if space.not_modelled().is_empty() {
-            Verdict::of_memory(candidate.gpu, device)
-        } else {
-            Verdict::NotThisJob
-        };
         let crossing = candidate.crossing.kinds();
         let settings = space.settings(candidate.index).into_iter();
         let settings = settings.map(|(id, value)| (id.field().name.to_owned(), value));
@@ -351,7 +344,7 @@ impl Layout {
             peak_bytes: candidate.peak.into(),
             device_bytes: candidate.least.into(),
             headroom_bytes: candidate.headroom().map(Exact::from),
-            verdict: verdict.id(),
+            verdict: space.verdict(candidate).id(),
             worst_stage: candidate.worst.pp_rank,
             trains_adapters: candidate.adapters,
             world_size: candidate.gpus.into(),

@@ -39,10 +39,20 @@ impl Checked {
         self.problems.iter().filter(|problem| problem.is_error())
     }
 
+    /// The problems with which Megatron does not train the job: errors, and what its schedule refuses when training
+    /// starts.
+    pub fn refusals(&self) -> impl Iterator<Item = &Problem> {
+        refusing(&self.problems)
+    }
+
     /// The problems with which the job runs.
     pub fn warnings(&self) -> impl Iterator<Item = &Problem> {
         self.problems.iter().filter(|problem| !problem.is_error())
     }
+}
+
+fn refusing(problems: &[Problem]) -> impl Iterator<Item = &Problem> {
+    problems.iter().filter(|problem| problem.keeps_from_training())
 }
 
 /// Checks a raw job: every field on its own, then every rule over several fields. All problems are reported at once;
@@ -69,6 +79,7 @@ pub fn validate(raw: &RawJob) -> Checked {
         world_size,
         gpu_memory,
         not_modelled: not_modelled::marks(&raw.not_modelled, &modules),
+        refused_by_schedule: refusing(&problems).map(|problem| problem.message.clone()).collect(),
         modules,
     });
     Checked { config, problems }

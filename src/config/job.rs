@@ -28,6 +28,8 @@ pub struct Config {
     pub(crate) modules: Vec<Module>,
     /// What changes the job's memory and is not modelled, in the order of the keys.
     pub(crate) not_modelled: Vec<NotModelled>,
+    /// Why Megatron's schedule refuses the job when training starts.
+    pub(crate) refused_by_schedule: Vec<String>,
 }
 
 /// One checked module: a model with its own parallelism on its own span of ranks.
@@ -257,6 +259,13 @@ impl Config {
     #[must_use]
     pub fn not_modelled(&self) -> &[NotModelled] {
         &self.not_modelled
+    }
+
+    /// Why Megatron's schedule refuses the job when training starts, a sentence each; empty where it trains. The job can
+    /// be estimated all the same, while it is planned.
+    #[must_use]
+    pub fn refused_by_schedule(&self) -> &[String] {
+        &self.refused_by_schedule
     }
 }
 

@@ -100,6 +100,8 @@ impl Prepared {
             world_size,
             gpu_memory: self.gpu_memory,
             not_modelled: not_modelled::marks(&self.raw.not_modelled, &modules),
+            // Such jobs are refused above.
+            refused_by_schedule: Vec::new(),
             modules,
         })
     }

@@ -9,7 +9,7 @@ use crate::config::problem::Problem;
 use crate::formats::state::{PresetRef, Setup, ShareState};
 use crate::memory::estimate;
 use crate::report::amount::{Scale, Unit};
-use crate::report::summary::{Summary, stage_name};
+use crate::report::summary::{Standing, stage_name};
 use crate::report::verdict;
 
 /// The options of [`export_text`].
@@ -81,7 +81,7 @@ pub fn export_text(share: &ShareState, format: ExportFormat, options: &ExportOpt
             let Some((config, estimate)) = result else {
                 return Err(ExportError::Invalid(checked.problems));
             };
-            let summary = Summary::new(config, estimate);
+            let summary = Standing::new(config, estimate);
             let stage = stage_name(config, summary.worst);
             let sentence = summary.sentence(config, Scale::coarse(options.unit));
             let name = options.label.clone();

@@ -40,15 +40,15 @@ pub fn plot_csv(plot: &Plot<'_>, link: &str) -> String {
         for point in &curve.sweep.points {
             let memory = point.memory;
             let gpu = memory.gpu.map_or_else(String::new, |gpu| gpu.0.to_string());
-            let fits = memory.gpu.map_or("", |_| if memory.fits { "yes" } else { "no" });
+            let fits = memory.gpu.map_or("", |_| if memory.has_room() { "yes" } else { "no" });
             let _ = write!(
                 out,
                 "{},{},{},{},{},{gpu},{fits},{made_by}\r\n",
                 cell(&curve.name),
                 point.value,
-                memory.peak.0,
-                memory.low.0,
-                memory.high.0,
+                memory.total.0,
+                memory.device.0.0,
+                memory.device.1.0,
             );
         }
     }

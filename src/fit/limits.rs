@@ -1,7 +1,7 @@
 //! The largest sequence length and micro batch, and the fewest GPUs, with which a job fits while all else stays as it
 //! is.
 
-use super::measure::Measured;
+use super::measure::standing;
 use crate::config::fields::FieldId as F;
 use crate::config::job::Config;
 use crate::config::raw::RawJob;
@@ -186,7 +186,7 @@ fn language(job: &RawJob) -> Option<(usize, Config)> {
 fn fits_with(job: &RawJob, limit: &Limit) -> bool {
     let mut other = job.clone();
     limit.apply(&mut other);
-    Measured::of(&other).is_some_and(|measured| measured.fits)
+    standing(&other).is_some_and(|measured| measured.has_room())
 }
 
 /// The divisors of a number up to [`MOST_TRIED`] and their counterparts, ascending.

@@ -1,10 +1,10 @@
 //! Changes of a job, and changes that make it fit.
 
-use super::measure::Measured;
 use super::price::{MoveKind, Price};
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::value::Value;
+use crate::verdict::Standing;
 
 /// One change of a job.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Move {
     /// The index of the module that they are made in.
     pub module: usize,
     /// The memory with them.
-    pub measured: Measured,
+    pub measured: Standing,
     /// The peak of the job as it is minus that with the changes, in bytes; negative where it grows.
     pub saves: i64,
 }

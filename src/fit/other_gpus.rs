@@ -1,10 +1,11 @@
 //! The same job on other GPUs.
 
-use super::measure::Measured;
+use super::measure::standing;
 use crate::config::fields::FieldId as F;
 use crate::config::gpus::Gpu;
 use crate::config::raw::RawJob;
 use crate::value::Value;
+use crate::verdict::Standing;
 
 /// Puts a job on another type of GPU, with all the memory that its driver reports.
 pub fn move_to(job: &mut RawJob, gpu: &Gpu) {
@@ -14,8 +15,8 @@ pub fn move_to(job: &mut RawJob, gpu: &Gpu) {
 
 /// What a job needs on another type of GPU; `None` where Megatron refuses it there.
 #[must_use]
-pub fn on_gpu(job: &RawJob, gpu: &Gpu) -> Option<Measured> {
+pub fn on_gpu(job: &RawJob, gpu: &Gpu) -> Option<Standing> {
     let mut job = job.clone();
     move_to(&mut job, gpu);
-    Measured::of(&job)
+    standing(&job)
 }

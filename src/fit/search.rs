@@ -4,12 +4,13 @@
 use std::vec;
 
 use super::candidates::{candidates, cheaper_candidates, replica_gpus};
-use super::measure::Measured;
+use super::measure::standing;
 use super::moves::{Change, Move};
 use super::price::{MoveKind, Price};
 use crate::config::raw::RawJob;
 use crate::config::validate;
 use crate::units::Bytes;
+use crate::verdict::Standing;
 
 /// The most changes of one kind that pairs are made of.
 const PAIRED: usize = 4;
@@ -23,7 +24,7 @@ pub struct MoveSearch {
     job: RawJob,
     /// The module of the fullest stage, which changes are made in.
     module: usize,
-    now: Measured,
+    now: Standing,
     /// GPUs of one model replica of the job as it is.
     replica: u64,
     kinds: Vec<Kind>,
@@ -41,7 +42,7 @@ struct Kind {
     rest: vec::IntoIter<Change>,
     best: Option<Move>,
     /// Changes that save memory, but not enough.
-    insufficient: Vec<(Change, Measured)>,
+    insufficient: Vec<(Change, Standing)>,
 }
 
 impl MoveSearch {
@@ -50,10 +51,10 @@ impl MoveSearch {
     pub fn new(job: &RawJob) -> Option<Self> {
         let config = validate(job).config?;
         config.gpu_memory()?;
-        let now = Measured::new(&config)?;
+        let now = Standing::of(&config);
         let module = now.worst.module;
         let m = config.modules().get(module)?;
-        let kinds = if now.fits {
+        let kinds = if now.has_room() {
             cheaper_candidates(job, m, now.worst)
         } else {
             candidates(job, m, now.worst)
@@ -69,7 +70,7 @@ impl MoveSearch {
             now,
             replica: replica_gpus(job, module),
             kinds: kinds.collect(),
-            pairs: now.fits.then(|| Vec::new().into_iter()),
+            pairs: now.has_room().then(|| Vec::new().into_iter()),
             found: Vec::new(),
             closest: None,
         })
@@ -82,7 +83,7 @@ impl MoveSearch {
 
     /// The memory of the job as it is.
     #[must_use]
-    pub fn now(&self) -> Measured {
+    pub fn now(&self) -> Standing {
         self.now
     }
 
@@ -123,7 +124,7 @@ impl MoveSearch {
     fn cost(&self, found: &Move) -> (u16, Vec<Price>, u64) {
         let ranks = found.changes.iter().map(|c| u16::from(c.price.rank(self.replica)));
         let prices = found.changes.iter().map(|c| c.price).collect();
-        (ranks.sum(), prices, found.measured.peak.0)
+        (ranks.sum(), prices, found.measured.total.0)
     }
 
     /// Tries one change; `false` where none is left.
@@ -142,7 +143,7 @@ impl MoveSearch {
             return false;
         };
         if let Some(found) = self.measure(pair.to_vec()) {
-            if found.measured.fits {
+            if found.measured.has_room() {
                 self.found.push(found);
             } else {
                 self.offer_closest(found);
@@ -159,16 +160,16 @@ impl MoveSearch {
         let Some(kind) = self.kinds.get_mut(at) else {
             return;
         };
-        if measured.fits {
+        if measured.has_room() {
             // The fewest settings of one price, then the smallest peak.
             let key = |m: &Move| {
                 let change = m.changes.first();
-                (change.map(|c| (c.price, c.settings.len())), m.measured.peak)
+                (change.map(|c| (c.price, c.settings.len())), m.measured.total)
             };
             if kind.best.as_ref().is_none_or(|best| key(&found) < key(best)) {
                 kind.best = Some(found);
             }
-        } else if measured.peak < self.now.peak {
+        } else if measured.total < self.now.total {
             kind.insufficient.push((change, measured));
             self.offer_closest(found);
         }
@@ -179,9 +180,9 @@ impl MoveSearch {
         for change in &changes {
             change.apply(&mut job, self.module);
         }
-        let measured = Measured::of(&job)?;
+        let measured = standing(&job)?;
         // A change to what is not modelled makes nothing fit.
-        if measured.of_another_job && !self.now.of_another_job {
+        if measured.is_of_another_job() && !self.now.is_of_another_job() {
             return None;
         }
         let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
@@ -189,12 +190,12 @@ impl MoveSearch {
             changes,
             module: self.module,
             measured,
-            saves: signed(self.now.peak).saturating_sub(signed(measured.peak)),
+            saves: signed(self.now.total).saturating_sub(signed(measured.total)),
         })
     }
 
     fn offer_closest(&mut self, found: Move) {
-        let peak = |known: &Move| known.measured.peak;
+        let peak = |known: &Move| known.measured.total;
         if self.closest.as_ref().is_none_or(|known| peak(&found) < peak(known)) {
             self.closest = Some(found);
         }
@@ -226,11 +227,11 @@ impl Kind {
 
     /// Changes that are not enough and save more than any cheaper one, spread over their range of prices.
     fn worthwhile(&self) -> Vec<Change> {
-        let mut kept: Vec<&(Change, Measured)> = Vec::new();
+        let mut kept: Vec<&(Change, Standing)> = Vec::new();
         let mut sorted: Vec<_> = self.insufficient.iter().collect();
-        sorted.sort_by_key(|(change, measured)| (change.price, measured.peak));
+        sorted.sort_by_key(|(change, measured)| (change.price, measured.total));
         for entry in sorted {
-            if kept.last().is_none_or(|last| entry.1.peak < last.1.peak) {
+            if kept.last().is_none_or(|last| entry.1.total < last.1.total) {
                 kept.push(entry);
             }
         }

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::limits::{largest_micro_batch, longest_sequence, sequence_settings};
-use super::measure::Measured;
+use super::measure::standing;
 use crate::config::field::Kind;
 use crate::config::fields::FieldId as F;
 use crate::config::raw::RawJob;
 use crate::config::suggest::step::{now, powers};
 use crate::units::Bytes;
 use crate::value::Value;
+use crate::verdict::Standing;
 
 /// Values up to this many times smaller or larger than the current one are tried.
 const REACH: u64 = 16;
@@ -37,7 +38,7 @@ pub struct SweepPoint {
     /// The value.
     pub value: u64,
     /// The memory of the rank that needs most.
-    pub memory: Measured,
+    pub memory: Standing,
 }
 
 /// The memory of a job over the values of one setting. [`step`](Self::step) adds a value at a time, so that a page can
@@ -97,7 +98,7 @@ impl Sweep {
         if let Some(value) = self.open.pop() {
             let mut job = self.job.clone();
             self.apply(value, &mut job);
-            let memory = Measured::of(&job);
+            let memory = standing(&job);
             self.points.extend(memory.map(|memory| SweepPoint { value, memory }));
         }
         self.open.is_empty()
@@ -118,7 +119,7 @@ impl Sweep {
     #[must_use]
     pub fn is_of_another_job(&self) -> bool {
         let mut points = self.points.iter();
-        points.any(|point| point.memory.of_another_job)
+        points.any(|point| point.memory.is_of_another_job())
     }
 
     /// The memory of the GPU; `None` where none is chosen, or no value is legal.
@@ -130,10 +131,10 @@ impl Sweep {
     /// The largest value that fits, where all smaller ones fit too and some larger one does not.
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
-        let fitting = self.points.iter().take_while(|point| point.memory.fits);
+        let fitting = self.points.iter().take_while(|point| point.memory.has_room());
         let fitting: Vec<u64> = fitting.map(|point| point.value).collect();
         let rest = self.points.get(fitting.len()..).unwrap_or_default();
-        let is_one = !rest.is_empty() && rest.iter().all(|point| !point.memory.fits);
+        let is_one = !rest.is_empty() && rest.iter().all(|point| !point.memory.has_room());
         let most = fitting.last().copied();
         most.filter(|_| is_one).map(|most| self.largest.unwrap_or(most))
     }

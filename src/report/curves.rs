@@ -3,7 +3,6 @@
 use super::amount::{Scale, Unit, grouped};
 use super::charts::axis::{Axis, BOTTOM, HEIGHT, LEFT, TOP, gpu_within};
 use super::scene::{Anchor, Class, Drawing, Px, Scene};
-use super::verdict::Verdict;
 use crate::config::fields::FieldId;
 use crate::fit::{Sweep, SweepPoint};
 use crate::units::Bytes;
@@ -93,15 +92,15 @@ impl Plot<'_> {
         let scale = Scale::coarse(self.unit);
         let memory = point.memory;
         let of_gpu = memory.gpu.map_or_else(String::new, |gpu| {
-            let verdict = Verdict::of_measured(&memory).words().to_lowercase();
+            let verdict = memory.verdict.words().to_lowercase();
             format!(", of {}: {verdict}", scale.amount(gpu))
         });
         format!(
             "{} {}: {} allocated, {} on the device{of_gpu}.",
             self.field.field().label,
             grouped(point.value),
-            scale.amount(memory.peak),
-            scale.range(memory.low, memory.high),
+            scale.amount(memory.total),
+            scale.range(memory.device.0, memory.device.1),
         )
     }
 
@@ -120,7 +119,7 @@ impl Plot<'_> {
     #[must_use]
     pub fn draw(&self) -> Scene {
         let label = self.field.field().label;
-        let most = self.points().map(|point| point.memory.high).max();
+        let most = self.points().map(|point| point.memory.device.1).max();
         let most = most.unwrap_or(Bytes::ZERO);
         let mut capacities: Vec<Bytes> = self.curves.iter().filter_map(|c| c.sweep.gpu()).collect();
         capacities.sort_unstable();
@@ -195,9 +194,9 @@ impl Plot<'_> {
     fn write_range(&self, scene: &mut Scene, axis: &Axis, curve: &Curve) {
         let points = &curve.sweep.points;
         let corner = |point: &SweepPoint, amount| Some((self.x(point.value)?, axis.y(amount)));
-        let above = points.iter().map(|point| corner(point, point.memory.high));
+        let above = points.iter().map(|point| corner(point, point.memory.device.1));
         let below = points.iter().rev();
-        let below = below.map(|point| corner(point, point.memory.low));
+        let below = below.map(|point| corner(point, point.memory.device.0));
         let corners: Vec<(Px, Px)> = above.chain(below).flatten().collect();
         scene.behind.push(Drawing::area(Class::Band, corners));
     }
@@ -223,7 +222,7 @@ impl Plot<'_> {
             .sweep
             .points
             .iter()
-            .filter_map(|point| Some((self.x(point.value)?, axis.y(point.memory.peak))))
+            .filter_map(|point| Some((self.x(point.value)?, axis.y(point.memory.total))))
             .collect();
         let class = Class::Curve(number);
         for (from, to) in places.iter().zip(places.iter().skip(1)) {
@@ -285,7 +284,7 @@ pub fn words(sweep: &Sweep) -> Option<String> {
         "" => grouped(value),
         unit => format!("{} {unit}", grouped(value)),
     };
-    let is_fitting = |point: &SweepPoint| point.memory.fits;
+    let is_fitting = |point: &SweepPoint| point.memory.has_room();
     let points = &sweep.points;
     let fitting = points.iter().filter(|point| is_fitting(point));
     let fitting: Vec<u64> = fitting.map(|point| point.value).collect();

@@ -41,7 +41,7 @@ impl MoveRow {
         Self {
             name,
             saves,
-            peak: scale.amount(change.measured.peak),
+            peak: scale.amount(change.measured.total),
             price: prices.join("; "),
             change,
         }

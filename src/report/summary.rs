@@ -1,59 +1,15 @@
 //! The headline of an estimate: what the job needs, whether it fits the GPU, and by how much.
 
 use super::amount::{Scale, grouped};
-use super::headroom::Headroom;
-pub use super::verdict::Verdict;
-use super::verdict::another_job;
+use super::verdict::{another_job, refused};
+use crate::config::gpus;
 use crate::config::gpus::GpuGeneration::{Ada, Ampere, Blackwell, BlackwellSm12x, Cdna3, Cdna4, Hopper, Rubin, Volta};
-use crate::config::gpus::{self};
 use crate::config::job::Config;
-use crate::memory::overhead::memory_range;
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
+pub use crate::verdict::{Standing, Verdict, device};
 
-/// The memory that a device shows, from the least to the most, where PyTorch allocates `amount` in a module and CUDA
-/// graphs reserve `graphs` beyond it.
-#[must_use]
-pub fn device(config: &Config, module: usize, amount: Bytes, graphs: Bytes) -> (Bytes, Bytes) {
-    let module = config.modules().get(module);
-    module.map_or((amount, amount), |m| {
-        let range = memory_range(m, amount, graphs);
-        (range.low, range.high)
-    })
-}
-
-/// The headline of an estimate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summary {
-    /// The memory that the device may show: the peak with the smallest and with the largest overheads.
-    pub device: (Bytes, Bytes),
-    /// The stage with the largest peak.
-    pub worst: StageRef,
-    /// The peak of the rank that needs most, over all modules that run on it.
-    pub total: Bytes,
-    /// The memory of a GPU; `None` where no GPU is chosen.
-    pub gpu: Option<Bytes>,
-    /// Whether the job fits.
-    pub verdict: Verdict,
-}
-
-impl Summary {
-    /// The headline of an estimate.
-    #[must_use]
-    pub fn new(config: &Config, estimate: &Estimate) -> Self {
-        let total = estimate.worst_rank.total;
-        let gpu = config.gpu_memory();
-        let graphs = estimate.worst_rank.graphs;
-        let device = device(config, estimate.worst.module, total, graphs);
-        Self {
-            device,
-            worst: estimate.worst,
-            total,
-            gpu,
-            verdict: Verdict::of(config, device),
-        }
-    }
-
+impl Standing {
     /// What the number of allocated memory is compared with, in words that follow it:
     /// `allocated, 66.3 to 72.6 on the device, of 79.6 GiB`.
     #[must_use]
@@ -81,19 +37,11 @@ impl Summary {
         format!("peak · {} {range}{}", device_monitor(config), gpu.unwrap_or_default())
     }
 
-    /// What stays free on the GPU, or is missing; `None` where no GPU is chosen, and where the estimate is that of
-    /// another job.
-    #[must_use]
-    pub fn headroom(&self) -> Option<Headroom> {
-        let gpu = self.gpu.filter(|_| self.verdict != Verdict::NotThisJob);
-        gpu.map(|gpu| Headroom::of(self.device, gpu))
-    }
-
     /// The headline in one sentence: `Fits, 7.0 to 13.3 GiB free: 63.9 GiB allocated, 66.3 to 72.6 on the device, of
     /// 79.6 GiB.`
     #[must_use]
     pub fn sentence(&self, config: &Config, scale: Scale) -> String {
-        let reason = match (self.headroom(), another_job(config)) {
+        let reason = match (self.headroom(), refused(config).or_else(|| another_job(config))) {
             (_, Some(reason)) => format!(": {reason}. It needs"),
             (Some(headroom), None) => format!(", {}:", headroom.words(scale)),
             (None, None) => String::from(":"),

@@ -11,6 +11,7 @@ use crate::memory::overhead::memory_range;
 use crate::memory::savings::{choice_of, recomputed};
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
+use crate::verdict::Verdict;
 
 /// Tokens of a sequence on a context-parallel rank below which the ring's exchange takes longer than the attention that
 /// it should hide behind; sequences of twice as many need no context parallelism for speed.
@@ -131,7 +132,14 @@ impl Candidate {
     /// Whether the device shows more than a GPU has, even at the least. Always false where no GPU is chosen.
     #[must_use]
     pub fn is_too_large(&self) -> bool {
-        self.gpu.is_some_and(|gpu| self.least > gpu)
+        self.verdict() == Verdict::DoesNotFit
+    }
+
+    /// The verdict on the layout by its numbers. [`Space::verdict`](super::Space::verdict) knows whether they are those
+    /// of the job.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of_memory(self.gpu, (self.least, self.most))
     }
 
     /// The GPU's memory minus the peak in bytes, negative where the GPU has less; `None` where no GPU is chosen.

@@ -4,6 +4,7 @@ mod combination;
 mod index;
 
 use super::axis::{Axis, Pick, checkable_at, divisors};
+use super::candidate::Candidate;
 use super::fields::{number, unset};
 use super::options::{Options, Split};
 use super::reference::{reference_config, unset_other_splits};
@@ -20,6 +21,7 @@ use crate::memory::savings::{Choice, choice_of, choices};
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::units::Bytes;
 use crate::value::Value;
+use crate::verdict::Verdict;
 
 /// One axis of a space with its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -299,6 +301,16 @@ impl Space {
     #[must_use]
     pub fn not_modelled(&self) -> &[NotModelled] {
         &self.not_modelled
+    }
+
+    /// The verdict on a layout of the space, the same as on its job.
+    #[must_use]
+    pub fn verdict(&self, layout: &Candidate) -> Verdict {
+        if self.not_modelled.is_empty() {
+            layout.verdict()
+        } else {
+            Verdict::NotThisJob
+        }
     }
 
     /// The memory of a GPU; `None` where no GPU is chosen.

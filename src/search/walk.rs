@@ -16,6 +16,7 @@ use crate::memory::overhead::memory_range;
 use crate::memory::{self, SharedTables, StageRef, estimate_within, largest_states};
 use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
+use crate::verdict::Verdict;
 
 /// Stands in place of a rule for combinations whose settings are not modelled together.
 const NOT_MODELLED: &str = "not_modelled";
@@ -253,7 +254,7 @@ impl Walk<'_> {
             return Trial::Legal(self.candidate(at, &config));
         };
         // Neither listed nor the nearest to fitting.
-        let does_not_count = |peak: Bytes| peak > nearest.peak && memory_range(m, peak, Bytes::ZERO).low > gpu;
+        let does_not_count = |peak: Bytes| peak > nearest.peak && is_too_large(m, peak, gpu);
         self.estimated(at, &config, does_not_count)
     }
 
@@ -302,7 +303,7 @@ impl Walk<'_> {
             Some(m) => self.known.shared.largest_states(m),
             None => largest_states(m),
         };
-        states > nearest.peak && memory_range(m, states, Bytes::ZERO).low > gpu
+        states > nearest.peak && is_too_large(m, states, gpu)
     }
 
     /// Checks a combination as a raw job.
@@ -356,6 +357,12 @@ impl Walk<'_> {
         let mut refusing = problems.iter().filter(|p| p.keeps_from_training()).map(|p| p.rule);
         refusing.find(|rule| rules.contains(rule))
     }
+}
+
+/// Whether a device shows more than a GPU has where a job of one module allocates so much, even at the least.
+fn is_too_large(m: &Module, peak: Bytes, gpu: Bytes) -> bool {
+    let range = memory_range(m, peak, Bytes::ZERO);
+    Verdict::of_memory(Some(gpu), (range.low, range.high)) == Verdict::DoesNotFit
 }
 
 /// The only module of a job, where its layouts can share tables.

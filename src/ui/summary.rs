@@ -15,6 +15,7 @@ use crate::memory::bucket::Bucket;
 use crate::report::amount::Scale;
 use crate::report::packing;
 use crate::report::summary::{self as report, Verdict};
+use crate::report::verdict::refused;
 use crate::units::Bytes;
 use demonstration::Demonstration;
 use figures::Figures;
@@ -67,9 +68,11 @@ pub(super) fn sentence(state: State) -> String {
 /// All that the headline says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Headline {
-    summary: report::Summary,
+    summary: report::Standing,
     /// Which GPUs need most, in words.
     place: String,
+    /// Why Megatron's schedule refuses the job, where it does.
+    refused: Option<String>,
     /// What changes the job's memory and is not modelled, in a few words.
     not_modelled: String,
     /// How full the micro batches of packed samples are.
@@ -89,10 +92,11 @@ impl Headline {
         let outcome = state.outcome.read();
         let Outcome { config, estimate } = outcome.as_ref()?.as_ref();
         let scale = Scale::coarse(state.preferences.unit.get());
-        let summary = report::Summary::new(config, estimate);
+        let summary = report::Standing::new(config, estimate);
         Some(Self {
             summary,
             place: report::worst_place(config, estimate),
+            refused: refused(config),
             not_modelled: marks::in_short(config.not_modelled()),
             batches: packing::batches(config, estimate, scale),
             beside_total: summary.headline_words(config, scale),
@@ -107,7 +111,10 @@ impl Headline {
         match (self.summary.headroom(), self.summary.verdict) {
             (Some(headroom), _) => headroom.words(scale),
             (None, Verdict::NotThisJob) => self.not_modelled.clone(),
-            (None, _) => String::from("choose one under Hardware"),
+            (None, Verdict::Refused(_)) => self.refused.clone().unwrap_or_default(),
+            (None, Verdict::Unknown | Verdict::Fits | Verdict::Tight | Verdict::DoesNotFit) => {
+                String::from("choose one under Hardware")
+            }
         }
     }
 }

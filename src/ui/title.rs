@@ -8,7 +8,7 @@ use super::state::{Outcome, State};
 use crate::formats::state::PresetRef;
 use crate::report::amount::Scale;
 use crate::report::caption::job_words;
-use crate::report::summary::Summary;
+use crate::report::summary::Standing;
 
 /// How long the title waits for the next keystroke, in milliseconds.
 const PAUSE: u32 = 300;
@@ -31,7 +31,7 @@ fn title(state: State) -> String {
     let Some(Outcome { config, estimate }) = outcome.as_deref().filter(|_| !state.stale.get()) else {
         return format!("Cannot run · {name}");
     };
-    let total = Summary::new(config, estimate).total;
+    let total = Standing::new(config, estimate).total;
     let total = Scale::coarse(state.preferences.unit.get()).amount(total);
     format!("{total} · {} · {name}", job_of(state, outcome.as_deref()))
 }

@@ -118,6 +118,20 @@ fn the_exit_status_of_check_is_the_verdict() {
         (&["megatron_lm.sh", "--gpu", "h100"], 0, "of 79.6 GiB"),
         (&["megatron_lm.sh", "--gpu", "NVIDIA A100-SXM4-40GB"], 1, "of 40.0 GiB"),
         (&["megatron_lm.sh", "--gpu", "h10"], 2, "there is no GPU h10"),
+        // Its schedule refuses it when training starts.
+        (
+            &[
+                "llama3-70b",
+                "--gpu",
+                "h100-80gb",
+                "--set",
+                "context_parallel_size=4",
+                "--set",
+                "global_batch_size=6",
+            ],
+            3,
+            "Cannot run",
+        ),
         // The worst of several counts.
         (
             &["deepseek-v3", "illegal.sh", "--gpu", "h100-80gb"],

@@ -8,7 +8,7 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::evidence::{self, Confidence, Run, RunJob, compare};
 use megatron_memory::formats::megatron_args::{self, Arity, Known};
 use megatron_memory::memory::estimate;
-use megatron_memory::report::summary::{Summary, Verdict};
+use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::value::Value;
 use serde_json::Value as Json;
 
@@ -68,7 +68,7 @@ fn no_run_that_ran_is_said_not_to_fit() {
         if compare(&run).is_none_or(|compared| compared.peak_error.is_none()) {
             continue;
         }
-        let summary = Summary::new(&config, &estimate(&config));
+        let summary = Standing::new(&config, &estimate(&config));
         compared += usize::from(summary.gpu.is_some());
         assert_ne!(summary.verdict, Verdict::DoesNotFit, "{}", run.id);
     }

@@ -20,16 +20,16 @@ use megatron_memory::report::amount::{Unit, grouped};
 use megatron_memory::report::curves::{Curve, Plot, words};
 use megatron_memory::report::fewest_gpus::{self as stored, Count};
 use megatron_memory::report::scene::{Px, Shape};
-use megatron_memory::report::summary::{Summary, Verdict};
+use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::value::Value;
 
 /// The headline of a job; `None` where Megatron refuses it, also when its schedule starts.
-fn summary(job: &RawJob) -> Option<Summary> {
+fn summary(job: &RawJob) -> Option<Standing> {
     let checked = check(job);
     let unscheduled = |rule: &str| ["microbatches_fill_group", "last_group"].contains(&rule);
     let refused = checked.warnings().any(|p| unscheduled(p.rule));
     let config = checked.config.filter(|_| !refused)?;
-    Some(Summary::new(&config, &estimate(&config)))
+    Some(Standing::new(&config, &estimate(&config)))
 }
 
 fn fits(job: &RawJob) -> bool {
@@ -213,7 +213,7 @@ fn offered_changes_fit_and_none_of_their_kind_is_cheaper() {
             let mut other = job.clone();
             found.apply(&mut other);
             assert!(fits(&other), "{name}: {}", found.label());
-            assert_eq!(summary(&other).unwrap().total, found.measured.peak, "{name}");
+            assert_eq!(summary(&other).unwrap().total, found.measured.total, "{name}");
             offered += 1;
         }
         for (kind, price) in brute_force(job) {
@@ -493,9 +493,13 @@ fn every_point_of_a_plot_is_the_estimate_of_its_job() {
                 let mut other = job.clone();
                 sweep.apply(point.value, &mut other);
                 let expected = summary(&other).unwrap();
-                assert_eq!(point.memory.peak, expected.total, "{label}");
-                assert_eq!((point.memory.low, point.memory.high), expected.device, "{label}");
-                assert_eq!(point.memory.fits, expected.verdict == Verdict::Fits, "{label}");
+                assert_eq!(point.memory.total, expected.total, "{label}");
+                assert_eq!(
+                    (point.memory.device.0, point.memory.device.1),
+                    expected.device,
+                    "{label}"
+                );
+                assert_eq!(point.memory.has_room(), expected.verdict == Verdict::Fits, "{label}");
                 points += 1;
             }
         }
@@ -516,7 +520,7 @@ fn a_plot_says_which_values_fit() {
     );
     // More tensor parallelism needs less: half-way between the least and the most, some sizes fit.
     let sizes = sweep(&job, F::tensor_model_parallel_size).unwrap().points;
-    let (first, last) = (sizes[0].memory.high, sizes[sizes.len() - 1].memory.high);
+    let (first, last) = (sizes[0].memory.device.1, sizes[sizes.len() - 1].memory.device.1);
     assert!(last < first);
     let between = with(&job, &[(F::gpu_memory_mib, int((first.0 + last.0) >> 21))]);
     let words_of_sizes = said(&between, F::tensor_model_parallel_size);

@@ -28,3 +28,4 @@ mod report;
 mod search;
 mod tidy;
 mod value;
+mod verdict;

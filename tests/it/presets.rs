@@ -11,7 +11,7 @@ use megatron_memory::presets::encoders::ENCODERS;
 use megatron_memory::presets::gpus::{self, GPUS};
 use megatron_memory::presets::jobs::JOBS;
 use megatron_memory::presets::{Contents, PRESETS, Preset, by_id, settings};
-use megatron_memory::report::summary::{Summary, Verdict};
+use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::value::Value;
 use serde_json::Value as Json;
 
@@ -391,7 +391,7 @@ fn linked(link: &str) -> RawJob {
 fn every_job_fits_its_gpu_with_what_the_device_shows_at_least() {
     for preset in PRESETS {
         let config = check(&contents(preset).raw_job()).config.unwrap();
-        let summary = Summary::new(&config, &estimate(&config));
+        let summary = Standing::new(&config, &estimate(&config));
         // The recipes of the largest models leave the least room.
         let expected = match preset.id {
             "llama3.1-405b" | "nemotron-3-ultra-550b-a55b" => Verdict::Tight,

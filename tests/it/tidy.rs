@@ -53,6 +53,8 @@ fn arrows_point_down() {
         "presets",
         "evidence",
         "search",
+        "fit",
+        "verdict",
     ];
     let forbidden = |module: &str| -> Vec<&str> {
         let core = |also: &[&'static str]| -> Vec<&'static str> {
@@ -68,7 +70,7 @@ fn arrows_point_down() {
             "parallel" => core(&["config", "model", "memory"]),
             "config" => core(&["model", "memory"]),
             "model" => core(&["memory"]),
-            "memory" => core(&[]),
+            "memory" | "verdict" => core(&[]),
             "formats" | "presets" => {
                 vec!["ui", "api", "search_worker", "report", "memory", "model"]
             }

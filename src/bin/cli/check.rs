@@ -8,9 +8,10 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::share_url;
 use megatron_memory::memory;
 use megatron_memory::report::amount::{Scale, Unit};
-use megatron_memory::report::summary::{Summary, Verdict, stage_name};
+use megatron_memory::report::summary::{Standing, Verdict, stage_name};
 use megatron_memory::units::{Bytes, MIB};
 use megatron_memory::value::Value;
+use megatron_memory::verdict::Refusal;
 use serde::Serialize;
 
 use super::amount::amount;
@@ -125,9 +126,13 @@ impl Check {
         }
         let checked = config::check(&share.setup.job);
         let Some(config) = &checked.config else {
-            let errors = checked.problems.iter().filter(|problem| problem.is_error());
-            let problems = errors.map(ToString::to_string).collect();
-            let report = report(Status::CannotRun, "cannot_run", "Cannot run".to_owned());
+            let problems = checked.refusals().map(ToString::to_string).collect();
+            let verdict = Verdict::Refused(Refusal::ByRules);
+            let report = report(
+                Status::of(verdict),
+                verdict.id().unwrap_or("unknown"),
+                verdict.words().to_owned(),
+            );
             return (
                 Status::CannotRun,
                 Report {
@@ -138,14 +143,11 @@ impl Check {
             );
         };
         let estimate = memory::estimate(config);
-        let summary = Summary::new(config, &estimate);
+        let summary = Standing::new(config, &estimate);
         let verdict = summary.verdict;
         let status = match verdict {
-            Verdict::NotThisJob => Status::NotThisJob,
-            Verdict::DoesNotFit => Status::DoesNotFit,
             Verdict::Tight if self.strict => Status::DoesNotFit,
-            Verdict::Fits | Verdict::Tight => Status::Success,
-            Verdict::Unknown => Status::Usage,
+            verdict => Status::of(verdict),
         };
         let scale = Scale::coarse(Unit::Gib);
         let (low, high) = summary.device;
@@ -160,9 +162,10 @@ impl Check {
             scale.number(low),
             scale.amount(high),
         );
+        let refused = config.refused_by_schedule().iter().cloned();
         let marks = config.not_modelled().iter().map(ToString::to_string);
         let warning = loaded.warning().map(str::to_owned);
-        let problems = marks.chain(warning).collect();
+        let problems = refused.chain(marks).chain(warning).collect();
         let memory = Memory {
             peak_bytes: summary.total.0,
             device_bytes_low: low.0,

@@ -7,7 +7,7 @@ use megatron_memory::export::{ExportFormat, ExportOptions, export_text};
 use megatron_memory::memory::{self, Estimate};
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::report::packing;
-use megatron_memory::report::summary::Summary;
+use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::report::table::{Order, Table};
 
 use super::exit::{Failure, Status};
@@ -61,14 +61,16 @@ impl EstimateJob {
             Form::Markdown => exported(&loaded.share, "markdown")?,
         };
         output::write(&text, None)?;
+        for reason in config.refused_by_schedule() {
+            eprintln!("Cannot run: {reason}");
+        }
         for mark in config.not_modelled() {
             eprintln!("Estimate of another job: {mark}");
         }
-        let is_this_job = config.not_modelled().is_empty();
-        Ok(if is_this_job {
-            Status::Success
-        } else {
-            Status::NotThisJob
+        Ok(match Standing::new(config, &estimate).verdict {
+            verdict @ (Verdict::Refused(_) | Verdict::NotThisJob) => Status::of(verdict),
+            // Whether the job fits is what `check` is asked for.
+            Verdict::Fits | Verdict::Tight | Verdict::DoesNotFit | Verdict::Unknown => Status::Success,
         })
     }
 }
@@ -84,7 +86,7 @@ fn exported(share: &megatron_memory::formats::state::ShareState, id: &str) -> Re
 fn text(config: &Config, estimate: &Estimate, unit: Unit) -> String {
     /// How many buckets a line names.
     const LARGEST: usize = 4;
-    let summary = Summary::new(config, estimate);
+    let summary = Standing::new(config, estimate);
     let (coarse, fine) = (Scale::coarse(unit), Scale::fine(unit));
     let mut lines = vec![format!(
         "{}: on the fullest GPU {} {}.",

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use megatron_memory::config::problem::Problem;
+use megatron_memory::verdict::Verdict;
 
 /// How the program ends. With several jobs the worst counts: the one with the largest number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +31,19 @@ Exit status:
   3  Megatron refuses the job
   4  the job has settings that are not modelled, so the numbers are another job's
   5  a text cannot be read, or leaves questions open";
+
+impl Status {
+    /// The status that says a verdict.
+    pub(crate) const fn of(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Fits | Verdict::Tight => Self::Success,
+            Verdict::DoesNotFit => Self::DoesNotFit,
+            Verdict::Unknown => Self::Usage,
+            Verdict::Refused(_) => Self::CannotRun,
+            Verdict::NotThisJob => Self::NotThisJob,
+        }
+    }
+}
 
 impl From<Status> for ExitCode {
     fn from(status: Status) -> Self {

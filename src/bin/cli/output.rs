@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::exit::Failure;
 
-/// The messages of errors, one a line where there are several.
+/// What Megatron refuses, one a line where there are several.
 pub(crate) fn lines(problems: &[Problem]) -> String {
-    let errors = problems.iter().filter(|problem| problem.is_error());
+    let errors = problems.iter().filter(|problem| problem.keeps_from_training());
     let errors: Vec<String> = errors.map(ToString::to_string).collect();
     match errors.as_slice() {
         [only] => only.clone(),

@@ -5,9 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use clap::Args;
+use megatron_memory::config;
+use megatron_memory::config::raw::RawJob;
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::search::{Axis, Candidate, GroupKind, Keep, Options, Searcher, Slice, Space, percent};
 use megatron_memory::units::Bytes;
+use megatron_memory::verdict::{Refusal, Standing, Verdict};
 use serde::Serialize;
 
 use super::exit::{Failure, Status};
@@ -42,6 +45,11 @@ pub(crate) struct SearchLayouts {
 struct Layout {
     /// The sizes that vary, such as `TP 2, PP 16`.
     sizes: String,
+    /// Whether it fits, as `check` says it of the layout; none where no GPU is chosen.
+    verdict: Option<&'static str>,
+    /// The sign of the verdict.
+    #[serde(skip)]
+    sign: &'static str,
     /// The largest peak of a rank, in bytes.
     peak_bytes: u64,
     /// The least that the device shows, in bytes.
@@ -97,10 +105,9 @@ impl SearchLayouts {
         if self.json {
             output::json(&layouts)?;
         } else {
-            output::print(&text(&space, &found, &layouts, own.as_ref()));
+            output::print(&(standing(job) + &text(&space, &found, &layouts, own.as_ref())));
         }
-        let fits = found.legal > found.too_large;
-        Ok(if fits { Status::Success } else { Status::DoesNotFit })
+        Ok(Status::of(best(&space, &found)))
     }
 }
 
@@ -134,20 +141,52 @@ fn search_on_all_cores(space: &Space, keep: Keep) -> Slice {
     })
 }
 
+/// The best verdict on any layout that was found.
+fn best(space: &Space, found: &Slice) -> Verdict {
+    let verdicts = found.candidates.iter().map(|layout| space.verdict(layout));
+    verdicts.min().unwrap_or(Verdict::DoesNotFit)
+}
+
+/// What `check` says of the job as it is, in a line.
+fn standing(job: &RawJob) -> String {
+    let scale = Scale::coarse(Unit::Gib);
+    let checked = config::check(job);
+    let sentence = if let Some(config) = &checked.config {
+        Standing::of(config).sentence(config, scale)
+    } else {
+        let refused: Vec<String> = checked.refusals().map(ToString::to_string).collect();
+        format!("{}: {}", Verdict::Refused(Refusal::ByRules).words(), refused.join("; "))
+    };
+    format!("The job as it is: {sentence}\n")
+}
+
 /// The counts, and a line for each layout.
 fn text(space: &Space, found: &Slice, layouts: &[Layout], own: Option<&Candidate>) -> String {
     let scale = Scale::coarse(Unit::Gib);
-    let counts = format!(
-        "{} combinations, {} whose model states alone do not fit, {} others that Megatron runs, {} that fit",
-        space.total(),
-        found.cannot_fit,
-        found.legal,
-        found.legal - found.too_large
-    );
+    let counts = match space.gpu_memory() {
+        Some(_) => format!(
+            "{} combinations, {} whose model states alone do not fit, {} others that Megatron runs, {} that fit{}",
+            space.total(),
+            found.cannot_fit,
+            found.legal,
+            found.legal - found.too_large,
+            if space.not_modelled().is_empty() {
+                ""
+            } else {
+                " without what is not modelled"
+            },
+        ),
+        None => format!(
+            "{} combinations, {} that Megatron runs; no GPU is chosen that they may fit",
+            space.total(),
+            found.legal
+        ),
+    };
     let lines = layouts.iter().map(|layout| {
         format!(
-            "{:>10}  {}  {} GPUs per replica, bubble {}, recomputes {}, {} over the network{}{}",
+            "{:>10} {}  {}  {} GPUs per replica, bubble {}, recomputes {}, {} over the network{}{}",
             scale.amount(Bytes(layout.peak_bytes)),
+            layout.sign,
             layout.sizes,
             layout.gpus_per_replica,
             percent(layout.pipeline_bubble_ppm),
@@ -188,8 +227,11 @@ fn place(found: &Slice, own: &Candidate, scale: Scale) -> String {
 }
 
 fn layout(space: &Space, candidate: &Candidate, own: Option<&Candidate>) -> Layout {
+    let verdict = space.verdict(candidate);
     Layout {
         sizes: space.sizes(candidate.index),
+        verdict: verdict.id(),
+        sign: verdict.sign(),
         peak_bytes: candidate.peak.0,
         device_bytes: candidate.least.0,
         trains_adapters: candidate.adapters,

@@ -14,7 +14,7 @@ use megatron_memory::presets::{PRESETS, jobs::JOBS};
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::report::caption::job_words;
 use megatron_memory::report::markup::{Markup, tag};
-use megatron_memory::report::summary::Summary;
+use megatron_memory::report::summary::Standing;
 use megatron_memory::value::Value;
 
 use super::html::{self, filled};
@@ -60,7 +60,7 @@ fn answer_in_words(link: &str, name: &str) -> Result<String, Error> {
     let (state, _) = share_url::decode(link);
     let config = check(&state.setup.job).config;
     let config = config.ok_or_else(|| format!("{link}: the job cannot run"))?;
-    let summary = Summary::new(&config, &estimate(&config));
+    let summary = Standing::new(&config, &estimate(&config));
     let total = Scale::coarse(Unit::Gib).amount(summary.total);
     let (job, verdict) = (job_words(&config, Some(name)), summary.verdict.words());
     Ok(format!("{total} a GPU · {job} · {verdict}"))

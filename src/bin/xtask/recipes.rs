@@ -16,7 +16,7 @@ use megatron_memory::formats::state::ShareState;
 use megatron_memory::memory::estimate;
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::report::markup::{Markup, tag};
-use megatron_memory::report::summary::{Summary, Verdict};
+use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::value::Value;
 
 use crate::Error;
@@ -177,7 +177,7 @@ fn open(recipe: &Recipe, fields: Vec<(FieldId, Value)>, gpus: Option<u64>) -> Op
         let errors: Vec<&str> = checked.errors().map(|p| p.message.as_str()).collect();
         return refused(errors.join("; "));
     };
-    let summary = Summary::new(config, &estimate(config));
+    let summary = Standing::new(config, &estimate(config));
     let marks = &setup.job.not_modelled;
     let notes: Vec<String> = marks.iter().map(ToString::to_string).collect();
     let left_out = marks.iter().map(|mark| mark.reason.clone().into_owned()).collect();
@@ -193,6 +193,7 @@ fn open(recipe: &Recipe, fields: Vec<(FieldId, Value)>, gpus: Option<u64>) -> Op
             Verdict::Tight => "tight",
             Verdict::DoesNotFit => "does not fit",
             Verdict::NotThisJob => "partly counted",
+            Verdict::Refused(_) => "refused",
             Verdict::Unknown => "no GPU known",
         },
         note: notes.join("; "),

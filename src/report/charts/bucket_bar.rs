@@ -4,7 +4,7 @@ use super::{Chart, Subject};
 use crate::report::amount::{Scale, exact, percent};
 use crate::report::grouping::Segment;
 use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
-use crate::report::summary::{Summary, stage_name};
+use crate::report::summary::{Standing, stage_name};
 use crate::report::target::Target;
 use crate::units::Bytes;
 
@@ -29,7 +29,7 @@ const BASE_LINE: Px = Px::of(25);
 const PAD: Px = Px::of(7);
 
 fn draw(subject: &Subject<'_>) -> Scene {
-    let summary = Summary::new(subject.config, subject.estimate);
+    let summary = Standing::new(subject.config, subject.estimate);
     let scale = Scale::coarse(subject.unit);
     let rank = &subject.estimate.worst_rank;
     let held: Vec<(Segment, Bytes)> = subject
@@ -102,7 +102,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
 }
 
 /// The range that the device shows, as a bracket below the bar with its numbers.
-fn device_range(summary: &Summary, scale: Scale, width: Px, at: impl Fn(Bytes) -> Px) -> [Drawing; 4] {
+fn device_range(summary: &Standing, scale: Scale, width: Px, at: impl Fn(Bytes) -> Px) -> [Drawing; 4] {
     let (low, high) = summary.device;
     let (from, to) = (at(low), at(high));
     let (top, line) = (TOP + BAR, TOP + BAR + BEYOND);
@@ -122,7 +122,7 @@ fn device_range(summary: &Summary, scale: Scale, width: Px, at: impl Fn(Bytes) -
     ]
 }
 
-fn description(summary: &Summary, scale: Scale) -> String {
+fn description(summary: &Standing, scale: Scale) -> String {
     format!(
         "{} {}: {}.",
         scale.amount(summary.total),

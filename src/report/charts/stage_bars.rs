@@ -6,7 +6,7 @@ use super::{Chart, Subject};
 use crate::memory::{StageEstimate, StageRef};
 use crate::report::amount::Scale;
 use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
-use crate::report::summary::{Summary, Verdict, device, stage_name};
+use crate::report::summary::{Standing, Verdict, device, stage_name};
 use crate::report::table::layers;
 use crate::report::target::Target;
 use crate::units::Bytes;
@@ -43,7 +43,7 @@ impl<'a> Slot<'a> {
 }
 
 fn draw(subject: &Subject<'_>) -> Scene {
-    let summary = Summary::new(subject.config, subject.estimate);
+    let summary = Standing::new(subject.config, subject.estimate);
     let scale = Scale::coarse(subject.unit);
     let gpu = gpu_within(summary.gpu, summary.total);
     let most = summary.device.1.max(gpu.unwrap_or(Bytes::ZERO));
@@ -210,7 +210,7 @@ fn bar(
     };
     Mark {
         class: match verdict {
-            Verdict::Unknown | Verdict::Fits | Verdict::NotThisJob => Class::Stage,
+            Verdict::Unknown | Verdict::Fits | Verdict::NotThisJob | Verdict::Refused(_) => Class::Stage,
             Verdict::Tight => Class::StageTight,
             Verdict::DoesNotFit => Class::StageOver,
         },
@@ -221,8 +221,9 @@ fn bar(
             scale.amount(stage.total),
             layers(subject.config, place),
             match verdict {
-                Verdict::Unknown => String::new(),
-                verdict => format!(", {}", verdict.words().to_ascii_lowercase()),
+                Verdict::Unknown | Verdict::Refused(_) => String::new(),
+                Verdict::Fits | Verdict::Tight | Verdict::DoesNotFit | Verdict::NotThisJob =>
+                    format!(", {}", verdict.words().to_ascii_lowercase()),
             }
         ),
         chosen: place == subject.stage,

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use serde::Serialize;
 
-use crate::report::summary::Summary;
+use crate::report::summary::Standing;
 use crate::ui::state::State;
 
 /// The result of an embed; `src/web/frame.js` reads it from the root element.
@@ -38,7 +38,9 @@ impl<'a> FrameResult<'a> {
         let outcome = state.outcome.read();
         let valid = !state.stale.get() && state.link.broken.read().is_none();
         let outcome = outcome.as_ref().filter(|_| valid);
-        let summary = outcome.map(|outcome| Summary::new(&outcome.config, &outcome.estimate));
+        let outcome = outcome.filter(|outcome| outcome.config.refused_by_schedule().is_empty());
+        let valid = outcome.is_some();
+        let summary = outcome.map(|outcome| Standing::new(&outcome.config, &outcome.estimate));
         let marks = outcome.into_iter().flat_map(|outcome| outcome.config.not_modelled());
         let estimate = outcome.map(|outcome| &outcome.estimate);
         let worst = estimate.and_then(|estimate| estimate.worst_stage());

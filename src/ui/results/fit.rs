@@ -6,7 +6,7 @@ mod limits;
 
 use leptos::prelude::*;
 
-use crate::report::summary::{Summary, Verdict};
+use crate::report::summary::{Standing, Verdict};
 use crate::ui::parts::{Panel, PanelHead};
 use crate::ui::state::State;
 use assistant::Assistant;
@@ -18,7 +18,7 @@ pub(super) fn FitPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let verdict = Memo::new(move |_| {
         let outcome = state.outcome.read();
-        let verdict = |o: &crate::ui::state::Outcome| Summary::new(&o.config, &o.estimate).verdict;
+        let verdict = |o: &crate::ui::state::Outcome| Standing::new(&o.config, &o.estimate).verdict;
         outcome.as_ref().map(|outcome| verdict(outcome))
     });
     let has_changes = Memo::new(move |_| {
@@ -31,7 +31,8 @@ pub(super) fn FitPanel() -> impl IntoView {
             Some(Verdict::Tight) => "each change by itself makes it fit safely, cheapest first",
             Some(Verdict::Fits) => "what the free memory allows, each change by itself",
             Some(Verdict::NotThisJob) => "for the job without what is not modelled",
-            _ => "choose a GPU to see",
+            Some(Verdict::Refused(_)) => "for a job that Megatron trains",
+            Some(Verdict::Unknown) | None => "choose a GPU to see",
         })
     });
     let title = Signal::derive(move || match verdict.get() {

@@ -6,13 +6,13 @@ use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::config::gpus::{GPUS, Gpu};
 use crate::config::raw::RawJob;
-use crate::fit::{Measured, move_to, on_gpu};
+use crate::fit::{move_to, on_gpu};
 use crate::report::amount::Scale;
 use crate::report::headroom::Headroom;
-use crate::report::verdict::Verdict;
 use crate::ui::parts::{OpenButton, Panel, PanelHead, when_idle};
 use crate::ui::state::State;
 use crate::ui::values::shown;
+use crate::verdict::{Refusal, Standing, Verdict};
 
 /// The id of the panel's title.
 const TITLE: &str = "gpus-title";
@@ -34,13 +34,16 @@ pub(super) fn GpusPanel() -> impl IntoView {
 }
 
 /// What a job needs on a type of GPU, or the first reason why Megatron refuses it there.
-fn measure(job: &RawJob, gpu: &Gpu) -> Result<Measured, String> {
+fn measure(job: &RawJob, gpu: &Gpu) -> Result<Standing, String> {
     on_gpu(job, gpu).ok_or_else(|| {
         let mut job = job.clone();
         move_to(&mut job, gpu);
         let checked = check(&job);
-        let mut errors = checked.errors();
-        errors.next().map(|error| error.message.clone()).unwrap_or_default()
+        let mut refusals = checked.refusals();
+        refusals
+            .next()
+            .map(|refusal| refusal.message.clone())
+            .unwrap_or_default()
     })
 }
 
@@ -48,11 +51,11 @@ fn measure(job: &RawJob, gpu: &Gpu) -> Result<Measured, String> {
 #[component]
 fn GpuStrip() -> impl IntoView {
     let state = expect_context::<State>();
-    let found = RwSignal::new(Vec::<Result<Measured, String>>::new());
+    let found = RwSignal::new(Vec::<Result<Standing, String>>::new());
     when_idle(
         move || state.outcome.track(),
         Vec::new,
-        move |done: &mut Vec<Result<Measured, String>>| {
+        move |done: &mut Vec<Result<Standing, String>>| {
             let Some(gpu) = GPUS.get(done.len()) else {
                 if *found.read_untracked() != *done {
                     found.set(core::mem::take(done));
@@ -84,16 +87,18 @@ fn GpuStrip() -> impl IntoView {
 fn GpuButton(
     gpu: &'static Gpu,
     /// What the job needs there, or why it cannot run.
-    memory: Result<Measured, String>,
+    memory: Result<Standing, String>,
     now: Memo<String>,
 ) -> impl IntoView {
     let state = expect_context::<State>();
-    let verdict = memory.as_ref().map_or(Verdict::Unknown, Verdict::of_measured);
+    let verdict = memory
+        .as_ref()
+        .map_or(Verdict::Refused(Refusal::ByRules), |memory| memory.verdict);
     let words = move || {
         let scale = Scale::coarse(state.preferences.unit.get());
-        let headroom = |memory: Measured| {
+        let headroom = |memory: Standing| {
             let gpu = memory.gpu?;
-            Some(Headroom::of((memory.low, memory.high), gpu).words(scale))
+            Some(Headroom::of((memory.device.0, memory.device.1), gpu).words(scale))
         };
         match &memory {
             Err(reason) => format!("cannot run: {reason}"),

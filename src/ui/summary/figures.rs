@@ -112,7 +112,9 @@ impl Pill {
         match self {
             Self::Verdict(Verdict::Fits) => "M3 8.5l3.5 3.5L13 4.5",
             Self::Verdict(Verdict::Tight) => "M8 3v6M8 12v1",
-            Self::Verdict(Verdict::DoesNotFit) | Self::Demonstration | Self::CannotRun => "M4 4l8 8M12 4l-8 8",
+            Self::Verdict(Verdict::DoesNotFit | Verdict::Refused(_)) | Self::Demonstration | Self::CannotRun => {
+                "M4 4l8 8M12 4l-8 8"
+            }
             Self::Verdict(Verdict::NotThisJob) => "M4 6h8M4 10h8M11 3L5 13",
             Self::Verdict(Verdict::Unknown) => "M4 8h8",
         }

@@ -10,7 +10,7 @@ use crate::memory::Estimate;
 use crate::memory::overhead::memory_range;
 use crate::report::amount::Scale;
 use crate::report::readout::Readout;
-use crate::report::summary::{Summary, device_monitor, gpu_words};
+use crate::report::summary::{Standing, device_monitor, gpu_words};
 use crate::ui::results::pointed_at;
 use crate::ui::state::State;
 use crate::units::Bytes;
@@ -23,7 +23,7 @@ const BEYOND_WITH_DISPATCHER: &str =
 
 /// What the device will show, in one sentence.
 pub(super) fn basis(config: &Config, estimate: &Estimate, scale: Scale) -> String {
-    let (low, high) = Summary::new(config, estimate).device;
+    let (low, high) = Standing::new(config, estimate).device;
     let monitor = device_monitor(config);
     format!("{monitor} will show {}; the verdict uses that.", scale.range(low, high))
 }

@@ -9,7 +9,7 @@ use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::formats::{job_json, json};
 use megatron_memory::memory::estimate;
 use megatron_memory::presets::by_id;
-use megatron_memory::report::summary::{Summary, Verdict};
+use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::report::verdict;
 use megatron_memory::value::Value;
 
@@ -68,7 +68,7 @@ fn keys(job: &RawJob) -> Vec<&str> {
 fn judged(job: &RawJob) -> (Verdict, String) {
     let checked = check(job);
     let config = checked.config.expect("the job is legal");
-    let summary = Summary::new(&config, &estimate(&config));
+    let summary = Standing::new(&config, &estimate(&config));
     (summary.verdict, verdict::reason(&config, summary.device))
 }
 

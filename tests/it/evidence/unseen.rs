@@ -6,7 +6,7 @@ use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::evidence::{Comparison, Run, compare, read_repeats, spread, summaries};
 use megatron_memory::memory::{JobMoment, estimate};
-use megatron_memory::report::summary::{Summary, Verdict};
+use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::value::Value;
 
 use super::runs;
@@ -78,7 +78,7 @@ fn jobs_of_others_fit_or_not_as_they_did() {
         job["gpu_memory_mib"] = case["gpu_memory_mib"].clone();
         let job: Value = serde_json::from_value(job).unwrap();
         let config = check(&RawJob::from_value(&job)).config.unwrap();
-        let verdict = Summary::new(&config, &estimate(&config)).verdict;
+        let verdict = Standing::new(&config, &estimate(&config)).verdict;
         let fits = case["fits"].as_bool().unwrap();
         match (verdict, fits) {
             (Verdict::Fits, true) | (Verdict::DoesNotFit, false) => right += 1,

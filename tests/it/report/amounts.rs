@@ -1,6 +1,6 @@
 use megatron_memory::report::amount::{Scale, Unit, exact, grouped, parameters, percent};
 use megatron_memory::report::headroom::Headroom;
-use megatron_memory::report::summary::{Summary, Verdict};
+use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::units::{Bytes, GIB};
 use proptest::prelude::*;
 use serde_json::json;
@@ -176,7 +176,7 @@ fn free_memory_is_a_range_on_the_basis_of_the_verdict() {
 #[test]
 fn the_headline_is_the_fullest_stage_against_the_gpu() {
     let job = Job::small(json!({"gpu_memory_mib": 8192}));
-    let summary = Summary::new(&job.config, &job.estimate);
+    let summary = Standing::new(&job.config, &job.estimate);
     let totals: Vec<u64> = job.estimate.modules[0].stages.iter().map(|s| s.total.0).collect();
     // Both stages hold two layers and 32,000 rows; the last one has the final norm on top.
     assert_eq!(summary.worst.pp_rank, 1);

@@ -31,7 +31,7 @@ impl Found {
             moves: search.moves(),
             closest: search.closest().cloned(),
             replica: search.replica_gpus(),
-            fits: search.now().fits,
+            fits: search.now().has_room(),
             is_complete,
         }
     }
@@ -78,7 +78,7 @@ pub(super) fn Assistant() -> impl IntoView {
             Some(closest) => format!(
                 "No single change is enough, nor a pair. Closest: {}, {} allocated.",
                 closest.label(),
-                scale.amount(closest.measured.peak)
+                scale.amount(closest.measured.total)
             ),
             None => String::from("No single change saves memory."),
         }

@@ -9,7 +9,7 @@ use crate::config::raw::RawJob;
 use crate::formats::state::{PresetRef, Setup};
 use crate::report::amount::{Scale, Unit};
 use crate::report::caption::job_words;
-use crate::report::summary::{Summary, stage_name};
+use crate::report::summary::{Standing, stage_name};
 use crate::ui::state::{Outcome, Plan};
 use crate::ui::values::{same, shown};
 
@@ -78,10 +78,10 @@ impl PlanColumn {
     }
 
     /// Something of the result; a dash where the job cannot run.
-    fn result(&self, read: impl FnOnce(&Outcome, &Summary) -> String) -> String {
+    fn result(&self, read: impl FnOnce(&Outcome, &Standing) -> String) -> String {
         self.outcome.as_ref().map_or_else(
             || String::from("–"),
-            |outcome| read(outcome, &Summary::new(&outcome.config, &outcome.estimate)),
+            |outcome| read(outcome, &Standing::new(&outcome.config, &outcome.estimate)),
         )
     }
 }

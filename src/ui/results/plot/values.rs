@@ -6,7 +6,6 @@ use crate::config::fields::FieldId;
 use crate::fit::SweepPoint;
 use crate::report::amount::{Scale, grouped};
 use crate::report::curves::Curve;
-use crate::report::verdict::Verdict;
 use crate::ui::state::State;
 
 /// The values of the job on the page.
@@ -37,13 +36,13 @@ pub(super) fn ValueButtons(id: FieldId, curves: RwSignal<Vec<Curve>>) -> impl In
 #[component]
 fn ValueButton(id: FieldId, curves: RwSignal<Vec<Curve>>, point: SweepPoint, is_current: bool) -> impl IntoView {
     let state = expect_context::<State>();
-    let amount = move || Scale::coarse(state.preferences.unit.get()).amount(point.memory.peak);
+    let amount = move || Scale::coarse(state.preferences.unit.get()).amount(point.memory.total);
     view! {
         <button
             type="button"
             value=point.value
             aria-pressed=is_current.to_string()
-            data-verdict=Verdict::of_measured(&point.memory).style()
+            data-verdict=point.memory.verdict.style()
             on:click=move |_| apply(state, id, &curves.read_untracked(), point.value)
         >
             <strong>{grouped(point.value)}</strong>

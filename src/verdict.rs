@@ -1,0 +1,238 @@
+//! A job's standing: one value, made in one place. All that the page, the command line, the API, searches and exports say
+//! of whether a job runs and fits is read off it; nothing else compares bytes with a GPU.
+
+use crate::config::job::Config;
+use crate::memory::overhead::memory_range;
+use crate::memory::{Estimate, StageRef, estimate};
+use crate::units::Bytes;
+
+/// The verdict on a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// No GPU is chosen.
+    Unknown,
+    /// It fits even with the largest overheads.
+    Fits,
+    /// It fits with the smallest overheads, but not with the largest.
+    Tight,
+    /// It does not fit even with the smallest overheads.
+    DoesNotFit,
+    /// The estimate is that of another job: one without what the job's [marks](Config::not_modelled) name.
+    NotThisJob,
+    /// Megatron refuses to train it.
+    Refused(Refusal),
+}
+
+/// When Megatron refuses a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// Before the model is built: the job breaks a rule on its arguments, and has no estimate.
+    ByRules,
+    /// When training starts: the schedule cannot run its micro batches, although the model can be built.
+    BySchedule,
+}
+
+impl Verdict {
+    /// The verdict on a checked job where a device shows from `low` to `high` bytes, as [`device`] gives them.
+    #[must_use]
+    pub fn of(config: &Config, device: (Bytes, Bytes)) -> Self {
+        if !config.refused_by_schedule().is_empty() {
+            Self::Refused(Refusal::BySchedule)
+        } else if !config.not_modelled().is_empty() {
+            Self::NotThisJob
+        } else {
+            Self::of_memory(config.gpu_memory(), device)
+        }
+    }
+
+    /// The verdict on a job that runs and is modelled.
+    #[must_use]
+    pub fn of_memory(gpu: Option<Bytes>, device: (Bytes, Bytes)) -> Self {
+        match gpu.map(|gpu| Headroom::of(device, gpu)) {
+            None => Self::Unknown,
+            Some(Headroom::Free { .. }) => Self::Fits,
+            Some(Headroom::Uncertain { .. }) => Self::Tight,
+            Some(Headroom::Missing { .. }) => Self::DoesNotFit,
+        }
+    }
+
+    /// The verdict in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Unknown => "No GPU chosen",
+            Self::Fits => "Fits",
+            Self::Tight => "Tight",
+            Self::DoesNotFit => "Does not fit",
+            Self::NotThisJob => "Estimate of another job",
+            Self::Refused(_) => "Cannot run",
+        }
+    }
+
+    /// A sign that tells the verdicts apart without color.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Unknown => "?",
+            Self::Fits => "✓",
+            Self::Tight => "!",
+            Self::DoesNotFit | Self::Refused(_) => "✕",
+            Self::NotThisJob => "≠",
+        }
+    }
+
+    /// The verdict's name in style sheets.
+    #[must_use]
+    pub const fn style(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Fits => "fits",
+            Self::Tight => "tight",
+            Self::DoesNotFit => "over",
+            Self::NotThisJob => "not-this-job",
+            Self::Refused(_) => "refused",
+        }
+    }
+
+    /// The verdict's name in programs; `None` where no GPU is chosen, so that there is no verdict.
+    #[must_use]
+    pub const fn id(self) -> Option<&'static str> {
+        match self {
+            Self::Unknown => None,
+            Self::Fits => Some("fits"),
+            Self::Tight => Some("tight"),
+            Self::DoesNotFit => Some("does_not_fit"),
+            Self::NotThisJob => Some("not_this_job"),
+            Self::Refused(_) => Some("cannot_run"),
+        }
+    }
+}
+
+/// What stays free on a GPU, or is missing, over the range of memory that the device may show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headroom {
+    /// Memory stays free even with the largest overheads.
+    Free {
+        /// What stays free with the largest overheads.
+        least: Bytes,
+        /// What stays free with the smallest overheads.
+        most: Bytes,
+    },
+    /// Memory stays free with the smallest overheads, and is missing with the largest.
+    Uncertain {
+        /// What stays free with the smallest overheads.
+        free: Bytes,
+        /// What is missing with the largest overheads.
+        missing: Bytes,
+    },
+    /// Memory is missing even with the smallest overheads.
+    Missing {
+        /// What is missing with the smallest overheads.
+        least: Bytes,
+        /// What is missing with the largest overheads.
+        most: Bytes,
+    },
+}
+
+impl Headroom {
+    /// Compares the memory that the device shows, from `low` to `high`, with the memory of the GPU.
+    #[must_use]
+    pub fn of((low, high): (Bytes, Bytes), gpu: Bytes) -> Self {
+        let beyond = |device: Bytes| device.saturating_sub(gpu);
+        let free = |device: Bytes| gpu.saturating_sub(device);
+        if low > gpu {
+            Self::Missing {
+                least: beyond(low),
+                most: beyond(high),
+            }
+        } else if high > gpu {
+            Self::Uncertain {
+                free: free(low),
+                missing: beyond(high),
+            }
+        } else {
+            Self::Free {
+                least: free(high),
+                most: free(low),
+            }
+        }
+    }
+}
+
+/// The memory that a device shows, from the least to the most, where PyTorch allocates `amount` in a module and CUDA
+/// graphs reserve `graphs` beyond it.
+#[must_use]
+pub fn device(config: &Config, module: usize, amount: Bytes, graphs: Bytes) -> (Bytes, Bytes) {
+    let module = config.modules().get(module);
+    module.map_or((amount, amount), |m| {
+        let range = memory_range(m, amount, graphs);
+        (range.low, range.high)
+    })
+}
+
+/// The standing of a job that can be estimated: what it needs, where, and the verdict on it. A job that breaks a rule has
+/// none: the verdict on it is [`Refusal::ByRules`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The memory that the device may show: the peak with the smallest and with the largest overheads.
+    pub device: (Bytes, Bytes),
+    /// The stage with the largest peak.
+    pub worst: StageRef,
+    /// The peak of the rank that needs most, over all modules that run on it.
+    pub total: Bytes,
+    /// The memory of a GPU; `None` where no GPU is chosen.
+    pub gpu: Option<Bytes>,
+    /// Whether the job runs and fits.
+    pub verdict: Verdict,
+}
+
+impl Standing {
+    /// The standing of a job with this estimate.
+    #[must_use]
+    pub fn new(config: &Config, estimate: &Estimate) -> Self {
+        let rank = &estimate.worst_rank;
+        let device = device(config, estimate.worst.module, rank.total, rank.graphs);
+        Self {
+            device,
+            worst: estimate.worst,
+            total: rank.total,
+            gpu: config.gpu_memory(),
+            verdict: Verdict::of(config, device),
+        }
+    }
+
+    /// The standing of a checked job.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        Self::new(config, &estimate(config))
+    }
+
+    /// What stays free on the GPU, or is missing; `None` where no GPU is chosen, and where the numbers are not those of
+    /// the job.
+    #[must_use]
+    pub fn headroom(&self) -> Option<Headroom> {
+        match self.verdict {
+            Verdict::Unknown | Verdict::NotThisJob | Verdict::Refused(_) => None,
+            Verdict::Fits | Verdict::Tight | Verdict::DoesNotFit => self.room(),
+        }
+    }
+
+    /// The same by the numbers alone, also where they are those of another job.
+    #[must_use]
+    pub fn room(&self) -> Option<Headroom> {
+        self.gpu.map(|gpu| Headroom::of(self.device, gpu))
+    }
+
+    /// Whether the GPU has all that the device may show, by the numbers alone: also where they are those of another job.
+    /// False where no GPU is chosen.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        matches!(self.room(), Some(Headroom::Free { .. }))
+    }
+
+    /// Whether the estimate is that of another job.
+    #[must_use]
+    pub fn is_of_another_job(&self) -> bool {
+        self.verdict == Verdict::NotThisJob
+    }
+}

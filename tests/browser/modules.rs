@@ -214,7 +214,7 @@ fn a_large_world_is_drawn_as_few_elements() {
     let page = Page::open("v1;m=llama3-8b@1;gpus=16384;tp=8;gbs=16384");
     page.until("document.querySelector('.ranks .panel-note')");
     page.eval("document.querySelector('.ranks').scrollIntoView()");
-    page.until("document.querySelector('.ranks .panel-note').innerText === '16384 ranks'");
+    page.until("document.querySelector('.ranks .panel-note').innerText === '16,384 ranks'");
     assert!(page.count(".rank-map *") < 40);
     page.eval("document.getElementById('rank-map').focus()");
     page.press(END);

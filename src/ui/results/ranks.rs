@@ -6,6 +6,7 @@ mod state;
 
 use leptos::prelude::*;
 
+use crate::report::amount::grouped;
 use crate::report::rank_map::Coloring;
 use crate::ui::parts::Panel;
 use details::RankDetails;
@@ -19,7 +20,7 @@ pub(super) fn RanksPanel() -> impl IntoView {
     let count = move || match ranks.world_size() {
         None => String::new(),
         Some(1) => String::from("1 rank"),
-        Some(count) => format!("{count} ranks"),
+        Some(count) => format!("{} ranks", grouped(count)),
     };
     view! {
         <Panel class="ranks" title="ranks-title">

@@ -72,7 +72,7 @@ pub(super) fn Notes(
         {move || batches().map(|batches| view! { <p class="where">{batches}</p> })}
         <p class="missing">{basis}</p>
         <Show when=move || details_open.get()>
-            <p class="missing">{details}</p>
+            <p class="missing details">{details}</p>
         </Show>
         {move || warnings_without_field(state)}
     }

@@ -110,6 +110,7 @@ mod tests {
         let field = FieldId::seq_length.field();
         for (typed, plain) in [
             ("128k", Some(131_072)),
+            ("1M", Some(1_048_576)),
             ("4_096", Some(4096)),
             ("4,096", Some(4096)),
             (" 4096 ", Some(4096)),

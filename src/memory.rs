@@ -287,7 +287,7 @@ fn states_of_stages(m: &Module, architecture: &Architecture, local: &PartTable) 
             }
         }
         if known.iter().all(|(of, _)| *of != parts) {
-            let held = rules.held(&local.total(&parts));
+            let held = rules.count(&local.total(&parts));
             let states = rules.memory(&held).into_iter().sum();
             known.push((parts, states));
         }

@@ -2,7 +2,6 @@
 
 use super::provenance::made_by;
 use crate::config::job::Config;
-use crate::config::problem::Problem;
 use crate::config::validate;
 use crate::formats::job_json;
 use crate::formats::state::ShareState;
@@ -15,16 +14,16 @@ use crate::value::Value;
 #[must_use]
 pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String {
     let mut document = job_json::document(state);
-    let errors = match result {
-        Some(_) => Vec::new(),
-        None => validate(&state.setup.job).problems,
+    let refusals: Vec<Value> = if let Some((config, _)) = result {
+        config.refused_by_schedule().iter().map(|reason| text(reason)).collect()
+    } else {
+        let checked = validate(&state.setup.job);
+        checked.refusals().map(|problem| text(&problem.message)).collect()
     };
-    let errors = errors.into_iter().filter(Problem::is_error);
-    let errors: Vec<Value> = errors.map(|problem| text(&problem.message)).collect();
     if let Value::Map(entries) = &mut document {
         entries.push(entry("made_by", text(&made_by())));
-        if !errors.is_empty() {
-            entries.push(entry("cannot_run", Value::List(errors)));
+        if !refusals.is_empty() {
+            entries.push(entry("cannot_run", Value::List(refusals)));
         }
         entries.extend(result.map(|(config, estimate)| entry("result", self::result(config, estimate))));
     }

@@ -22,8 +22,8 @@ pub(crate) enum Pass {
     Forward,
     /// A backward pass.
     Backward,
-    /// Within a backward pass, the second forward pass of a group of layers.
-    GroupAgain,
+    /// Within a backward pass, the forward pass that full recompute runs again for a group of layers.
+    RecomputedForward,
 }
 
 /// The moment of a pass before a graph is captured, of which no tensor is told apart.
@@ -77,6 +77,17 @@ impl ChunkPeak {
     }
 }
 
+/// The blocks of a chunk that are layers.
+#[derive(Clone, Copy, Debug, Default)]
+struct LayerBlocks {
+    /// The place of the first one among all blocks.
+    first: usize,
+    /// How many there are, one behind the other.
+    count: usize,
+    /// How many of the first ones are offloaded to the host.
+    offloaded: usize,
+}
+
 /// A chunk reduced to what a schedule needs to know.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChunkProfile<'t> {
@@ -108,8 +119,7 @@ pub(crate) struct ChunkProfile<'t> {
     /// What came back from the host for a later backward pass: a block's tensors, and their bytes.
     pub(crate) prefetched: Option<BlockKind>,
     pub(crate) prefetched_bytes: u64,
-    /// The first layer's block, how many layers follow, and how many of the first ones go to the host.
-    layers: (usize, usize, usize),
+    layers: LayerBlocks,
     /// The attention mask, where recompute keeps it, and where it only passes through.
     pub(crate) kept_mask: u64,
     pub(crate) passing_mask: u64,
@@ -195,9 +205,13 @@ impl<'t> ChunkProfile<'t> {
         kept.add_to(Family::Residual as usize, passes.received_kept);
         let host = usize::try_from(tapes.sizes().recompute_options.layers).unwrap_or(usize::MAX);
         let count = chunk.num_layers() as usize;
-        passes.layers = (usize::from(chunk.embedding), count, host.min(count));
+        passes.layers = LayerBlocks {
+            first: usize::from(chunk.embedding),
+            count,
+            offloaded: host.min(count),
+        };
         passes.before.reserve(blocks.len());
-        let mut away = passes.layers.0;
+        let mut away = passes.layers.first;
         let mut leave = |passes: &Self, kept: &mut Usage, index: usize| {
             let on_host = passes.on_host(index);
             for gone in blocks.get(away..on_host.end).into_iter().flatten() {
@@ -299,12 +313,16 @@ impl<'t> ChunkProfile<'t> {
     /// room for one layer at a time, so that as many layers as are not offloaded have theirs on the GPU, and coming
     /// back keeps that number (`DefaultOffloadSynchronizer`).
     pub(crate) fn on_host(&self, index: usize) -> Range<usize> {
-        let (first, layers, host) = self.layers;
-        let layer = index.saturating_sub(first).min(layers.saturating_sub(1));
-        let away = if host == 0 || index < first {
+        let LayerBlocks {
+            first,
+            count,
+            offloaded,
+        } = self.layers;
+        let layer = index.saturating_sub(first).min(count.saturating_sub(1));
+        let away = if offloaded == 0 || index < first {
             0
         } else {
-            (layer + 1).saturating_sub(layers - host).min(host)
+            (layer + 1).saturating_sub(count - offloaded).min(offloaded)
         };
         first..first + away
     }
@@ -322,7 +340,7 @@ impl<'t> ChunkProfile<'t> {
         };
         match pass {
             Pass::Forward => (block.forward, 0),
-            Pass::Backward | Pass::GroupAgain => (block.backward, block.gradients),
+            Pass::Backward | Pass::RecomputedForward => (block.backward, block.gradients),
         }
     }
 
@@ -475,8 +493,8 @@ impl<'t> ChunkProfile<'t> {
             let mut usage = base;
             let now = whole(&peak.usage, offset == 0, true).saturating_add(self.residual);
             usage.add_to(TRANSIENT, sum.saturating_add(now));
-            self.add_fsdp(&mut usage, start + offset, Pass::GroupAgain);
-            best.offer(ChunkPeak::of(usage, start + offset, peak, Pass::GroupAgain));
+            self.add_fsdp(&mut usage, start + offset, Pass::RecomputedForward);
+            best.offer(ChunkPeak::of(usage, start + offset, peak, Pass::RecomputedForward));
             let kept = whole(&block.compiled.kept, offset == 0, block.compiled.keeps_input);
             sum = sum.saturating_add(kept);
         }
@@ -499,7 +517,7 @@ impl<'t> ChunkProfile<'t> {
         let group = block.and_then(|block| block.group);
         match peak.pass {
             Pass::Forward if group.is_some() => PassKind::WithoutAutograd,
-            Pass::Forward | Pass::GroupAgain => PassKind::Forward,
+            Pass::Forward | Pass::RecomputedForward => PassKind::Forward,
             Pass::Backward => {
                 let last = match group {
                     Some((_, end)) => peak.block + 1 == end,

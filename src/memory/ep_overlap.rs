@@ -1,6 +1,7 @@
-//! A forward and a backward pass at once, as EP overlap has them (`TransformerModelChunkSchedulePlan.run`): the
-//! embedding forwards, the loss backwards, layer by layer in pass, the loss forwards, and at last the embedding
-//! backwards.
+//! The forward pass of one micro batch and the backward pass of another at the same time, as `overlap_moe_expert_parallel_comm`
+//! runs them so that one computes while the other exchanges tokens (`TransformerModelChunkSchedulePlan.run`). First the
+//! one goes forwards through the embedding and the other backwards through the loss; then each takes a layer in turn; at
+//! last the one goes forwards through the loss and the other backwards through the embedding.
 
 use super::blocks::{Block, BlockKind};
 use super::chunk_profile::{ChunkPeak, ChunkProfile};

@@ -151,9 +151,9 @@ fn changed(job: &RawJob, module: usize, settings: &[(FieldId, Value)]) -> Result
         job.put(module, *field, value.clone());
     }
     let checked = check(&job);
-    let reasons: Vec<&str> = checked.errors().map(|p| p.message.as_str()).collect();
+    let reasons: Vec<&str> = checked.refusals().map(|p| p.message.as_str()).collect();
     let reasons = reasons.join("; ");
-    checked.config.ok_or(reasons)
+    checked.config.filter(|_| reasons.is_empty()).ok_or(reasons)
 }
 
 fn memory(config: &Config) -> MethodMemory {

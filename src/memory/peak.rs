@@ -23,7 +23,7 @@ use super::graph_phase::GraphPhase;
 use super::parameters::{Parameters, PartTable};
 use super::shared::ParameterTables;
 use super::stage_totals::{StagePlace, StageTotals};
-use super::states::{Held, StateRules, offloaded_in_passes, step_copies};
+use super::states::{StateRules, TrainedCounts, offloaded_in_passes, step_copies};
 use super::torch_fsdp2::TorchFsdp2;
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
@@ -52,18 +52,18 @@ pub(crate) struct Stages<'a> {
     torch_fsdp2: Option<TorchFsdp2<'a>>,
     /// A cache of the memory between iterations, by the parts of a stage's chunks and whether it has the output layer,
     /// since most stages have the same.
-    standing: Rc<KnownStanding>,
+    baseline: Rc<KnownBaselines>,
 }
 
 /// The parameters of chunks, by their parts.
 pub(crate) type KnownParameters = RefCell<Vec<(PartCounts, Rc<Parameters>)>>;
 
 /// The memory of stages between iterations, by the parts of their chunks and whether they have the output layer.
-pub(crate) type KnownStanding = RefCell<Vec<(Vec<PartCounts>, bool, Standing)>>;
+pub(crate) type KnownBaselines = RefCell<Vec<(Vec<PartCounts>, bool, StageBaseline)>>;
 
-/// The memory of a stage that does not change during an iteration.
+/// The memory of a stage that does not change during an iteration: states and buffers, and what the optimizer step copies.
 #[derive(Clone, Copy)]
-pub(crate) struct Standing {
+pub(crate) struct StageBaseline {
     /// States and buffers by bucket.
     memory: [Bytes; Bucket::COUNT],
     copies: Copies,
@@ -96,7 +96,7 @@ impl<'a> Stages<'a> {
             buffers: Rc::new(BufferRules::new(m, architecture)),
             fsdp,
             torch_fsdp2: TorchFsdp2::new(m, architecture),
-            standing: Rc::default(),
+            baseline: Rc::default(),
         }
     }
 
@@ -105,7 +105,7 @@ impl<'a> Stages<'a> {
         m: &'a Module,
         tables: &'a ParameterTables,
         (tapes, plain): (Rc<BlockTapes>, Rc<PlainTapes>),
-        standing: Rc<KnownStanding>,
+        baseline: Rc<KnownBaselines>,
     ) -> Self {
         Self {
             m,
@@ -118,7 +118,7 @@ impl<'a> Stages<'a> {
             buffers: tables.buffers.clone(),
             fsdp: None,
             torch_fsdp2: None,
-            standing,
+            baseline,
         }
     }
 
@@ -309,15 +309,15 @@ impl<'a> Stages<'a> {
         StageTotals::new(&place, totals.collect())
     }
 
-    /// The memory of a stage between iterations.
-    pub(crate) fn standing(&self, pp_rank: u32) -> Standing {
+    /// The memory of a stage that does not change during an iteration.
+    pub(crate) fn baseline(&self, pp_rank: u32) -> StageBaseline {
         let parts = self.parts(pp_rank);
         let output = self.has_output(pp_rank);
-        let known = self.standing.borrow();
+        let known = self.baseline.borrow();
         let mut of_others = known.iter();
         let same = of_others.find(|(of, with_output, _)| *of == parts && *with_output == output);
-        if let Some((.., standing)) = same {
-            return *standing;
+        if let Some((.., baseline)) = same {
+            return *baseline;
         }
         drop(known);
         let mut of_stage = PartCounts::new();
@@ -330,26 +330,26 @@ impl<'a> Stages<'a> {
         let held = self.parameters(&of_stage);
         let site = self.site_of(pp_rank, parts);
         let saved_by_freezing = self.rules.saved_by_freezing(&held);
-        let held = self.rules.held(&held);
+        let held = self.rules.count(&held);
         let mut memory = self.rules.memory(&held);
         let buffers = self.buffers.buffers(&site);
         let of_process = |b: &&Buffer| b.kind == BufferKind::Workspace;
         let workspaces = buffers.iter().filter(of_process).map(|b| Bytes(b.bytes)).sum();
         let buffers = buffers.iter().map(|b| Bytes(b.bytes)).sum();
         set(&mut memory, Bucket::Buffers, buffers);
-        let standing = Standing {
+        let baseline = StageBaseline {
             memory,
             copies: self.optimizer_copies(&held),
             workspaces,
             saved_by_freezing,
         };
-        let known = (site.parts, output, standing);
-        self.standing.borrow_mut().push(known);
-        standing
+        let known = (site.parts, output, baseline);
+        self.baseline.borrow_mut().push(known);
+        baseline
     }
 
     /// What the optimizer step copies.
-    pub(crate) fn optimizer_copies(&self, held: &Held) -> Copies {
+    pub(crate) fn optimizer_copies(&self, held: &TrainedCounts) -> Copies {
         let [kept, during] = step_copies(self.m).map(|copy| {
             let views = [View::Dense, View::Expert].into_iter();
             let copied = views.map(|view| {
@@ -362,7 +362,7 @@ impl<'a> Stages<'a> {
     }
 }
 
-impl Standing {
+impl StageBaseline {
     /// All states and buffers.
     pub(crate) fn total(&self) -> Bytes {
         self.memory.iter().copied().sum()
@@ -474,7 +474,7 @@ impl StageReplay<'_> {
             .map_or("passes before its graph", |op| op.name);
         PeakMoment {
             graph_phase: GraphPhase::default(),
-            pass: match (backward, peak.pass == Pass::GroupAgain || peak.peak.again) {
+            pass: match (backward, peak.pass == Pass::RecomputedForward || peak.peak.again) {
                 (false, _) => PassName::Forward,
                 (true, true) => PassName::Recompute,
                 (true, false) => PassName::Backward,

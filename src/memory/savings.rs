@@ -147,11 +147,9 @@ pub fn savings(job: &RawJob, stage: StageRef) -> Vec<Saving> {
             other.put(stage.module, field, value);
         }
         let checked = check(&other);
-        let refused = || {
-            let reasons: Vec<&str> = checked.errors().map(|p| p.message.as_str()).collect();
-            reasons.join("; ")
-        };
-        let config = checked.config.as_ref().ok_or_else(refused)?;
+        let reasons: Vec<&str> = checked.refusals().map(|p| p.message.as_str()).collect();
+        let trained = checked.config.as_ref().filter(|_| reasons.is_empty());
+        let config = trained.ok_or_else(|| reasons.join("; "))?;
         let then = estimate(config);
         Ok((peak(&then).unwrap_or(now), held(config, &then)))
     };

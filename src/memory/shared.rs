@@ -11,7 +11,7 @@ use super::buffers::{BufferRules, embedding_on_two_stages};
 use super::chunk_shape::{ChunkShapes, StageShape};
 use super::job_moment::JobMoment;
 use super::parameters::PartTable;
-use super::peak::{KnownParameters, KnownStanding, Stages, Standing};
+use super::peak::{KnownBaselines, KnownParameters, StageBaseline, Stages};
 use super::{StageBytes, peak, states_of_stages};
 use crate::config::job::Module;
 use crate::config::layers::Layers;
@@ -59,9 +59,10 @@ struct SavedKey {
     cpu_offloading_num_layers: u64,
 }
 
-/// The sizes that states and buffers depend on: all of a layout, as recomputation is none.
+/// The sizes that states and buffers depend on. The way of recomputing is none of them, so that layouts that differ in it
+/// alone share their states and buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct StandingKey {
+struct BaselineKey {
     parameters: ParameterKey,
     pp: u64,
     vpp: Option<u32>,
@@ -83,20 +84,20 @@ pub(crate) struct ParameterTables {
 
 /// The memory of a layout's stages between iterations.
 #[derive(Default)]
-struct StandingTables {
-    by_parts: Rc<KnownStanding>,
-    by_pp_rank: RefCell<Vec<(u32, Standing)>>,
+struct BaselineTables {
+    by_parts: Rc<KnownBaselines>,
+    by_pp_rank: RefCell<Vec<(u32, StageBaseline)>>,
 }
 
-impl StandingTables {
-    fn of(&self, stages: &Stages<'_>, shape: &StageShape) -> Standing {
+impl BaselineTables {
+    fn of(&self, stages: &Stages<'_>, shape: &StageShape) -> StageBaseline {
         let mut known = self.by_pp_rank.borrow_mut();
-        if let Some((_, standing)) = known.iter().find(|(of, _)| *of == shape.pp_rank) {
-            return *standing;
+        if let Some((_, baseline)) = known.iter().find(|(of, _)| *of == shape.pp_rank) {
+            return *baseline;
         }
-        let standing = stages.standing(shape.pp_rank);
-        known.push((shape.pp_rank, standing));
-        standing
+        let baseline = stages.baseline(shape.pp_rank);
+        known.push((shape.pp_rank, baseline));
+        baseline
     }
 }
 
@@ -124,7 +125,7 @@ pub(crate) struct SharedTables {
     /// The tapes before anything is recomputed, of the latest layouts.
     plain: Option<(TapeKey, Rc<PlainTapes>)>,
     /// Of the latest layouts, which differ only in what is recomputed.
-    standing: Option<(StandingKey, Rc<StandingTables>)>,
+    baseline: Option<(BaselineKey, Rc<BaselineTables>)>,
 }
 
 impl SharedTables {
@@ -154,8 +155,8 @@ impl SharedTables {
         let key = self.key(m);
         let tables = self.tables(key, m);
         let tapes = self.tapes(key, m, &tables.architecture);
-        let standing = self.standing(key, m);
-        let stages = Stages::shared(m, &tables, tapes, standing.by_parts.clone());
+        let baseline = self.baseline(key, m);
+        let stages = Stages::shared(m, &tables, tapes, baseline.by_parts.clone());
         let shapes = tables.shapes.heaviest_stages(m, &stages);
         let mut worst: Option<(u32, StageBytes)> = None;
         let mut offer = |pp_rank, stage: StageBytes| {
@@ -177,13 +178,13 @@ impl SharedTables {
         } else {
             let mut of_stages = Vec::with_capacity(shapes.len());
             for shape in shapes.iter() {
-                let standing = standing.of(&stages, shape);
+                let baseline = baseline.of(&stages, shape);
                 let totals = stages.totals(shape);
-                let most = Stages::most(&standing, &totals);
-                of_stages.push((most, shape.pp_rank, standing, totals));
+                let most = Stages::most(&baseline, &totals);
+                of_stages.push((most, shape.pp_rank, baseline, totals));
             }
-            for (.., standing, totals) in &of_stages {
-                if too_large(standing.beside_passes(m) + totals.heaviest_pass()) {
+            for (.., baseline, totals) in &of_stages {
+                if too_large(baseline.beside_passes(m) + totals.heaviest_pass()) {
                     return Err(if grows_with_micro_batch(m) {
                         TooLarge::WithLargerMicroBatches
                     } else {
@@ -194,11 +195,11 @@ impl SharedTables {
             // Most schedules need no replay once the stage that may need most had its own.
             of_stages.sort_by_key(|(most, ..)| Reverse(*most));
             let mut largest = Bytes::ZERO;
-            for (most, pp_rank, standing, totals) in &of_stages {
+            for (most, pp_rank, baseline, totals) in &of_stages {
                 if *most < largest {
                     break;
                 }
-                largest = offer(*pp_rank, stages.bytes(standing, totals))?;
+                largest = offer(*pp_rank, stages.bytes(baseline, totals))?;
             }
         }
         worst.ok_or(TooLarge::WithThisMicroBatch)
@@ -287,8 +288,8 @@ impl SharedTables {
         (known.clone(), plain)
     }
 
-    fn standing(&mut self, parameters: ParameterKey, m: &Module) -> Rc<StandingTables> {
-        let key = StandingKey {
+    fn baseline(&mut self, parameters: ParameterKey, m: &Module) -> Rc<BaselineTables> {
+        let key = BaselineKey {
             parameters,
             pp: m.pp,
             vpp: m.stages.vpp(),
@@ -297,9 +298,9 @@ impl SharedTables {
             micro_batch_size: m.args.micro_batch_size,
             seq_length: m.args.seq_length,
         };
-        match &self.standing {
+        match &self.baseline {
             Some((of, known)) if *of == key => known.clone(),
-            _ => self.standing.insert((key, Rc::default())).1.clone(),
+            _ => self.baseline.insert((key, Rc::default())).1.clone(),
         }
     }
 }

@@ -170,10 +170,10 @@ impl StateRules {
         self.rule(bucket).bytes_of(sum)
     }
 
-    /// What these parameters come to, once for all buckets.
+    /// How many of these parameters there are and how many are trained, counted once for the rules of all buckets.
     #[must_use]
-    pub fn held(&self, parameters: &Parameters) -> Held {
-        let mut held = Held::default();
+    pub fn count(&self, parameters: &Parameters) -> TrainedCounts {
+        let mut held = TrainedCounts::default();
         for (component, _, sharding, count) in parameters.iter() {
             let view = sharding.view() as usize;
             let trained = self.is_trained(component).then_some(&mut held.trained);
@@ -187,7 +187,7 @@ impl StateRules {
     }
 
     /// How a copy of the optimizer step is held, and of how many parameters.
-    pub(crate) fn copied(&self, copy: &StepCopy, held: &Held, view: View) -> (StateRule, Count) {
+    pub(crate) fn copied(&self, copy: &StepCopy, held: &TrainedCounts, view: View) -> (StateRule, Count) {
         let mut rule = self.of(copy.state, view);
         rule.bytes = copy.bytes;
         let mut count = held.trained(view);
@@ -197,7 +197,7 @@ impl StateRules {
 
     /// Bytes of every bucket of states for these parameters, and nothing in the other buckets.
     #[must_use]
-    pub fn memory(&self, held: &Held) -> [Bytes; Bucket::COUNT] {
+    pub fn memory(&self, held: &TrainedCounts) -> [Bytes; Bucket::COUNT] {
         Bucket::ALL.map(|bucket| match bucket.state() {
             Some((State::Weights, view)) => self.rule(bucket).bytes_of(held.all(view)),
             Some((_, view)) => self.rule(bucket).bytes_of(held.trained(view)),
@@ -206,14 +206,14 @@ impl StateRules {
     }
 }
 
-/// Parameters on one rank, as far as their states go: dense ones and routed experts.
+/// How many parameters a rank has and how many of them are trained, dense ones and routed experts apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct TrainedCounts {
     all: [Count; 2],
     trained: [Count; 2],
 }
 
-impl Held {
+impl TrainedCounts {
     /// All parameters of one view.
     #[must_use]
     pub fn all(&self, view: View) -> Count {

@@ -63,7 +63,7 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     };
     let replay = stages.replay(pp_rank, graph_phase);
     let moments = replay.timeline(points.min(MAX_POINTS));
-    let of_parameters = stages.rules.held(&held.parameters());
+    let of_parameters = stages.rules.count(&held.parameters());
     let all_of_parameters = stages.rules.memory(&of_parameters);
     // The last argument is what the states have on the GPU that are elsewhere while passes run.
     let with = |usage: &Usage, offloaded: &[Bytes; Bucket::COUNT]| {

@@ -96,37 +96,37 @@ pub enum Gradient {
     Shared,
     /// Over another tensor that is no longer needed.
     Over(TensorId),
-    /// There is none: the input has no gradient, or is only kept alive by a Python variable.
+    /// Nowhere: the input has no gradient, or the operation only keeps it alive, by a Python variable.
     None,
 }
 
-/// What a tensor is to an operation.
+/// What an operation does with a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UseKind {
-    /// It is read, and its gradient goes there.
+    /// It reads the tensor, whose gradient is written as said.
     Input(Gradient),
-    /// It is made.
+    /// It makes the tensor.
     Output,
     /// Autograd keeps it for the backward pass.
     Saved,
-    /// It exists only while the forward pass runs.
+    /// The tensor exists only while the operation runs forwards.
     Forward,
-    /// It exists only while the backward pass runs, besides gradients.
+    /// The tensor exists only while the operation runs backwards, and is no gradient.
     Backward,
-    /// The operation's weight gradient needs it, which is computed some time after the backward pass.
+    /// Its weight gradient, which is computed some time after the backward pass, needs the tensor until then.
     Delayed,
-    /// That weight gradient needs the gradient of this output.
+    /// That weight gradient needs the gradient of the tensor, an output, until then.
     DelayedGradient,
-    /// The weight gradient itself, from then on until all of its group are computed.
+    /// The tensor is that weight gradient: it exists from then on until all of its group are computed.
     WeightGradient,
 }
 
 /// A tensor of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorUse {
-    /// Which.
+    /// The tensor.
     pub tensor: TensorId,
-    /// What it is to the operation.
+    /// What the operation does with it.
     pub role: UseKind,
 }
 
@@ -135,11 +135,11 @@ pub struct TensorUse {
 pub struct Op {
     /// Its name, after Megatron's module or function.
     pub name: &'static str,
-    /// Whether its backward pass starts here, as a loss's does.
+    /// Whether the backward pass starts with it, as with a loss.
     pub root: bool,
-    /// Whether it has trained parameters among frozen ones: those of an adapter.
+    /// Whether it belongs to an adapter, whose parameters are trained while those of the model are frozen.
     pub adapter: bool,
-    /// Where its tensors start in the tape's list; they end where the next operation's start.
+    /// The place of its first tensor in [`AutogradTape::links`]; its last one stands before the next operation's first.
     links: usize,
 }
 

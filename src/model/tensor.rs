@@ -43,7 +43,7 @@ pub struct ParamTensor {
     pub name: &'static str,
     /// Full shape, and what splits it.
     pub shape: Shape,
-    /// Who holds it.
+    /// Which ranks hold it, and how much of it each.
     pub sharding: Sharding,
     /// How many dimensions Megatron gives it; Muon treats matrices differently.
     pub dimensions: u8,

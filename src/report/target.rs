@@ -54,7 +54,7 @@ impl Target {
     /// Whether a mark with the target `other` is highlighted when this target is selected. Lines are compared
     /// by their paths alone, so that a bucket is highlighted on every stage. A whole stage matches only itself.
     #[must_use]
-    pub fn lights(&self, other: &Self) -> bool {
+    pub fn highlights(&self, other: &Self) -> bool {
         if self.path.is_empty() {
             return other.path.is_empty() && self.stage.is_some() && self.stage == other.stage;
         }

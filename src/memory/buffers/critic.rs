@@ -34,7 +34,7 @@ impl Critic {
     pub(super) fn bytes(&self, site: &Site<'_>) -> u64 {
         let states = site.chunks.iter().map(|chunk| {
             let parts = self.architecture.chunk_parts(&self.module, chunk);
-            let held = site.rules.held(&self.local.total(&parts));
+            let held = site.rules.count(&self.local.total(&parts));
             site.rules.memory(&held).into_iter().sum::<Bytes>().0
         });
         states.sum()

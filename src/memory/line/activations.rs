@@ -39,7 +39,7 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
         let moment = replay.peak();
         let place = (pp_rank, stages.tapes(graph_phase));
         at_moment(stages, place, &replay, &moment, &mut terms);
-        let copies = stages.optimizer_copies(&stages.rules.held(&held.parameters()));
+        let copies = stages.optimizer_copies(&stages.rules.count(&held.parameters()));
         let beside = stages.beside(pp_rank, graph_phase, &copies);
         let local = stages.m.args.cuda_graph_impl == CudaGraphImpl::Local;
         let what = if local {
@@ -73,7 +73,7 @@ fn optimizer_step(stages: &Stages<'_>, replay: &StageReplay<'_>, held: &StageEst
             terms.tensor("token dispatcher", tensor, TRANSIENT, false, 1);
         }
     }
-    let held = stages.rules.held(&held.parameters());
+    let held = stages.rules.count(&held.parameters());
     for copy in step_copies(stages.m) {
         for (view, part, symbol) in [
             (View::Dense, "dense parameters", "(DP·CP)"),

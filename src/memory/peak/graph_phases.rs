@@ -1,7 +1,7 @@
 //! What a stage needs before CUDA graphs are captured, while they are, and after. The largest of these is what
 //! `torch.cuda.max_memory_allocated` shows: nothing resets it.
 
-use super::{Copies, PassName, PeakMoment, Stages, Standing};
+use super::{Copies, PassName, PeakMoment, StageBaseline, Stages};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
 use crate::memory::bucket::{Bucket, State};
@@ -21,7 +21,7 @@ struct PhaseMemory<'s> {
     m: &'s Module,
     graph_phase: GraphPhase,
     /// Bytes of states and buffers by bucket, with all states of the optimizer.
-    standing: [Bytes; Bucket::COUNT],
+    baseline: [Bytes; Bucket::COUNT],
     /// Bytes of the passes at their peak, and the same by use.
     passes: Bytes,
     usage: Usage,
@@ -46,16 +46,16 @@ impl<'s> PhaseMemory<'s> {
     fn new(
         m: &'s Module,
         graph_phase: GraphPhase,
-        standing: &Standing,
+        baseline: &StageBaseline,
         totals: &StageTotals,
         moment: &Moment,
         usage: Usage,
     ) -> Self {
-        let copies = standing.copies;
+        let copies = baseline.copies;
         Self {
             m,
             graph_phase,
-            standing: standing.memory,
+            baseline: baseline.memory,
             passes: Bytes(u64::try_from(moment.bytes).unwrap_or(u64::MAX)),
             usage,
             at: PeakMoment::default(),
@@ -88,7 +88,7 @@ impl<'s> PhaseMemory<'s> {
         let stepped = moment != JobMoment::SkippedSteps && !cold;
         let made_by_step = |state| made_by_first_step(self.m, state);
         let after_step = if stepped {
-            self.standing
+            self.baseline
         } else {
             self.without(made_by_step)
         };
@@ -132,9 +132,9 @@ impl<'s> PhaseMemory<'s> {
         }
     }
 
-    /// `standing` without some states.
+    /// `baseline` without some states.
     fn without(&self, absent: impl Fn(State) -> bool) -> [Bytes; Bucket::COUNT] {
-        let mut memory = self.standing;
+        let mut memory = self.baseline;
         for (bucket, slot) in Bucket::ALL.into_iter().zip(&mut memory) {
             let state = bucket.state();
             if state.is_some_and(|(state, _)| absent(state)) {
@@ -221,12 +221,12 @@ impl Stages<'_> {
 
     /// What a stage without CUDA graphs, paged stash and overlapping passes needs in later iterations: the bytes of
     /// [`estimate`](Self::estimate), from totals that layouts share.
-    pub(crate) fn bytes(&self, standing: &Standing, totals: &StageTotals) -> StageBytes {
+    pub(crate) fn bytes(&self, baseline: &StageBaseline, totals: &StageTotals) -> StageBytes {
         // No step has both passes.
         let moment = totals.peak(&|_, _| 0);
         let usage = totals.usage(&moment, None);
         let graph_phase = GraphPhase::Plain;
-        let phase = PhaseMemory::new(self.m, graph_phase, standing, totals, &moment, usage);
+        let phase = PhaseMemory::new(self.m, graph_phase, baseline, totals, &moment, usage);
         let at = phase.at(JobMoment::default());
         StageBytes {
             graphs: phase.graphs(&at),
@@ -236,28 +236,28 @@ impl Stages<'_> {
     }
 
     /// Bytes that [`bytes`](Self::bytes) does not exceed, without a replay of the schedule.
-    pub(crate) fn most(standing: &Standing, totals: &StageTotals) -> Bytes {
-        let copies = standing.copies;
+    pub(crate) fn most(baseline: &StageBaseline, totals: &StageTotals) -> Bytes {
+        let copies = baseline.copies;
         let step = totals.idle() + totals.attributes() + copies.kept + copies.during;
-        standing.total() + step.max(totals.most())
+        baseline.total() + step.max(totals.most())
     }
 
     /// What a stage needs in one part of the job's life. Of the capture, `graphs` is the whole pool.
     pub(crate) fn need(&self, pp_rank: u32, graph_phase: GraphPhase, job_moment: JobMoment) -> StageEstimate {
         let mut chunks = self.chunks(pp_rank);
-        let standing = self.standing(pp_rank);
+        let baseline = self.baseline(pp_rank);
         let replay = self.replay(pp_rank, graph_phase);
         for (chunk, passes) in chunks.iter_mut().zip(&replay.chunks) {
             chunk.kept = Bytes(passes.kept_total);
         }
         let moment = replay.peak();
         let mut usage = replay.usage(&moment);
-        usage.add_to(TRANSIENT, self.beside(pp_rank, graph_phase, &standing.copies).0);
+        usage.add_to(TRANSIENT, self.beside(pp_rank, graph_phase, &baseline.copies).0);
         let mut buffers = self.graph_buffers(pp_rank, graph_phase);
         buffers.extend(stash::buffers(self.m, &replay));
-        let mut phase = PhaseMemory::new(self.m, graph_phase, &standing, &replay.totals, &moment, usage);
+        let mut phase = PhaseMemory::new(self.m, graph_phase, &baseline, &replay.totals, &moment, usage);
         phase.at = replay.moment(&moment);
-        if let Some(slot) = phase.standing.get_mut(Bucket::Buffers as usize) {
+        if let Some(slot) = phase.baseline.get_mut(Bucket::Buffers as usize) {
             *slot += buffers.iter().map(|b| Bytes(b.bytes)).sum();
         }
         let at = phase.at(job_moment);
@@ -267,8 +267,8 @@ impl Stages<'_> {
             memory: at.memory,
             total: at.total,
             steady: at.steady,
-            workspaces: standing.workspaces,
-            saved_by_freezing: standing.saved_by_freezing,
+            workspaces: baseline.workspaces,
+            saved_by_freezing: baseline.saved_by_freezing,
             graphs,
             moment: at.at,
             in_flight: moment.live,

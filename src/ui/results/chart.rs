@@ -185,7 +185,7 @@ impl ChartState {
                 let parts = mark.drawings.iter().filter_map(|drawing| drawing.target.as_ref());
                 parts.chain([&mark.target])
             });
-            targets.any(|other| target.lights(other))
+            targets.any(|other| target.highlights(other))
         })
     }
 

@@ -108,7 +108,7 @@ fn LegendItem(entry: Segment) -> impl IntoView {
     };
     view! {
         <li
-            class:lit=move || highlight.lights(&target)
+            class:lit=move || highlight.highlights(&target)
             on:pointerenter=move |event| if browser::is_mouse(&event) { point() }
             on:pointerleave=move |event| if browser::is_mouse(&event) { highlight.clear() }
             on:click=move |event| {

@@ -25,11 +25,11 @@ impl Highlight {
     }
 
     /// Whether what is about `target` is highlighted.
-    pub fn lights(self, target: &Target) -> bool {
+    pub fn highlights(self, target: &Target) -> bool {
         let highlighted = self.0.read();
         highlighted
             .as_ref()
-            .is_some_and(|highlighted| highlighted.lights(target))
+            .is_some_and(|highlighted| highlighted.highlights(target))
     }
 
     /// Highlights `target` and nothing else.

@@ -21,7 +21,7 @@ fn states(config: &Config) -> Vec<u64> {
     let module = &estimate(config).modules[0];
     let stages = module.stages.iter();
     let of_stage = stages.map(|stage| {
-        let held = rules.held(&stage.parameters());
+        let held = rules.count(&stage.parameters());
         rules.memory(&held).iter().map(|bytes| bytes.0).sum()
     });
     of_stage.collect()

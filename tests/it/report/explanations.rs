@@ -126,6 +126,6 @@ fn what_is_about_the_same_lights_up_together() {
         (line(3, "weights_dense"), line(3, "weights_expert"), false),
         (Target::default(), Target::default(), false),
     ] {
-        assert_eq!(selected.lights(&other), lit, "{selected:?} {other:?}");
+        assert_eq!(selected.highlights(&other), lit, "{selected:?} {other:?}");
     }
 }

@@ -71,8 +71,8 @@ fn a_group_is_explained_by_the_buckets_that_stand_below_it() {
             let of_group = Target::segment(Segment::Group(group));
             let of_bucket = Target::segment(Segment::Bucket(bucket));
             let related = BucketGroup::of(bucket) == group;
-            assert_eq!(of_group.lights(&of_bucket), related, "{bucket:?}");
-            assert_eq!(of_bucket.lights(&of_group), related, "{bucket:?}");
+            assert_eq!(of_group.highlights(&of_bucket), related, "{bucket:?}");
+            assert_eq!(of_bucket.highlights(&of_group), related, "{bucket:?}");
         }
     }
 }

@@ -211,7 +211,7 @@ impl ItemisedChunk<'_> {
         self.group_before(first..peak.block, terms);
         self.alive(peak, retained, true, peak.block == first && !p.distributed, terms);
         let outer = match peak.pass {
-            Pass::GroupAgain => 0,
+            Pass::RecomputedForward => 0,
             _ => 1,
         };
         if outer == 0 || peak.block + 1 < end {

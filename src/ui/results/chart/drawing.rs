@@ -11,7 +11,7 @@ use crate::ui::state::Highlight;
 pub(super) fn list(chart: &str, drawings: &[Drawing], highlight: Highlight) -> impl IntoView + use<> {
     let is_lit = |drawing: &Drawing| {
         let target = drawing.target.as_ref();
-        target.is_some_and(|target| highlight.lights(target))
+        target.is_some_and(|target| highlight.highlights(target))
     };
     let textured = drawings.iter().filter(|drawing| drawing.class.textured());
     let outlines: String = textured.map(|drawing| outline(&drawing.shape)).collect();

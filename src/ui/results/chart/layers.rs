@@ -51,11 +51,11 @@ fn above_reach(mark: &Mark) -> &[Drawing] {
 pub(super) fn shapes(chart: &str, scene: &Scene, highlight: Highlight) -> impl IntoView + use<> {
     let mut layers: Vec<Layer> = Vec::new();
     for mark in &scene.marks {
-        let whole_mark = highlight.lights(&mark.target);
+        let whole_mark = highlight.highlights(&mark.target);
         let shapes = above_reach(mark).iter();
         for drawing in shapes.filter(|drawing| !matches!(drawing.shape, Shape::Text { .. })) {
             let target = drawing.target.as_ref();
-            let lit = whole_mark || target.is_some_and(|target| highlight.lights(target));
+            let lit = whole_mark || target.is_some_and(|target| highlight.highlights(target));
             let outlines = outline(&drawing.shape);
             let mut same = layers.iter_mut();
             match same.find(|layer| (layer.class, layer.lit) == (drawing.class, lit)) {

@@ -21,7 +21,7 @@ pub(super) fn ChartMark(
     let class = move || {
         chart.of_mark(number, |mark| {
             let class = format!("mark {}", layers::class(mark));
-            with_lit(&class, chart.highlight.lights(&mark.target))
+            with_lit(&class, chart.highlight.highlights(&mark.target))
         })
     };
     let chosen = move || chart.of_mark(number, |mark| mark.chosen);

@@ -48,7 +48,7 @@ fn TermItem(explanation: Memo<Explanation>, number: usize) -> impl IntoView {
     let point = move || highlight.set(untrack(target));
     let text = move |of: fn(Term) -> String| term.get().map(of);
     view! {
-        <li class:lit=move || target().is_some_and(|target| highlight.lights(&target))>
+        <li class:lit=move || target().is_some_and(|target| highlight.highlights(&target))>
             <button
                 type="button"
                 on:click=move |_| {

@@ -100,5 +100,5 @@ fn number_cell(row: &Row, bucket: Bucket, number: &str, highlight: Highlight) ->
 
 /// The class of what is highlighted, behind others.
 fn lit_class(highlight: Highlight, target: &Target) -> &'static str {
-    if highlight.lights(target) { " lit" } else { "" }
+    if highlight.highlights(target) { " lit" } else { "" }
 }

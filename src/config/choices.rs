@@ -86,6 +86,14 @@ choices! {
         None = "none",
     }
 
+    /// `--rope-type`.
+    RopeType {
+        /// Angles as they are.
+        Rope = "rope",
+        /// Angles scaled for longer sequences by YaRN.
+        Yarn = "yarn",
+    }
+
     /// `--softmax-type`.
     SoftmaxType {
         /// Plain softmax.

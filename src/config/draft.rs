@@ -293,6 +293,20 @@ impl<'a> Draft<'a> {
             || several(self.args.num_virtual_stages_per_pipeline_rank)
     }
 
+    /// Whether the job asks for chunks of pipeline stages, be it one on each rank.
+    pub(super) fn asks_for_chunks(&self) -> bool {
+        self.interleaved()
+            || self.args.virtual_pipeline_model_parallel_size.is_some()
+            || self.args.pipeline_model_parallel_layout.is_some()
+    }
+
+    /// Whether the interleaved schedule runs: there are pipeline stages, and chunks of them or a pattern with more
+    /// segments than stages.
+    pub(super) fn has_chunks(&self) -> bool {
+        let segments = self.pattern().map_or(0, |pattern| pattern.segments().len() as u64);
+        self.pp > 1 && (self.asks_for_chunks() || segments > self.pp)
+    }
+
     /// Whether the optimizer is Adam.
     pub(super) fn adam(&self) -> bool {
         self.args.optimizer == OptimizerKind::Adam

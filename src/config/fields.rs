@@ -11,7 +11,7 @@ use super::choices::{
     CudaGraphModule, DsaKernelBackend, FlexBackend, Fp4Format, Fp8Format, Fp8Recipe, FrontEnd, FsdpDtype,
     GpuGeneration, HybridStackSpec, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule,
     OptimizerKind, OuterShardingStrategy, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
-    RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, ShardingStrategy, SoftmaxType, SoftwareFact,
+    RecomputeMethod, RecomputeModule, RopeType, RouterDtype, RouterScore, ShardingStrategy, SoftmaxType, SoftwareFact,
     SoftwareStack, TokenDispatcher, TokenLoss, TransformerImpl,
 };
 use super::condition::Condition::{
@@ -96,6 +96,8 @@ fields! {
     untie_embeddings_and_output_weights: bool = Field::flag(false).at(Model, More, "untie", "Untied embeddings").also(&["tie_word_embeddings", "share_embeddings_and_output_weights"]);
     /// How positions enter. Only learned_absolute has parameters.
     position_embedding_type: PositionEmbedding = Field::choice(PositionEmbedding::NAMES, "learned_absolute").at(Model, More, "pos", "Positions");
+    /// How rotary angles are scaled. Left out, yarn with MLA, rope otherwise.
+    rope_type: Option<RopeType> = Field::optional_choice(RopeType::NAMES, "yarn with MLA, rope otherwise").at(Model, All, "ropet", "Rotary scaling");
     /// Rows of the learned position table, and the longest sequence allowed. Left out, the sequence length.
     max_position_embeddings: Option<u64> = Field::derived(1, 1_000_000_000, "the sequence length").at(Model, More, "maxpos", "Longest position");
     /// LayerNorm has a bias, RMSNorm has not.
@@ -154,6 +156,10 @@ fields! {
     num_experts: Option<u64> = Field::derived(0, 100_000, "dense model").at(Moe, Essential, "E", "Experts").symbol("E").also(&["num_moe_experts", "num_local_experts", "n_routed_experts"]);
     /// Experts that each token visits.
     moe_router_topk: u64 = Field::int(1, 1_000, 2).at(Moe, Essential, "k", "Top-k").symbol("k").also(&["num_experts_per_tok"]).relevant_if(Experts);
+    /// Groups of experts, of which each token visits a few.
+    moe_router_num_groups: Option<u64> = Field::derived(1, 100_000, "no groups").at(Moe, All, "rgroups", "Expert groups").also(&["n_group"]).relevant_if(Experts);
+    /// Groups of experts that each token visits.
+    moe_router_group_topk: Option<u64> = Field::derived(0, 100_000, "all groups").at(Moe, All, "rgtopk", "Groups of a token").also(&["topk_group"]).relevant_if(Experts);
     /// Inner width of one routed expert. Left out, the dense FFN size.
     moe_ffn_hidden_size: Option<u64> = Field::derived(1, 10_000_000, "the dense FFN size").at(Moe, Essential, "fe", "Expert FFN size").symbol("f_e").also(&["moe_intermediate_size"]).relevant_if(Experts);
     /// Inner width of all shared experts together; left out, there are none.
@@ -207,6 +213,8 @@ fields! {
     // Parallelism
     /// Tensor-parallel communication runs behind matrix products, in buffers outside PyTorch.
     tp_comm_overlap: bool = Field::flag(false).at(Parallelism, All, "tpo", "Overlap TP communication");
+    /// Stages pass activations on while the interleaved schedule fills and drains the pipeline.
+    overlap_p2p_communication_warmup_flush: bool = Field::flag(false).at(Parallelism, All, "p2pwf", "Overlap at warm-up and flush").stored_as("overlap_p2p_comm_warmup_flush").relevant_if(PipelineStages);
     /// GPUs of the whole job.
     world_size: Option<u64> = Field::derived(1, 10_000_000, "one copy of the model per data-parallel rank").at(Parallelism, Essential, "gpus", "GPUs").unit("GPUs").job().also(&["gpus", "nodes", "num_gpus"]).without_flag();
     /// Ranks that split every layer's matrices.
@@ -371,6 +379,8 @@ fields! {
     overlap_grad_reduce: bool = Field::flag(false).at(Optimizer, All, "ogr", "Overlap gradient reduction");
     /// Parameters are gathered during the forward pass.
     overlap_param_gather: bool = Field::flag(false).at(Optimizer, All, "opg", "Overlap parameter gather");
+    /// Parameters are gathered while the optimizer still steps others.
+    overlap_param_gather_with_optimizer_step: bool = Field::flag(false).at(Optimizer, All, "opgs", "Gather during the step");
     /// Parameters in one bucket of the gradient buffer.
     ddp_bucket_size: Option<u64> = Field::derived(1, 1_000_000_000_000, "40 000 000, or 1 000 000 · DP if that is more").at(Optimizer, All, "bucket", "Bucket size").unit("parameters");
     /// The module's parameters are not trained, except its projector's: no gradients, no optimizer states.

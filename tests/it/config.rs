@@ -7,6 +7,7 @@ mod illegal;
 mod laws;
 mod megatron;
 mod not_modelled;
+mod refusals;
 mod software;
 mod step;
 mod wasteful;

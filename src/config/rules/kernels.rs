@@ -10,6 +10,10 @@ use crate::config::packing::is_packed;
 rules! { |d, a|
     error "local_impl" by(local_impl);
     error "attention_backend" by(attention_backend);
+    // `validate_args`; the name is that of an attention of Megatron's own modules.
+    warning "attention_backend_local" if a.attention_backend == AttentionBackend::Local
+        => [attention_backend], "Megatron-LM refuses attention_backend local without --spec local",
+        [attention_backend = Default];
     error "attn_logit_softcapping" by(capped_scores);
     // `apply_determinism_to_args` of Megatron-LM, `_validate_and_apply_deterministic_mode` of Megatron-Bridge.
     error "deterministic_mode" if a.deterministic_mode && a.cross_entropy_loss_fusion

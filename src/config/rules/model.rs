@@ -2,7 +2,7 @@
 
 use super::rule::FixValue::{Default, Name, Number, Off};
 use super::rule::{Alternatives, Violation, rules};
-use crate::config::choices::{PositionEmbedding, TransformerImpl};
+use crate::config::choices::{PositionEmbedding, RopeType, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::layers::{Mixer, MlpKind};
@@ -72,6 +72,11 @@ rules! { |d, a|
     error "rotary_width" : a.multi_latent_attention.then_some(a.qk_pos_emb_head_dim) => "qk_pos_emb_head_dim {}",
         2 => "{}", [qk_pos_emb_head_dim],
         or(|_, width, _| Alternatives::of("", F::qk_pos_emb_head_dim, near_multiples(width, 2)));
+    // `core_transformer_config_from_args`; Megatron-Bridge has a class of its own for it.
+    warning "rope_type" if a.rope_type == Some(RopeType::Yarn) && !a.multi_latent_attention
+        => [rope_type, multi_latent_attention],
+        "Megatron-LM refuses rope_type yarn without multi_latent_attention: position_embedding_type yarn asks for it there",
+        [rope_type = Default];
     error "ffn_by_tp" by(ffn_by_tp);
     error "one_activation" by(one_activation);
     error "vocabulary" if d.io.is_language() && a.vocab_size.is_none() && a.padded_vocab_size.is_none()
@@ -201,7 +206,7 @@ fn positions(d: &Draft<'_>) -> Option<Violation> {
         let message = format!("{message}: the table of learned positions is too short");
         Violation::error(&fields, message)
     } else {
-        let message = format!("{message}; Megatron-LM asks for at least that many");
+        let message = format!("{message}, which Megatron-LM refuses");
         Violation::warning(&fields, message)
     };
     Some(violation.fix(F::max_position_embeddings, Number(length)))

@@ -34,6 +34,21 @@ rules! { |d, a|
         if a.moe_router_topk > experts => [moe_router_topk, num_experts],
         format!("moe_router_topk {} is more than num_experts {experts}", a.moe_router_topk),
         [moe_router_topk = Number(experts)];
+    // `TransformerConfig.__post_init__`.
+    error "router_groups" if a.moe_router_group_topk.is_some_and(|n| n > 0) && a.moe_router_num_groups.is_none()
+        => [moe_router_group_topk, moe_router_num_groups],
+        "moe_router_group_topk needs moe_router_num_groups", [moe_router_group_topk = Default];
+    error "router_groups"
+        let chosen = a.moe_router_group_topk.filter(|n| *n > 0)?, let groups = a.moe_router_num_groups?,
+        if chosen > groups => [moe_router_group_topk, moe_router_num_groups],
+        format!("moe_router_group_topk {chosen} is more than moe_router_num_groups {groups}"),
+        [moe_router_group_topk = Number(groups)];
+    error "router_groups"
+        let experts = a.num_experts?, let groups = a.moe_router_num_groups?,
+        if a.moe_router_group_topk.is_some_and(|n| n > 0) && !experts.is_multiple_of(groups)
+        => [moe_router_num_groups, num_experts],
+        format!("num_experts {experts} must be a multiple of moe_router_num_groups {groups}"),
+        [moe_router_group_topk = Default];
     error "expert_width_by_etp"
         : d.has_experts().then_some(a.moe_ffn_hidden_size.unwrap_or(d.ffn_hidden_size)) => "moe_ffn_hidden_size {}",
         d.etp => "expert_tensor_parallel_size {}", [moe_ffn_hidden_size, expert_tensor_parallel_size],
@@ -63,7 +78,7 @@ rules! { |d, a|
         => [sequence_parallel, tensor_model_parallel_size],
         "a MoE model with TP trains only with sequence_parallel", [sequence_parallel = On];
     error "capacity_padding"
-        if d.has_experts() && a.moe_pad_expert_input_to_capacity && a.moe_expert_capacity_factor.is_none()
+        if a.moe_pad_expert_input_to_capacity && a.moe_expert_capacity_factor.is_none()
         => [moe_pad_expert_input_to_capacity, moe_expert_capacity_factor],
         "moe_pad_expert_input_to_capacity needs moe_expert_capacity_factor",
         [moe_expert_capacity_factor = Number(1), moe_pad_expert_input_to_capacity = Off];

@@ -67,6 +67,13 @@ rules! { |d, a|
             d.edp
         ),
         [num_distributed_optimizer_instances = Number(1)];
+    // `validate_args`.
+    warning "overlap_with_step"
+        if a.overlap_param_gather_with_optimizer_step
+            && !(a.overlap_param_gather && a.use_distributed_optimizer && d.has_chunks())
+        => [overlap_param_gather_with_optimizer_step, overlap_param_gather, virtual_pipeline_model_parallel_size],
+        "Megatron-LM refuses overlap_param_gather_with_optimizer_step without overlap_param_gather, use_distributed_optimizer and virtual pipeline stages",
+        [overlap_param_gather_with_optimizer_step = Off];
     error "overlap_param_gather"
         let distributed = a.use_distributed_optimizer || a.optimizer == OptimizerKind::DistMuon,
         if a.overlap_param_gather && !(distributed && a.overlap_grad_reduce)

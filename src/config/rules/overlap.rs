@@ -1,7 +1,7 @@
 //! What hiding communication and deferring work exclude (`TransformerConfig.__post_init__`,
 //! `ModelParallelConfig.__post_init__`).
 
-use super::rule::FixValue::{Off, On};
+use super::rule::FixValue::{Default, Off, On};
 use super::rule::rules;
 use crate::config::choices::{CudaGraphModule, RecomputeModule, TokenDispatcher, TransformerImpl};
 use crate::config::draft::Draft;
@@ -27,15 +27,24 @@ rules! { |d, a|
     error "expert_overlap" if a.overlap_moe_expert_parallel_comm && d.mtp_num_layers > 1
         => [overlap_moe_expert_parallel_comm, mtp_num_layers],
         "overlap_moe_expert_parallel_comm takes one MTP depth at most", [overlap_moe_expert_parallel_comm = Off];
-    error "expert_overlap" if a.overlap_moe_expert_parallel_comm && d.pp > 1 && !has_chunks(d)
+    error "expert_overlap" if a.overlap_moe_expert_parallel_comm && d.pp > 1 && !d.asks_for_chunks()
         => [overlap_moe_expert_parallel_comm, virtual_pipeline_model_parallel_size],
         "overlap_moe_expert_parallel_comm with pipeline stages needs virtual ones",
         [overlap_moe_expert_parallel_comm = Off];
+    error "expert_overlap"
+        if a.overlap_moe_expert_parallel_comm && a.recompute_num_layers.is_some() && a.recompute_granularity.is_none()
+        => [overlap_moe_expert_parallel_comm, recompute_num_layers],
+        "overlap_moe_expert_parallel_comm excludes recompute_num_layers", [recompute_num_layers = Default];
     // Later versions than the pinned one run it.
     warning "expert_overlap" if a.overlap_moe_expert_parallel_comm && d.full_recompute()
         => [overlap_moe_expert_parallel_comm, recompute_granularity],
         "overlap_moe_expert_parallel_comm together with full recompute is refused by released versions of Megatron",
         [overlap_moe_expert_parallel_comm = Off];
+
+    // `ModelParallelConfig.__post_init__`: only the interleaved schedule overlaps communication between stages.
+    error "overlap_warmup_flush" if a.overlap_p2p_communication_warmup_flush && !d.has_chunks()
+        => [overlap_p2p_communication_warmup_flush, virtual_pipeline_model_parallel_size],
+        "overlap_p2p_communication_warmup_flush needs virtual pipeline stages", [overlap_p2p_communication_warmup_flush = Off];
 
     error "delayed_gradient" if a.delay_wgrad_compute && !a.overlap_moe_expert_parallel_comm
         => [delay_wgrad_compute, overlap_moe_expert_parallel_comm],
@@ -63,13 +72,6 @@ rules! { |d, a|
     error "deferred_gradient" if a.defer_embedding_wgrad_compute && !a.gradient_accumulation_fusion
         => [defer_embedding_wgrad_compute, gradient_accumulation_fusion],
         "defer_embedding_wgrad_compute needs gradient_accumulation_fusion", [defer_embedding_wgrad_compute = Off];
-}
-
-/// Whether the job asks for chunks of pipeline stages, be it one on each rank.
-fn has_chunks(d: &Draft<'_>) -> bool {
-    d.interleaved()
-        || d.args.virtual_pipeline_model_parallel_size.is_some()
-        || d.args.pipeline_model_parallel_layout.is_some()
 }
 
 /// Whether graphs of layers capture weight gradients that `validate_args` looks at.

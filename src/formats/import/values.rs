@@ -57,6 +57,17 @@ pub(super) fn plain(id: FieldId, value: &Value) -> Value {
             layout(rows).unwrap_or_else(|| value.clone())
         }
         (_, Value::Text(text)) if text == "None" => Value::Null,
+        // A negative factor is none (`TransformerConfig.__post_init__`).
+        (Kind::Decimal { .. }, Value::Text(text))
+            if id == FieldId::moe_expert_capacity_factor && text.trim().starts_with('-') =>
+        {
+            Value::Null
+        }
+        (Kind::Decimal { .. }, Value::Int(_) | Value::Float(_))
+            if id == FieldId::moe_expert_capacity_factor && shown(value).starts_with('-') =>
+        {
+            Value::Null
+        }
         (Kind::Int { .. }, Value::Text(text)) if parse(id.field(), value).is_err() => {
             // `4096.0` and the like come from programs; anything else stays for the user to see.
             Value::Text(text.trim_end_matches(".0").to_owned())

@@ -106,7 +106,7 @@ pub(super) const ONE: &str = "\
     check-weight-hash-across-dp-replicas-interval gpu-sniff-test-interval train-sync-interval \
     train-iters train-samples exit-interval exit-duration-in-mins exit-signal \
     manual-gc-interval batch-size result-rejected-tracker-filename tp-comm-overlap-cfg \
-    rope-type dump-param-to-param-group-map dataloader-type rl-prompts-per-eval \
+    dump-param-to-param-group-map dataloader-type rl-prompts-per-eval \
     grpo-prompts-per-step grpo-group-size rl-generation-lag rl-max-inflight-requests \
     rl-submission-granularity rl-consumption-granularity rl-rollout-bank-dir \
     rl-rollout-bank-max-bytes grpo-iterations grpo-clamp-eps-lower grpo-clamp-eps-upper \

@@ -125,7 +125,6 @@ const FLAGS: &[Flag] = &[
     switch("ddp-reduce-scatter-with-fp32-accumulation"),
     switch("gtp-remat-reduce-scatter-with-fp32-accumulation"),
     many("ddp-param-name-patterns-for-fp32-local-accumulation", ""),
-    switch("overlap-param-gather-with-optimizer-step"),
     one("megatron-fsdp-version", "1"),
     inverted("no-use-layer-wise-param-layout", "use_layer_wise_param_layout"),
     switch("disable-symmetric-registration"),

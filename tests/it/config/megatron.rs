@@ -38,7 +38,44 @@ pub(super) fn cases() -> Vec<Refused> {
     cases.extend(of_experts());
     cases.extend(of_kernels());
     cases.extend(of_optimizers());
+    cases.extend(of_arguments_that_change_no_memory());
     cases
+}
+
+fn of_arguments_that_change_no_memory() -> Vec<Refused> {
+    let plain = |change, rule, severity| (plain(), change, (rule, severity));
+    let experts = |change, rule, severity| (experts(), change, (rule, severity));
+    let step = json!({"overlap_param_gather_with_optimizer_step": true});
+    vec![
+        plain(json!({"rope_type": "yarn"}), "rope_type", Warning),
+        plain(
+            json!({"attention_backend": "local"}),
+            "attention_backend_local",
+            Warning,
+        ),
+        plain(json!({"moe_router_group_topk": 2}), "router_groups", Error),
+        experts(
+            json!({"moe_router_group_topk": 2, "moe_router_num_groups": 1}),
+            "router_groups",
+            Error,
+        ),
+        experts(
+            json!({"moe_router_group_topk": 2, "moe_router_num_groups": 3}),
+            "router_groups",
+            Error,
+        ),
+        plain(
+            json!({"overlap_p2p_communication_warmup_flush": true}),
+            "overlap_warmup_flush",
+            Error,
+        ),
+        plain(step, "overlap_with_step", Warning),
+        plain(
+            json!({"moe_pad_expert_input_to_capacity": true}),
+            "capacity_padding",
+            Error,
+        ),
+    ]
 }
 
 fn of_attention() -> Vec<Refused> {

@@ -37,140 +37,60 @@ pub struct FactText {
     pub source: Source,
 }
 
-/// All stacks, newest first.
-pub const STACKS: &[Versions] = &[
-    Versions {
-        stack: SoftwareStack::MegatronMain,
-        dates: "2025-12 to 2026-08",
-        containers: "NGC PyTorch 25.12 to 26.07",
-        pytorch: "2.9 and later",
-        transformer_engine: "2.10 to 2.17",
-        megatron_core: "0.15 and later",
-        apex: true,
-        facts: &[],
-    },
-    Versions {
-        stack: SoftwareStack::Te218,
-        dates: "from 2026-08",
-        containers: "NGC PyTorch from 26.08",
-        pytorch: "2.12 and later",
-        transformer_engine: "2.18 and later",
-        megatron_core: "0.19 and later",
-        apex: true,
-        facts: &[SoftwareFact::LossGradientInFp32],
-    },
-    Versions {
-        stack: SoftwareStack::Core014Te23,
-        dates: "2025-08 to 2025-11",
-        containers: "NGC PyTorch 25.05 to 25.11",
-        pytorch: "2.8 to 2.9",
-        transformer_engine: "2.3 to 2.9",
-        megatron_core: "0.14 and 0.15",
-        apex: true,
-        facts: &[SoftwareFact::NoExpertStandIns],
-    },
-    Versions {
-        stack: SoftwareStack::Core012Te23,
-        dates: "2025-05 to 2025-08",
-        containers: "NGC PyTorch 25.05 to 25.11",
-        pytorch: "2.8 to 2.9",
-        transformer_engine: "2.3 to 2.9",
-        megatron_core: "0.12 and 0.13",
-        apex: true,
-        facts: &[SoftwareFact::NoExpertStandIns, SoftwareFact::NoOutputStandIn],
-    },
-    Versions {
-        stack: SoftwareStack::Core09Te113,
-        dates: "2024-12 to 2025-04",
-        containers: "NGC PyTorch 24.12 to 25.04",
-        pytorch: "2.6 and 2.7",
-        transformer_engine: "1.13 to 2.2.0",
-        megatron_core: "0.9 to 0.12",
-        apex: true,
-        facts: NO_STAND_INS,
-    },
-    Versions {
-        stack: SoftwareStack::Core010Te19,
-        dates: "2024-08 to 2025-03",
-        containers: "NGC PyTorch 24.08 to 24.11",
-        pytorch: "2.4 to 2.6",
-        transformer_engine: "1.9 to 1.12",
-        megatron_core: "0.10 to 0.12",
-        apex: true,
-        facts: &[
-            SoftwareFact::NoLinearStandIns,
-            SoftwareFact::NoExpertStandIns,
-            SoftwareFact::NoOutputStandIn,
-            SoftwareFact::QkNormViews,
-        ],
-    },
-    Versions {
-        stack: SoftwareStack::Core08Te1,
-        dates: "2024-06 to 2024-11",
-        containers: "NGC PyTorch 23.12 to 24.07",
-        pytorch: "2.2 to 2.4",
-        transformer_engine: "1.0 to 1.8",
-        megatron_core: "0.8 and 0.9",
-        apex: true,
-        facts: &[
-            SoftwareFact::NoLinearStandIns,
-            SoftwareFact::NoExpertStandIns,
-            SoftwareFact::NoOutputStandIn,
-            SoftwareFact::QkNormViews,
-            SoftwareFact::TopkDispatcher,
-            SoftwareFact::GroupedGemmPackage,
-        ],
-    },
-    Versions {
-        stack: SoftwareStack::MegatronLm2023,
-        dates: "2022 to 2024-05",
-        containers: "NGC PyTorch up to 24.04",
-        pytorch: "1.13 to 2.3",
-        transformer_engine: "before 1.13, or none",
-        megatron_core: "before 0.8, or none",
-        apex: true,
-        facts: &[
-            SoftwareFact::NoLinearStandIns,
-            SoftwareFact::NoExpertStandIns,
-            SoftwareFact::NoOutputStandIn,
-            SoftwareFact::QkNormViews,
-            SoftwareFact::TopkDispatcher,
-            SoftwareFact::GroupedGemmPackage,
-            SoftwareFact::LogitsCopied,
-        ],
-    },
-    Versions {
-        stack: SoftwareStack::TorchOnly,
-        dates: "from 2024-08",
-        containers: "",
-        pytorch: "2.4 and later",
-        transformer_engine: "",
-        megatron_core: "0.8 and later, from PyPI",
-        apex: false,
-        facts: &[
-            SoftwareFact::NoLinearStandIns,
-            SoftwareFact::NoExpertStandIns,
-            SoftwareFact::NoOutputStandIn,
-            SoftwareFact::TorchAdamW,
-        ],
-    },
-    Versions {
-        stack: SoftwareStack::RocmTorchOnly,
-        dates: "from 2024-11",
-        containers: "rocm/pytorch",
-        pytorch: "2.6 and later, for ROCm",
-        transformer_engine: "",
-        megatron_core: "0.9 and later",
-        apex: false,
-        facts: &[
-            SoftwareFact::NoLinearStandIns,
-            SoftwareFact::NoExpertStandIns,
-            SoftwareFact::NoOutputStandIn,
-            SoftwareFact::TorchAdamW,
-            SoftwareFact::HipBlasLtWorkspaces,
-        ],
-    },
-];
+/// Declares the stacks, newest first: dates and containers; versions of PyTorch, Transformer Engine and Megatron-Core;
+/// and what is installed or different.
+macro_rules! stacks {
+    ($(
+        $stack:ident: $dates:literal, $containers:literal;
+        $pytorch:literal, $transformer_engine:literal, $megatron_core:literal; apex $apex:literal, $facts:expr;
+    )+) => {
+        /// All stacks, newest first.
+        pub const STACKS: &[Versions] = {
+            use SoftwareFact::{
+                GroupedGemmPackage, HipBlasLtWorkspaces, LogitsCopied, LossGradientInFp32, NoExpertStandIns,
+                NoLinearStandIns, NoOutputStandIn, QkNormViews, TopkDispatcher, TorchAdamW,
+            };
+            &[$(Versions {
+                stack: SoftwareStack::$stack,
+                dates: $dates,
+                containers: $containers,
+                pytorch: $pytorch,
+                transformer_engine: $transformer_engine,
+                megatron_core: $megatron_core,
+                apex: $apex,
+                facts: $facts,
+            }),+]
+        };
+    };
+}
+
+stacks! {
+    MegatronMain: "2025-12 to 2026-08", "NGC PyTorch 25.12 to 26.07";
+        "2.9 and later", "2.10 to 2.17", "0.15 and later"; apex true, &[];
+    Te218: "from 2026-08", "NGC PyTorch from 26.08";
+        "2.12 and later", "2.18 and later", "0.19 and later"; apex true, &[LossGradientInFp32];
+    Core014Te23: "2025-08 to 2025-11", "NGC PyTorch 25.05 to 25.11";
+        "2.8 to 2.9", "2.3 to 2.9", "0.14 and 0.15"; apex true, &[NoExpertStandIns];
+    Core012Te23: "2025-05 to 2025-08", "NGC PyTorch 25.05 to 25.11";
+        "2.8 to 2.9", "2.3 to 2.9", "0.12 and 0.13"; apex true, &[NoExpertStandIns, NoOutputStandIn];
+    Core09Te113: "2024-12 to 2025-04", "NGC PyTorch 24.12 to 25.04";
+        "2.6 and 2.7", "1.13 to 2.2.0", "0.9 to 0.12"; apex true, NO_STAND_INS;
+    Core010Te19: "2024-08 to 2025-03", "NGC PyTorch 24.08 to 24.11";
+        "2.4 to 2.6", "1.9 to 1.12", "0.10 to 0.12"; apex true,
+        &[NoLinearStandIns, NoExpertStandIns, NoOutputStandIn, QkNormViews];
+    Core08Te1: "2024-06 to 2024-11", "NGC PyTorch 23.12 to 24.07";
+        "2.2 to 2.4", "1.0 to 1.8", "0.8 and 0.9"; apex true,
+        &[NoLinearStandIns, NoExpertStandIns, NoOutputStandIn, QkNormViews, TopkDispatcher, GroupedGemmPackage];
+    MegatronLm2023: "2022 to 2024-05", "NGC PyTorch up to 24.04";
+        "1.13 to 2.3", "before 1.13, or none", "before 0.8, or none"; apex true,
+        &[NoLinearStandIns, NoExpertStandIns, NoOutputStandIn, QkNormViews, TopkDispatcher, GroupedGemmPackage, LogitsCopied];
+    TorchOnly: "from 2024-08", "";
+        "2.4 and later", "", "0.8 and later, from PyPI"; apex false,
+        &[NoLinearStandIns, NoExpertStandIns, NoOutputStandIn, TorchAdamW];
+    RocmTorchOnly: "from 2024-11", "rocm/pytorch";
+        "2.6 and later, for ROCm", "", "0.9 and later"; apex false,
+        &[NoLinearStandIns, NoExpertStandIns, NoOutputStandIn, TorchAdamW, HipBlasLtWorkspaces];
+}
 
 /// No cached stand-ins for weight gradients at all.
 const NO_STAND_INS: &[SoftwareFact] = &[

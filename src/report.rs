@@ -16,7 +16,7 @@ pub mod in_flight;
 pub mod markup;
 pub mod modules;
 pub mod moments;
-pub mod moves;
+pub mod offers;
 pub mod packing;
 pub mod parts;
 pub mod rank_details;

@@ -4,8 +4,8 @@ mod activations;
 mod layout;
 mod states;
 
-use super::moves::Change;
-use super::price::{MoveKind, Price};
+use super::cost::{ChangeKind, Cost};
+use super::offer::Change;
 use crate::config::fields::FieldId;
 use crate::config::job::Module;
 use crate::config::raw::RawJob;
@@ -27,7 +27,7 @@ pub(super) fn candidates(job: &RawJob, m: &Module, worst: StageRef) -> Vec<Vec<C
     ];
     kinds.extend(layout::layouts(job));
     for kind in &mut kinds {
-        kind.sort_by_key(|change| change.price);
+        kind.sort_by_key(|change| change.cost);
     }
     kinds
 }
@@ -40,28 +40,28 @@ pub(super) fn cheaper_candidates(job: &RawJob, m: &Module, worst: StageRef) -> V
         activations::less_offload(m),
         states::less_optimizer_offload(m),
     ];
-    let now = Price::ReplicaGpus(replica_gpus(job, worst.module));
+    let now = Cost::ReplicaGpus(replica_gpus(job, worst.module));
     kinds.extend(layout::layouts(job).into_iter().map(|mut changes| {
-        changes.retain(|change| change.price < now);
+        changes.retain(|change| change.cost < now);
         changes
     }));
     for kind in &mut kinds {
-        kind.sort_by_key(|change| change.price);
+        kind.sort_by_key(|change| change.cost);
     }
     kinds
 }
 
 /// A change of these settings.
 fn change(
-    kind: MoveKind,
+    kind: ChangeKind,
     label: impl Into<String>,
-    price: Price,
+    cost: Cost,
     settings: impl IntoIterator<Item = (FieldId, Value)>,
 ) -> Change {
     Change {
         kind,
         label: label.into(),
-        price,
+        cost,
         settings: settings.into_iter().collect(),
     }
 }

@@ -1,11 +1,12 @@
 //! The largest sequence length and micro batch, and the fewest GPUs, with which a job fits while all else stays as it
 //! is.
 
+use super::error::{FitError, with_gpu};
 use super::measure::standing;
 use crate::config::fields::FieldId as F;
 use crate::config::job::Config;
 use crate::config::raw::RawJob;
-use crate::config::validate;
+use crate::config::{check, validate};
 use crate::parallel::mimo::{Change, Field, LANGUAGE_MODULE};
 use crate::value::Value;
 
@@ -39,6 +40,30 @@ impl Limit {
             ranks: Vec::new(),
         }
     }
+}
+
+/// How far a job can go on its GPU, each while all else stays as it is; `None` where no value fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// The longest sequence of the language model, in tokens. See [`longest_sequence`].
+    pub longest_sequence: Option<Limit>,
+    /// The largest micro batch of the language model, in samples. See [`largest_micro_batch`].
+    pub largest_micro_batch: Option<Limit>,
+    /// The fewest GPUs. See [`fewest_gpus`].
+    pub fewest_gpus: Option<Limit>,
+}
+
+/// The limits of a job.
+///
+/// # Errors
+/// Where Megatron refuses the job, or no GPU is chosen.
+pub fn limits(job: &RawJob) -> Result<Limits, FitError> {
+    with_gpu(check(job))?;
+    Ok(Limits {
+        longest_sequence: longest_sequence(job),
+        largest_micro_batch: largest_micro_batch(job),
+        fewest_gpus: fewest_gpus(job),
+    })
 }
 
 /// The step of sequence lengths, in tokens, where parallel sizes do not ask for a larger one.

@@ -7,7 +7,8 @@ use megatron_memory::config::fields::FieldId as F;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::config::{NameSet, check};
 use megatron_memory::fit::{
-    LayoutSearch, Move, MoveKind, MoveSearch, PLOTTED, Price, Sweep, fewest_gpus, largest_micro_batch, longest_sequence,
+    ChangeKind, Cost, FitError, LayoutSearch, Offer, OfferSearch, PLOTTED, Sweep, fewest_gpus, largest_micro_batch,
+    limits, longest_sequence, offers,
 };
 use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::Setup;
@@ -51,10 +52,12 @@ fn jobs_over_the_limit() -> Vec<(String, RawJob)> {
     jobs.collect()
 }
 
-fn moves(job: &RawJob) -> Vec<Move> {
-    let mut search = MoveSearch::new(job).unwrap();
-    while !search.advance(64) {}
-    search.moves()
+fn moves(job: &RawJob) -> Vec<Offer> {
+    let all = offers(job).unwrap();
+    let mut search = OfferSearch::new(job).unwrap();
+    while !search.advance(7) {}
+    assert_eq!(search.offers(), all.offers);
+    all.offers
 }
 
 fn int(value: u64) -> Value {
@@ -78,16 +81,16 @@ fn names<T: Copy>(all: &[T], bits: u32, text: impl Fn(T) -> &'static str) -> Val
     Value::List(chosen.map(|(_, item)| name(text(*item))).collect())
 }
 
-/// The cheapest price of every kind with which a job fits, of all values of each setting.
-fn brute_force(job: &RawJob) -> Vec<(MoveKind, Price)> {
+/// The cheapest cost of every kind with which a job fits, of all values of each setting.
+fn brute_force(job: &RawJob) -> Vec<(ChangeKind, Cost)> {
     let config = check(job).config.unwrap();
     let stage = estimate(&config).worst.pp_rank;
     let m = &config.modules()[0];
     let (a, derived) = (m.args(), m.derived());
     let mut fitting = Vec::new();
-    let mut offer = |kind, price, settings: Vec<(F, Value)>| {
+    let mut offer = |kind, cost, settings: Vec<(F, Value)>| {
         if fits(&with(job, &settings)) {
-            fitting.push((kind, price));
+            fitting.push((kind, cost));
         }
     };
     let batch = [
@@ -103,29 +106,29 @@ fn brute_force(job: &RawJob) -> Vec<(MoveKind, Price)> {
             let chosen = all.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
             let set: Vec<RecomputeModule> = chosen.map(|(_, module)| *module).collect();
             let choice = Choice::Selective(NameSet::of(&set));
-            let price = Price::Recomputed(recomputed(m, stage, choice).ppm);
+            let cost = Cost::Recomputed(recomputed(m, stage, choice).ppm);
             let settings = vec![
                 (F::recompute_granularity, name("selective")),
                 (F::recompute_modules, names(&all, bits, RecomputeModule::name)),
             ];
-            offer(MoveKind::Recompute, price, settings);
+            offer(ChangeKind::Recompute, cost, settings);
         }
     }
     for layers in 1..=a.num_layers.min(24) {
         let choice = Choice::Block(layers);
-        let price = Price::Recomputed(recomputed(m, stage, choice).ppm);
+        let cost = Cost::Recomputed(recomputed(m, stage, choice).ppm);
         let settings = vec![
             (F::recompute_granularity, name("full")),
             (F::recompute_method, name("block")),
             (F::recompute_num_layers, int(layers)),
         ];
-        offer(MoveKind::Recompute, price, settings);
+        offer(ChangeKind::Recompute, cost, settings);
     }
     for size in 1..a.micro_batch_size {
         let count = derived.global_batch_size / size / derived.data_parallel_size.max(1);
         let mut settings = batch.to_vec();
         settings.push((F::micro_batch_size, int(size)));
-        offer(MoveKind::MicroBatch, Price::MicroBatches(count), settings);
+        offer(ChangeKind::MicroBatch, Cost::MicroBatches(count), settings);
     }
     if !a.fine_grained_activation_offloading {
         let all = OffloadModule::ALL;
@@ -137,8 +140,8 @@ fn brute_force(job: &RawJob) -> Vec<(MoveKind, Price)> {
                 (F::fine_grained_activation_offloading, Value::Bool(true)),
                 (F::offload_modules, names(all, bits, OffloadModule::name)),
             ];
-            let price = Price::OffloadedModules(bits.count_ones().into());
-            offer(MoveKind::Offload, price, settings);
+            let cost = Cost::OffloadedModules(bits.count_ones().into());
+            offer(ChangeKind::Offload, cost, settings);
         }
     }
     for grads in [MainGradsDtype::Fp32, MainGradsDtype::Bf16] {
@@ -166,22 +169,22 @@ fn brute_force(job: &RawJob) -> Vec<(MoveKind, Price)> {
                 (F::exp_avg_dtype, name(avg.name())),
                 (F::exp_avg_sq_dtype, name(sq.name())),
             ];
-            offer(MoveKind::Precision, Price::LostBytes(lost), settings);
+            offer(ChangeKind::Precision, Cost::LostBytes(lost), settings);
         }
     }
     for (kind, field) in [
-        (MoveKind::Tensor, F::tensor_model_parallel_size),
-        (MoveKind::Pipeline, F::pipeline_model_parallel_size),
-        (MoveKind::Expert, F::expert_model_parallel_size),
-        (MoveKind::Context, F::context_parallel_size),
+        (ChangeKind::Tensor, F::tensor_model_parallel_size),
+        (ChangeKind::Pipeline, F::pipeline_model_parallel_size),
+        (ChangeKind::Expert, F::expert_model_parallel_size),
+        (ChangeKind::Context, F::context_parallel_size),
     ] {
         for size in 1..=64_u64 {
-            if kind == MoveKind::Tensor && size > 8 || job.number(0, field) == Some(size) {
+            if kind == ChangeKind::Tensor && size > 8 || job.number(0, field) == Some(size) {
                 continue;
             }
             let mut settings = batch.to_vec();
             settings.push((field, int(size)));
-            if kind == MoveKind::Tensor && size > 1 {
+            if kind == ChangeKind::Tensor && size > 1 {
                 settings.push((F::sequence_parallel, Value::Bool(true)));
             }
             let other = with(job, &settings);
@@ -195,7 +198,7 @@ fn brute_force(job: &RawJob) -> Vec<(MoveKind, Price)> {
                 0 => 0,
                 _ => config.world_size() / derived.expert_data_parallel_size,
             };
-            offer(kind, Price::ReplicaGpus(dense.max(expert)), settings);
+            offer(kind, Cost::ReplicaGpus(dense.max(expert)), settings);
         }
     }
     fitting
@@ -216,12 +219,12 @@ fn offered_changes_fit_and_none_of_their_kind_is_cheaper() {
             assert_eq!(summary(&other).unwrap().total, found.measured.total, "{name}");
             offered += 1;
         }
-        for (kind, price) in brute_force(job) {
+        for (kind, cost) in brute_force(job) {
             let single = found.iter().find(|m| m.changes.len() == 1 && m.changes[0].kind == kind);
-            let single = single.unwrap_or_else(|| panic!("{name}: {kind:?} {price:?} is missed"));
+            let single = single.unwrap_or_else(|| panic!("{name}: {kind:?} {cost:?} is missed"));
             assert!(
-                single.changes[0].price <= price,
-                "{name}: {} costs more than {price:?}",
+                single.changes[0].cost <= cost,
+                "{name}: {} costs more than {cost:?}",
                 single.label()
             );
         }
@@ -232,30 +235,34 @@ fn offered_changes_fit_and_none_of_their_kind_is_cheaper() {
 }
 
 /// What a job pays for the memory of a stage, by the measure of a kind of changes.
-fn paid(job: &RawJob, stage: usize, kind: MoveKind) -> Option<Price> {
+fn paid(job: &RawJob, stage: usize, kind: ChangeKind) -> Option<Cost> {
     let config = check(job).config?;
     let m = config.modules().first()?;
     let a = m.args();
     match kind {
-        MoveKind::Recompute => Some(Price::Recomputed(recomputed(m, stage, choice_of(m)).ppm)),
-        MoveKind::Offload => Some(Price::OffloadedModules(if a.fine_grained_activation_offloading {
+        ChangeKind::Recompute => Some(Cost::Recomputed(recomputed(m, stage, choice_of(m)).ppm)),
+        ChangeKind::Offload => Some(Cost::OffloadedModules(if a.fine_grained_activation_offloading {
             a.offload_modules.iter().count().try_into().unwrap()
         } else {
             0
         })),
-        MoveKind::OptimizerOffload => Some(Price::OnHost(if a.optimizer_cpu_offload {
+        ChangeKind::OptimizerOffload => Some(Cost::OnHost(if a.optimizer_cpu_offload {
             a.optimizer_offload_fraction.0 / 10_000
         } else {
             0
         })),
-        MoveKind::Tensor | MoveKind::Pipeline | MoveKind::Expert | MoveKind::ExpertTensor | MoveKind::Context => {
+        ChangeKind::Tensor
+        | ChangeKind::Pipeline
+        | ChangeKind::Expert
+        | ChangeKind::ExpertTensor
+        | ChangeKind::Context => {
             let derived = m.derived();
             let dense = config.world_size() / derived.data_parallel_size;
             let expert = match derived.experts_per_rank {
                 0 => 0,
                 _ => config.world_size() / derived.expert_data_parallel_size,
             };
-            Some(Price::ReplicaGpus(dense.max(expert)))
+            Some(Cost::ReplicaGpus(dense.max(expert)))
         }
         _ => None,
     }
@@ -308,31 +315,31 @@ fn a_job_with_memory_left_pays_less_with_each_change_and_still_fits() {
             found.apply(&mut other);
             assert!(fits(&other), "{name}: {}", found.label());
             let before = paid(job, stage, change.kind).unwrap();
-            assert!(change.price < before, "{name}: {}", found.label());
+            assert!(change.cost < before, "{name}: {}", found.label());
             // Another pipeline may not have the stage.
-            if change.kind != MoveKind::Pipeline {
+            if change.kind != ChangeKind::Pipeline {
                 let after = paid(&other, stage, change.kind);
-                assert_eq!(after, Some(change.price), "{name}: {}", found.label());
+                assert_eq!(after, Some(change.cost), "{name}: {}", found.label());
             }
             *kinds.entry(change.kind).or_insert(0) += 1;
         }
-        for (kind, price) in brute_force(job) {
-            let cheaper = paid(job, stage, kind).is_some_and(|now| price < now);
+        for (kind, cost) in brute_force(job) {
+            let cheaper = paid(job, stage, kind).is_some_and(|now| cost < now);
             let single = found.iter().find(|m| m.changes[0].kind == kind);
-            let best = single.map(|m| m.changes[0].price);
+            let best = single.map(|m| m.changes[0].cost);
             assert!(
-                !cheaper || best.is_some_and(|best| best <= price),
-                "{name}: {kind:?} {price:?} is missed, there is {best:?}"
+                !cheaper || best.is_some_and(|best| best <= cost),
+                "{name}: {kind:?} {cost:?} is missed, there is {best:?}"
             );
         }
     }
     assert!(jobs.len() > 20, "{}", jobs.len());
     for kind in [
-        MoveKind::Recompute,
-        MoveKind::Offload,
-        MoveKind::OptimizerOffload,
-        MoveKind::Tensor,
-        MoveKind::Pipeline,
+        ChangeKind::Recompute,
+        ChangeKind::Offload,
+        ChangeKind::OptimizerOffload,
+        ChangeKind::Tensor,
+        ChangeKind::Pipeline,
     ] {
         assert!(kinds.contains_key(&kind), "{kind:?}: {kinds:?}");
     }
@@ -344,7 +351,8 @@ fn without_a_gpu_nothing_fits() {
     let job = Setup::of_preset(llama).job;
     assert!(fits(&job));
     let job = with(&job, &[(F::gpu, Value::Null)]);
-    assert!(MoveSearch::new(&job).is_none());
+    assert_eq!(offers(&job), Err(FitError::NoGpu));
+    assert_eq!(limits(&job), Err(FitError::NoGpu));
     assert_eq!(longest_sequence(&job), None);
 }
 

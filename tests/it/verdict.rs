@@ -3,7 +3,7 @@
 use megatron_memory::config::check;
 use megatron_memory::config::not_modelled::NotModelled;
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::fit::MoveSearch;
+use megatron_memory::fit::OfferSearch;
 use megatron_memory::search::{Axis, Keep, Options, Space, search};
 use megatron_memory::verdict::{Headroom, Refusal, Standing, Verdict};
 use proptest::prelude::*;
@@ -63,7 +63,7 @@ proptest! {
     #[test]
     fn searches_say_what_checks_say(job in any_job()) {
         let (verdict_of_job, standing) = verdict(&job);
-        if let (Some(moves), Some(standing)) = (MoveSearch::new(&job), standing) {
+        if let (Ok(moves), Some(standing)) = (OfferSearch::new(&job), standing) {
             prop_assert_eq!(moves.now(), standing);
         }
         if let Some(standing) = standing {

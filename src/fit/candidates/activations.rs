@@ -5,8 +5,8 @@ use crate::config::NameSet;
 use crate::config::choices::{OffloadModule, RecomputeGranularity, RecomputeModule, TransformerImpl};
 use crate::config::fields::FieldId as F;
 use crate::config::job::Module;
-use crate::fit::moves::Change;
-use crate::fit::price::{MoveKind, Price};
+use crate::fit::cost::{ChangeKind, Cost};
+use crate::fit::offer::Change;
 use crate::memory::savings::{Choice, choice_of, choices, recomputed};
 use crate::value::Value;
 
@@ -36,13 +36,13 @@ pub(super) fn recompute(m: &Module, pp_rank: usize) -> Vec<Change> {
 
 /// Every way of recomputing that repeats fewer operations than the job's own.
 pub(super) fn less_recompute(m: &Module, pp_rank: usize) -> Vec<Change> {
-    let now = Price::Recomputed(recomputed(m, pp_rank, choice_of(m)).ppm);
+    let now = Cost::Recomputed(recomputed(m, pp_rank, choice_of(m)).ppm);
     let sets = subsets(&recomputable(m)).into_iter();
     let mut tried: Vec<Choice> = sets.map(|set| Choice::Selective(NameSet::of(&set))).collect();
     tried.push(Choice::Nothing);
     tried.extend((1..=layers_of_a_chunk(m)).map(Choice::Block));
     let changes = tried.into_iter().map(|choice| recompute_as(m, pp_rank, choice));
-    changes.filter(|change| change.price < now).collect()
+    changes.filter(|change| change.cost < now).collect()
 }
 
 /// The modules that selective recompute has for a module's layers.
@@ -67,13 +67,13 @@ fn layers_of_a_chunk(m: &Module) -> u64 {
 }
 
 fn recompute_as(m: &Module, pp_rank: usize, choice: Choice) -> Change {
-    let price = Price::Recomputed(recomputed(m, pp_rank, choice).ppm);
+    let cost = Cost::Recomputed(recomputed(m, pp_rank, choice).ppm);
     let label = match choice {
         Choice::Uniform(_) | Choice::Block(_) => choice.label().replacen("full", "full recompute", 1),
         _ => format!("recompute {}", choice.label()),
     };
     let settings = recompute_settings(choice);
-    change(MoveKind::Recompute, label, price, settings)
+    change(ChangeKind::Recompute, label, cost, settings)
 }
 
 /// The settings of a way of recomputing. What is offloaded stays.
@@ -123,8 +123,8 @@ pub(super) fn less_offload(m: &Module) -> Vec<Change> {
         (F::fine_grained_activation_offloading, Value::Bool(false)),
         (F::offload_modules, Value::Null),
     ];
-    let price = Price::OffloadedModules(0);
-    changes.push(change(MoveKind::Offload, "offload nothing", price, settings));
+    let cost = Cost::OffloadedModules(0);
+    changes.push(change(ChangeKind::Offload, "offload nothing", cost, settings));
     changes
 }
 
@@ -140,7 +140,7 @@ fn offloaded(m: &Module) -> Vec<OffloadModule> {
 
 fn offload_as(modules: &[OffloadModule]) -> Change {
     let names: Vec<&str> = modules.iter().map(|module| module.name()).collect();
-    let price = Price::OffloadedModules(u64::try_from(modules.len()).unwrap_or(u64::MAX));
+    let cost = Cost::OffloadedModules(u64::try_from(modules.len()).unwrap_or(u64::MAX));
     let list = names.iter().map(|name| Value::Text((*name).to_owned()));
     let settings = [
         on(F::fine_grained_activation_offloading),
@@ -148,5 +148,5 @@ fn offload_as(modules: &[OffloadModule]) -> Change {
         (F::cpu_offloading_num_layers, Value::Null),
     ];
     let label = format!("offload {}", names.join(" + "));
-    change(MoveKind::Offload, label, price, settings)
+    change(ChangeKind::Offload, label, cost, settings)
 }

@@ -4,18 +4,18 @@ use super::change;
 use crate::config::fields::FieldId as F;
 use crate::config::job::Module;
 use crate::config::raw::RawJob;
-use crate::fit::moves::Change;
-use crate::fit::price::{MoveKind, Price};
+use crate::fit::cost::{ChangeKind, Cost};
+use crate::fit::offer::Change;
 use crate::search::{Axis, Options, Pick, Space, Split};
 use crate::value::Value;
 
 /// The parallel sizes that are tried one by one.
-const SIZES: [(MoveKind, Axis); 5] = [
-    (MoveKind::Tensor, Axis::Tensor),
-    (MoveKind::Pipeline, Axis::Pipeline),
-    (MoveKind::Expert, Axis::Expert),
-    (MoveKind::ExpertTensor, Axis::ExpertTensor),
-    (MoveKind::Context, Axis::Context),
+const SIZES: [(ChangeKind, Axis); 5] = [
+    (ChangeKind::Tensor, Axis::Tensor),
+    (ChangeKind::Pipeline, Axis::Pipeline),
+    (ChangeKind::Expert, Axis::Expert),
+    (ChangeKind::ExpertTensor, Axis::ExpertTensor),
+    (ChangeKind::Context, Axis::Context),
 ];
 
 /// Other values of every parallel size; nothing for a job of several modules, whose ranks would all have to move. TP
@@ -35,7 +35,7 @@ pub(super) fn layouts(job: &RawJob) -> Vec<Vec<Change>> {
     kinds.collect()
 }
 
-fn sizes(job: &RawJob, kind: MoveKind, axis: Axis, split: Split) -> Vec<Change> {
+fn sizes(job: &RawJob, kind: ChangeKind, axis: Axis, split: Split) -> Vec<Change> {
     if split == Split::RestInLastStage && axis != Axis::Pipeline {
         return Vec::new();
     }
@@ -62,7 +62,7 @@ fn sizes(job: &RawJob, kind: MoveKind, axis: Axis, split: Split) -> Vec<Change> 
         if value == now || within_node && value > node {
             return None;
         }
-        let price = Price::ReplicaGpus(replica_gpus(&space.job(index), 0));
+        let cost = Cost::ReplicaGpus(replica_gpus(&space.job(index), 0));
         let mut settings = space.settings(index);
         // Without them, both would follow from the new sizes.
         for (field, number) in [
@@ -74,7 +74,7 @@ fn sizes(job: &RawJob, kind: MoveKind, axis: Axis, split: Split) -> Vec<Change> 
             }
         }
         let label = format!("{} {value}", axis.symbol());
-        Some(change(kind, label, price, settings))
+        Some(change(kind, label, cost, settings))
     });
     changes.collect()
 }
@@ -107,7 +107,7 @@ pub(super) fn micro_batches(m: &Module) -> Vec<Change> {
             (F::global_batch_size, Value::Int(batch.into())),
         ];
         let label = format!("micro batch {size}");
-        change(MoveKind::MicroBatch, label, Price::MicroBatches(count), settings)
+        change(ChangeKind::MicroBatch, label, Cost::MicroBatches(count), settings)
     });
     changes.collect()
 }

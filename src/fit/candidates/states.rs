@@ -5,8 +5,8 @@ use crate::config::choices::{MainGradsDtype, MainParamsDtype, MomentDtype, Optim
 use crate::config::field::Decimal;
 use crate::config::fields::FieldId as F;
 use crate::config::job::{Module, Precision};
-use crate::fit::moves::Change;
-use crate::fit::price::{MoveKind, Price};
+use crate::fit::cost::{ChangeKind, Cost};
+use crate::fit::offer::Change;
 use crate::value::Value;
 
 /// Settings that cost nothing, one by one and all together.
@@ -53,7 +53,7 @@ pub(super) fn free(m: &Module) -> Vec<Change> {
                 all.push((*field, value.clone()));
             }
         }
-        let all = change(MoveKind::Free, labels.join(" + "), Price::Nothing, all);
+        let all = change(ChangeKind::Free, labels.join(" + "), Cost::Nothing, all);
         let mut changes = one_by_one(settings);
         changes.push(all);
         return changes;
@@ -64,7 +64,7 @@ pub(super) fn free(m: &Module) -> Vec<Change> {
 fn one_by_one(settings: Vec<(&str, Vec<(F, Value)>)>) -> Vec<Change> {
     let changes = settings
         .into_iter()
-        .map(|(label, settings)| change(MoveKind::Free, label, Price::Nothing, settings));
+        .map(|(label, settings)| change(ChangeKind::Free, label, Cost::Nothing, settings));
     changes.collect()
 }
 
@@ -79,7 +79,7 @@ pub(super) fn fsdp(m: &Module) -> Vec<Change> {
         (F::data_parallel_sharding_strategy, Value::Null),
         (F::gradient_accumulation_fusion, Value::Bool(false)),
     ];
-    vec![change(MoveKind::Fsdp, "Megatron FSDP", Price::Gathers, settings)]
+    vec![change(ChangeKind::Fsdp, "Megatron FSDP", Cost::Gathers, settings)]
 }
 
 /// Gradients and moments in every combination of dtypes that are smaller than those of the job.
@@ -119,7 +119,7 @@ pub(super) fn precision(m: &Module) -> Vec<Change> {
                     }
                 }
                 let label = labels.join(" + ");
-                changes.push(change(MoveKind::Precision, label, Price::LostBytes(lost), settings));
+                changes.push(change(ChangeKind::Precision, label, Cost::LostBytes(lost), settings));
             }
         }
     }
@@ -150,9 +150,9 @@ pub(super) fn less_optimizer_offload(m: &Module) -> Vec<Change> {
         (F::optimizer_offload_fraction, Value::Null),
     ];
     changes.push(change(
-        MoveKind::OptimizerOffload,
+        ChangeKind::OptimizerOffload,
         "the whole optimizer on the GPU",
-        Price::OnHost(0),
+        Cost::OnHost(0),
         settings,
     ));
     changes
@@ -168,5 +168,5 @@ fn on_host(percent: u64) -> Change {
         (F::optimizer_offload_fraction, Value::Text(part)),
     ];
     let label = format!("{percent} % of the optimizer on the host");
-    change(MoveKind::OptimizerOffload, label, Price::OnHost(percent), settings)
+    change(ChangeKind::OptimizerOffload, label, Cost::OnHost(percent), settings)
 }

@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 
-use crate::fit::{Move, MoveSearch};
+use crate::fit::{Offer, OfferSearch};
 use crate::report::amount::Scale;
-use crate::report::moves::MoveRow;
+use crate::report::offers::OfferRow;
 use crate::ui::browser;
 use crate::ui::components::lay_out::LayOutButton;
 use crate::ui::parts::when_idle;
@@ -13,8 +13,8 @@ use crate::ui::state::{DialogKind, OpenDialog, State};
 /// The changes found for a job.
 #[derive(Clone, Default, PartialEq)]
 struct Found {
-    moves: Vec<Move>,
-    closest: Option<Move>,
+    moves: Vec<Offer>,
+    closest: Option<Offer>,
     replica: u64,
     /// Whether the job fits as it is.
     fits: bool,
@@ -23,12 +23,12 @@ struct Found {
 }
 
 impl Found {
-    fn of(search: Option<&MoveSearch>, is_complete: bool) -> Self {
+    fn of(search: Option<&OfferSearch>, is_complete: bool) -> Self {
         let Some(search) = search else {
             return Self::default();
         };
         Self {
-            moves: search.moves(),
+            moves: search.offers(),
             closest: search.closest().cloned(),
             replica: search.replica_gpus(),
             fits: search.now().has_room(),
@@ -44,8 +44,8 @@ pub(super) fn Assistant() -> impl IntoView {
     let found = RwSignal::new(Found::default());
     when_idle(
         move || state.outcome.track(),
-        move || MoveSearch::new(&state.setup.read_untracked().job),
-        move |search: &mut Option<MoveSearch>| {
+        move || OfferSearch::new(&state.setup.read_untracked().job).ok(),
+        move |search: &mut Option<OfferSearch>| {
             let done = search.as_mut().is_none_or(|search| search.advance(1));
             if done {
                 found.set(Found::of(search.as_ref(), true));
@@ -57,7 +57,7 @@ pub(super) fn Assistant() -> impl IntoView {
         let (found, scale) = (found.read(), Scale::fine(state.preferences.unit.get()));
         let moves = found.moves.iter();
         moves
-            .map(|change| MoveRow::new(change.clone(), found.replica, scale))
+            .map(|change| OfferRow::new(change.clone(), found.replica, scale))
             .collect::<Vec<_>>()
     });
     let status = move || {
@@ -101,9 +101,9 @@ pub(super) fn Assistant() -> impl IntoView {
 
 /// A change with a button that applies it.
 #[component]
-fn MoveItem(rows: Memo<Vec<MoveRow>>, number: usize) -> impl IntoView {
+fn MoveItem(rows: Memo<Vec<OfferRow>>, number: usize) -> impl IntoView {
     let state = expect_context::<State>();
-    let text = move |read: fn(&MoveRow) -> &String| {
+    let text = move |read: fn(&OfferRow) -> &String| {
         let rows = rows.read();
         rows.get(number).map(read).cloned()
     };
@@ -123,17 +123,17 @@ fn MoveItem(rows: Memo<Vec<MoveRow>>, number: usize) -> impl IntoView {
                 {move || text(|row| &row.name)}
             </button>
             <strong class:plain=saves_nothing>{move || text(|row| &row.saves)}</strong>
-            <span>{move || text(|row| &row.price)}</span>
+            <span>{move || text(|row| &row.cost)}</span>
         </li>
     }
 }
 
 /// Makes a change the job's, which can be undone.
-fn apply(state: State, row: &MoveRow) {
+fn apply(state: State, row: &OfferRow) {
     let mut setup = state.setup.get_untracked();
     row.change.apply(&mut setup.job);
     state.jump(setup);
-    let said = format!("{}: {} allocated. {}.", row.name, row.peak, row.price);
+    let said = format!("{}: {} allocated. {}.", row.name, row.peak, row.cost);
     state.toasts.offer_undo(said);
     // The button goes away with the list.
     browser::focus("fit-title");

@@ -1,6 +1,6 @@
 //! Changes of a job, and changes that make it fit.
 
-use super::price::{MoveKind, Price};
+use super::cost::{ChangeKind, Cost};
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::value::Value;
@@ -10,18 +10,18 @@ use crate::verdict::Standing;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// Its kind.
-    pub kind: MoveKind,
+    pub kind: ChangeKind,
     /// The change in words, such as `TP 8` or `recompute core_attn + mlp`.
     pub label: String,
     /// What it costs.
-    pub price: Price,
+    pub cost: Cost,
     /// The settings that it sets; null stands for a default.
     pub settings: Vec<(FieldId, Value)>,
 }
 
 /// One or two changes with which a job fits its GPU.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Move {
+pub struct Offer {
     /// The changes.
     pub changes: Vec<Change>,
     /// The index of the module that they are made in.
@@ -41,7 +41,7 @@ impl Change {
     }
 }
 
-impl Move {
+impl Offer {
     /// Makes the changes in a job.
     pub fn apply(&self, job: &mut RawJob) {
         for change in &self.changes {

@@ -1,8 +1,8 @@
 //! What a change costs.
 
-/// The kind of a change. Prices are compared within a kind.
+/// The kind of a change. Costs are compared within a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MoveKind {
+pub enum ChangeKind {
     /// Settings that change neither results nor speed noticeably.
     Free,
     /// A smaller micro batch, and more of them.
@@ -29,9 +29,9 @@ pub enum MoveKind {
     OptimizerOffload,
 }
 
-/// The price of a change, by the measure of its kind. Of two prices of one kind, the smaller one is the cheaper.
+/// The cost of a change, by the measure of its kind. Of two costs of one kind, the smaller one is the cheaper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Price {
+pub enum Cost {
     /// Nothing.
     Nothing,
     /// The number of micro batches of a step on each rank.
@@ -53,7 +53,7 @@ pub enum Price {
 /// Changes that recompute at most this much, in millionths of the forward pass, come before those that move data.
 const LITTLE_RECOMPUTE: u64 = 50_000;
 
-impl Price {
+impl Cost {
     /// The order in which changes of different kinds are offered: first what costs nothing, then what costs little
     /// time, and last what changes the arithmetic or needs the host's memory.
     pub(super) const fn rank(self, replica_now: u64) -> u8 {

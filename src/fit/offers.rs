@@ -4,11 +4,12 @@
 use std::vec;
 
 use super::candidates::{candidates, cheaper_candidates, replica_gpus};
+use super::cost::{ChangeKind, Cost};
+use super::error::{FitError, with_gpu};
 use super::measure::standing;
-use super::moves::{Change, Move};
-use super::price::{MoveKind, Price};
+use super::offer::{Change, Offer};
+use crate::config::check;
 use crate::config::raw::RawJob;
-use crate::config::validate;
 use crate::units::Bytes;
 use crate::verdict::Standing;
 
@@ -17,10 +18,38 @@ const PAIRED: usize = 4;
 /// The most pairs that are offered.
 const MOST_PAIRS: usize = 3;
 
+/// What may change in a job so that it fits its GPU, or, where it fits as it is, what the memory left over allows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offers {
+    /// The job as it is.
+    pub now: Standing,
+    /// The changes with which it fits, those that cost least first.
+    pub offers: Vec<Offer>,
+    /// Of the changes that are not enough, the one with the smallest peak; `None` where no change saves memory.
+    pub closest: Option<Offer>,
+    /// GPUs of one model replica of the job as it is.
+    pub replica_gpus: u64,
+}
+
+/// All changes that a job is offered.
+///
+/// # Errors
+/// Where Megatron refuses the job, or no GPU is chosen.
+pub fn offers(job: &RawJob) -> Result<Offers, FitError> {
+    let mut search = OfferSearch::new(job)?;
+    while !search.advance(u32::MAX) {}
+    Ok(Offers {
+        now: search.now(),
+        offers: search.offers(),
+        closest: search.closest().cloned(),
+        replica_gpus: search.replica_gpus(),
+    })
+}
+
 /// A search for the cheapest change of every kind with which a job fits, and for pairs of changes that do not fit
 /// alone. For a job that fits as it is, only changes count with which it pays less than now, and there are no pairs.
 #[derive(Clone, Debug)]
-pub struct MoveSearch {
+pub struct OfferSearch {
     job: RawJob,
     /// The module of the fullest stage, which changes are made in.
     module: usize,
@@ -30,9 +59,9 @@ pub struct MoveSearch {
     kinds: Vec<Kind>,
     /// Pairs that are still to be tried; `None` until all single changes have been.
     pairs: Option<vec::IntoIter<[Change; 2]>>,
-    found: Vec<Move>,
+    found: Vec<Offer>,
     /// The change with the smallest peak among those that are not enough.
-    closest: Option<Move>,
+    closest: Option<Offer>,
 }
 
 /// The changes of one kind.
@@ -40,20 +69,23 @@ pub struct MoveSearch {
 struct Kind {
     /// Changes that are still to be tried, cheapest first.
     rest: vec::IntoIter<Change>,
-    best: Option<Move>,
+    best: Option<Offer>,
     /// Changes that save memory, but not enough.
     insufficient: Vec<(Change, Standing)>,
 }
 
-impl MoveSearch {
-    /// The search for a job; `None` where Megatron refuses the job or it has no GPU.
-    #[must_use]
-    pub fn new(job: &RawJob) -> Option<Self> {
-        let config = validate(job).config?;
-        config.gpu_memory()?;
+impl OfferSearch {
+    /// The search for a job.
+    ///
+    /// # Errors
+    /// Where Megatron refuses the job, or no GPU is chosen.
+    pub fn new(job: &RawJob) -> Result<Self, FitError> {
+        let config = with_gpu(check(job))?;
         let now = Standing::of(&config);
         let module = now.worst.module;
-        let m = config.modules().get(module)?;
+        let Some(m) = config.modules().get(module) else {
+            return Err(FitError::Refused(Vec::new()));
+        };
         let kinds = if now.has_room() {
             cheaper_candidates(job, m, now.worst)
         } else {
@@ -64,7 +96,7 @@ impl MoveSearch {
             best: None,
             insufficient: Vec::new(),
         });
-        Some(Self {
+        Ok(Self {
             job: job.clone(),
             module,
             now,
@@ -96,15 +128,15 @@ impl MoveSearch {
     /// The changes found so far with which the job fits: single ones first, then pairs, each from those that cost
     /// least.
     #[must_use]
-    pub fn moves(&self) -> Vec<Move> {
+    pub fn offers(&self) -> Vec<Offer> {
         let singles = self.kinds.iter().filter_map(|kind| kind.best.clone());
-        let mut singles: Vec<Move> = singles.collect();
+        let mut singles: Vec<Offer> = singles.collect();
         singles.sort_by_key(|found| self.cost(found));
         let mut pairs = self.found.clone();
         pairs.sort_by_key(|found| self.cost(found));
-        let mut kinds: Vec<Vec<MoveKind>> = Vec::new();
+        let mut kinds: Vec<Vec<ChangeKind>> = Vec::new();
         pairs.retain(|pair| {
-            let of: Vec<MoveKind> = pair.changes.iter().map(|change| change.kind).collect();
+            let of: Vec<ChangeKind> = pair.changes.iter().map(|change| change.kind).collect();
             let first = !kinds.contains(&of);
             kinds.push(of);
             first
@@ -116,15 +148,15 @@ impl MoveSearch {
 
     /// The change with the smallest peak among those that are not enough.
     #[must_use]
-    pub fn closest(&self) -> Option<&Move> {
+    pub fn closest(&self) -> Option<&Offer> {
         self.closest.as_ref()
     }
 
     /// A key by which changes that cost less come first.
-    fn cost(&self, found: &Move) -> (u16, Vec<Price>, u64) {
-        let ranks = found.changes.iter().map(|c| u16::from(c.price.rank(self.replica)));
-        let prices = found.changes.iter().map(|c| c.price).collect();
-        (ranks.sum(), prices, found.measured.total.0)
+    fn cost(&self, found: &Offer) -> (u16, Vec<Cost>, u64) {
+        let ranks = found.changes.iter().map(|c| u16::from(c.cost.rank(self.replica)));
+        let costs = found.changes.iter().map(|c| c.cost).collect();
+        (ranks.sum(), costs, found.measured.total.0)
     }
 
     /// Tries one change; `false` where none is left.
@@ -161,10 +193,10 @@ impl MoveSearch {
             return;
         };
         if measured.has_room() {
-            // The fewest settings of one price, then the smallest peak.
-            let key = |m: &Move| {
+            // The fewest settings of one cost, then the smallest peak.
+            let key = |m: &Offer| {
                 let change = m.changes.first();
-                (change.map(|c| (c.price, c.settings.len())), m.measured.total)
+                (change.map(|c| (c.cost, c.settings.len())), m.measured.total)
             };
             if kind.best.as_ref().is_none_or(|best| key(&found) < key(best)) {
                 kind.best = Some(found);
@@ -175,7 +207,7 @@ impl MoveSearch {
         }
     }
 
-    fn measure(&self, changes: Vec<Change>) -> Option<Move> {
+    fn measure(&self, changes: Vec<Change>) -> Option<Offer> {
         let mut job = self.job.clone();
         for change in &changes {
             change.apply(&mut job, self.module);
@@ -186,7 +218,7 @@ impl MoveSearch {
             return None;
         }
         let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
-        Some(Move {
+        Some(Offer {
             changes,
             module: self.module,
             measured,
@@ -194,8 +226,8 @@ impl MoveSearch {
         })
     }
 
-    fn offer_closest(&mut self, found: Move) {
-        let peak = |known: &Move| known.measured.total;
+    fn offer_closest(&mut self, found: Offer) {
+        let peak = |known: &Offer| known.measured.total;
         if self.closest.as_ref().is_none_or(|known| peak(&found) < peak(known)) {
             self.closest = Some(found);
         }
@@ -219,17 +251,17 @@ impl MoveSearch {
 impl Kind {
     /// Whether a change that is still to be tried may be cheaper than the best one, or as cheap with a smaller peak.
     fn is_open(&self) -> bool {
-        let price = |found: &Move| found.changes.first().map(|change| change.price);
-        let best = self.best.as_ref().and_then(price);
+        let cost = |found: &Offer| found.changes.first().map(|change| change.cost);
+        let best = self.best.as_ref().and_then(cost);
         let next = self.rest.as_slice().first();
-        next.is_some_and(|next| best.is_none_or(|best| next.price <= best))
+        next.is_some_and(|next| best.is_none_or(|best| next.cost <= best))
     }
 
-    /// Changes that are not enough and save more than any cheaper one, spread over their range of prices.
+    /// Changes that are not enough and save more than any cheaper one, spread over their range of costs.
     fn worthwhile(&self) -> Vec<Change> {
         let mut kept: Vec<&(Change, Standing)> = Vec::new();
         let mut sorted: Vec<_> = self.insufficient.iter().collect();
-        sorted.sort_by_key(|(change, measured)| (change.price, measured.total));
+        sorted.sort_by_key(|(change, measured)| (change.cost, measured.total));
         for entry in sorted {
             if kept.last().is_none_or(|last| entry.1.total < last.1.total) {
                 kept.push(entry);

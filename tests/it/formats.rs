@@ -6,6 +6,7 @@ mod bridge_table;
 mod chatlearn;
 mod detect;
 mod fields;
+mod framework_rows;
 mod front_ends;
 mod functions;
 mod graphs;

@@ -1,4 +1,4 @@
-//! How long the core takes, natively: `cargo bench --no-default-features --features bench --bench estimate`.
+//! How long the core takes, natively: `cargo bench --package megatron-memory --features bench --bench estimate`.
 #![allow(
     missing_docs,
     clippy::expect_used,

@@ -16,16 +16,9 @@
     reason = "a measurement that meets a surprise should stop there and say so"
 )]
 
-#[path = "../tests/browser/page.rs"]
-mod page;
-#[path = "../tests/browser/server.rs"]
-mod server;
-#[path = "../tests/browser/webdriver.rs"]
-mod webdriver;
-
 use std::time::{Duration, Instant};
 
-use page::Page;
+use browser::page::Page;
 use serde_json::Value;
 
 /// Keys to measure, after as many to warm up.

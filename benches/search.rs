@@ -1,4 +1,4 @@
-//! How long layout searches take, natively, on all cores: `cargo bench --no-default-features --bench search`.
+//! How long layout searches take, natively, on all cores: `cargo bench --bench search`.
 //!
 //! Every search is run once and to its end or for a minute. The counts belong to the result: a search that skips more
 //! combinations together looks at fewer layouts, and one that looks at more of them a second is not thereby sooner

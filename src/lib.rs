@@ -29,7 +29,7 @@
 //!         |                              fit: changes with which a job fits, and what they cost
 //!     report, export                     scenes, tables, texts; no page in them
 //!         |
-//!     ui, api                            the page, and the JavaScript API
+//!     ui, api, bin/cli                   packages of their own: the page, the JavaScript API, the command line
 //! ```
 //!
 //! # What holds everywhere
@@ -63,10 +63,3 @@ pub mod presets;
 
 pub mod export;
 pub mod report;
-
-#[cfg(feature = "api")]
-pub mod api;
-#[cfg(feature = "worker")]
-pub mod search_worker;
-#[cfg(feature = "app")]
-pub mod ui;

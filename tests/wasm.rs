@@ -1,10 +1,11 @@
 //! The core as browsers compute it: what must come out the same as natively, run in wasm.
 //!
-//! `cargo test --target wasm32-unknown-unknown --no-default-features --features api --test wasm`
+//! `cargo test --target wasm32-unknown-unknown --package megatron-memory-api --test wasm`
 #![cfg(target_arch = "wasm32")]
 #![allow(missing_docs, clippy::float_arithmetic, reason = "tests")]
 
-use megatron_memory::{api, value::Value};
+use megatron_memory::value::Value;
+use megatron_memory_api as api;
 use wasm_bindgen_test::wasm_bindgen_test;
 
 #[wasm_bindgen_test]

@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::*;
 
 use super::error::type_error;
 use super::plain_data::whole_number;
-use crate::report::amount::Unit;
+use megatron_memory::report::amount::Unit;
 
 /// Reads an argument of any type that serde reads.
 ///

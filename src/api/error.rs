@@ -5,8 +5,8 @@ use wasm_bindgen::prelude::*;
 
 use super::to_js;
 use super::validate::problems;
-use crate::config::problem::Problem;
-use crate::python::PythonError;
+use megatron_memory::config::problem::Problem;
+use megatron_memory::python::PythonError;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = "

@@ -4,8 +4,8 @@ use wasm_bindgen::prelude::*;
 
 use super::error::type_error;
 use super::{arguments, job};
-use crate::evidence::{Measured, MeasuredStage, Run, predicted, submission, write};
-use crate::value::Value;
+use megatron_memory::evidence::{Measured, MeasuredStage, Run, predicted, submission, write};
+use megatron_memory::value::Value;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r#"

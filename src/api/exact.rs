@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use tsify::Tsify;
 
-use crate::units::Bytes;
+use megatron_memory::units::Bytes;
 
 /// The largest whole number up to which JavaScript's numbers are exact: `Number.MAX_SAFE_INTEGER`.
 const MAX_SAFE_INTEGER: u128 = (1 << 53) - 1;

@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::*;
 
 use super::error::{self, type_error};
 use super::{arguments, job};
-use crate::export::{self, EmbedView, ExportError};
+use megatron_memory::export::{self, EmbedView, ExportError};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r#"

@@ -7,13 +7,13 @@ use wasm_bindgen::prelude::*;
 
 use super::plain_data::whole_number;
 use super::{Exact, arguments, error, to_js, to_ts};
-use crate::config::job::Module;
-use crate::framework_reports::differences::{self, Effect, differences};
-use crate::framework_reports::megatron_bridge::{self, MemoryComponent, TrainingMemory};
-use crate::framework_reports::{job, megatron_lm};
-use crate::memory::ModuleEstimate;
-use crate::python::PythonError;
-use crate::value::Value;
+use megatron_memory::config::job::Module;
+use megatron_memory::framework_reports::differences::{self, Effect, differences};
+use megatron_memory::framework_reports::megatron_bridge::{self, MemoryComponent, TrainingMemory};
+use megatron_memory::framework_reports::{job, megatron_lm};
+use megatron_memory::memory::ModuleEstimate;
+use megatron_memory::python::PythonError;
+use megatron_memory::value::Value;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = "

@@ -8,13 +8,13 @@ use super::error::{self, type_error};
 use super::measured::LogMeasurement;
 use super::plain_data::{Entries, PlainData};
 use super::{arguments, job, to_ts};
-use crate::config::fields::FieldId;
-use crate::config::not_modelled::MemoryEffect;
-use crate::formats::detect::{Format, detect};
-use crate::formats::import::{Choice, Question, Row};
-use crate::formats::import_text::{self, ImportedText};
-use crate::formats::share_url;
-use crate::value::Value;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::not_modelled::MemoryEffect;
+use megatron_memory::formats::detect::{Format, detect};
+use megatron_memory::formats::import::{Choice, Question, Row};
+use megatron_memory::formats::import_text::{self, ImportedText};
+use megatron_memory::formats::share_url;
+use megatron_memory::value::Value;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r#"

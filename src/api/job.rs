@@ -6,13 +6,13 @@ use wasm_bindgen::prelude::*;
 use super::arguments;
 use super::error::{import, link, type_error};
 use super::plain_data::PlainData;
-use crate::config::canonical::{meaning, normalize_job};
-use crate::config::fields::FieldId;
-use crate::config::not_modelled::NotModelled;
-use crate::config::raw::{RawJob, Settings};
-use crate::formats::state::{PresetRef, Setup, ShareState};
-use crate::formats::{job_json, json, share_url};
-use crate::value::Value;
+use megatron_memory::config::canonical::{meaning, normalize_job};
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::not_modelled::NotModelled;
+use megatron_memory::config::raw::{RawJob, Settings};
+use megatron_memory::formats::state::{PresetRef, Setup, ShareState};
+use megatron_memory::formats::{job_json, json, share_url};
+use megatron_memory::value::Value;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = "

@@ -6,9 +6,9 @@ use wasm_bindgen::prelude::*;
 
 use super::plain_data::PlainData;
 use super::{arguments, job, to_ts};
-use crate::formats::share_url;
-use crate::formats::state::{Place, Setup, View};
-use crate::value::Value;
+use megatron_memory::formats::share_url;
+use megatron_memory::formats::state::{Place, Setup, View};
+use megatron_memory::value::Value;
 
 /// The options of `encodeLink`: what a link holds besides the job.
 #[derive(Debug, Default, Deserialize, Tsify)]

@@ -5,10 +5,10 @@ use tsify::Tsify;
 use wasm_bindgen::prelude::*;
 
 use super::{Exact, arguments, job, to_js};
-use crate::evidence::{self, StageComparison};
-use crate::formats::training_log::{self, LogMeasurements, MemoryReport, OutOfMemory};
-use crate::memory::JobMoment;
-use crate::units::Bytes;
+use megatron_memory::evidence::{self, StageComparison};
+use megatron_memory::formats::training_log::{self, LogMeasurements, MemoryReport, OutOfMemory};
+use megatron_memory::memory::JobMoment;
+use megatron_memory::units::Bytes;
 
 /// The measurements that a training log contains.
 #[derive(Debug, Serialize, Tsify)]

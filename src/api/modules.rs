@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::*;
 
 use super::plain_data::serialize_entries;
 use super::{Exact, arguments, error, to_js, to_ts};
-use crate::parallel::mimo::{self, Field, spec};
+use megatron_memory::parallel::mimo::{self, Field, spec};
 
 /// The parallel sizes and the first rank of one module, under Megatron's names.
 #[derive(Debug, Serialize, Tsify)]

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
 use super::Exact;
-use crate::value::Value;
+use megatron_memory::value::Value;
 
 /// Plain data that serializes to JavaScript.
 #[derive(Clone, Debug)]

@@ -6,9 +6,9 @@ use wasm_bindgen::prelude::*;
 
 use super::plain_data::PlainData;
 use super::{Exact, job, to_ts};
-use crate::formats::state::Setup;
-use crate::presets::jobs::{JOBS, JobPreset};
-use crate::presets::{self, PRESETS};
+use megatron_memory::formats::state::Setup;
+use megatron_memory::presets::jobs::{JOBS, JobPreset};
+use megatron_memory::presets::{self, PRESETS};
 
 /// A preset.
 #[derive(Debug, Serialize, Tsify)]

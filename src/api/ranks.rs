@@ -7,12 +7,12 @@ use wasm_bindgen::prelude::*;
 use super::estimate::by_bucket;
 use super::plain_data::ByName;
 use super::{Exact, arguments, error, job, to_js, to_ts};
-use crate::config::check;
-use crate::config::job::{Config, Module};
-use crate::config::raw::RawJob;
-use crate::memory::{self, StageEstimate};
-use crate::parallel::groups::{Dim, MemberOrder, View};
-use crate::report::ranks::{RankPlace, places};
+use megatron_memory::config::check;
+use megatron_memory::config::job::{Config, Module};
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::memory::{self, StageEstimate};
+use megatron_memory::parallel::groups::{Dim, MemberOrder, View};
+use megatron_memory::report::ranks::{RankPlace, places};
 
 /// The most ranks that `rankGroups` lists. More would fill the page's memory.
 const MOST_RANKS: u64 = 1 << 20;

@@ -8,11 +8,13 @@ use super::error::{self, type_error};
 use super::estimate::NotModelled;
 use super::plain_data::{Entries, PlainData};
 use super::{Exact, arguments, job, to_ts};
-use crate::config::raw::RawJob;
-use crate::memory::savings::Choice;
-use crate::report::amount::{Scale, Unit};
-use crate::search::{self, Axis, Candidate, Dimension, Keep, Options, Pick, Slice, Space, Split, Unsearchable};
-use crate::value::Value;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::memory::savings::Choice;
+use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::search::{
+    self, Axis, Candidate, Dimension, Keep, Options, Pick, Slice, Space, Split, Unsearchable,
+};
+use megatron_memory::value::Value;
 
 /// The default of the option `steps`.
 const STEPS: u64 = 1_000;

@@ -7,9 +7,9 @@ use wasm_bindgen::prelude::*;
 use super::error::{self, type_error};
 use super::links::StageOption;
 use super::{arguments, job};
-use crate::export::{ChartError, ChartOptions, chart_file};
-use crate::memory::StageRef;
-use crate::report::rank_map::Coloring;
+use megatron_memory::export::{ChartError, ChartOptions, chart_file};
+use megatron_memory::memory::StageRef;
+use megatron_memory::report::rank_map::Coloring;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r#"

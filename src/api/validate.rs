@@ -6,11 +6,11 @@ use wasm_bindgen::prelude::*;
 
 use super::plain_data::PlainData;
 use super::{job, to_ts};
-use crate::config::check;
-use crate::config::problem::{self, Fix as FieldFix};
-use crate::config::raw::RawJob;
-use crate::parallel::mimo;
-use crate::value::Value;
+use megatron_memory::config::check;
+use megatron_memory::config::problem::{self, Fix as FieldFix};
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::parallel::mimo;
+use megatron_memory::value::Value;
 
 /// A problem of a job: a rule that it breaks.
 #[derive(Debug, Serialize, Tsify)]

@@ -83,7 +83,7 @@ pub struct Module {
     /// The adapters that are trained in place of the module's own parameters.
     pub(crate) adapters: Option<Adapters>,
     /// MTP depths.
-    pub(crate) mtp_num_layers: u64,
+    pub mtp_num_layers: u64,
     /// Samples of one optimizer step.
     pub(crate) global_batch_size: u64,
     /// Micro batches of one optimizer step on each rank.
@@ -98,9 +98,9 @@ pub struct Module {
     /// Whether every context-parallel rank has whole sequences.
     pub(crate) whole_sequences: bool,
     /// Which layers each stage and chunk holds.
-    pub(crate) stages: StageLayout,
+    pub stages: StageLayout,
     /// Training precision.
-    pub(crate) precision: Precision,
+    pub precision: Precision,
 }
 
 /// The data that passes between a module and others on each of its ranks, and the stages of the other modules before

@@ -8,7 +8,7 @@ use super::fields::Args;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleIo {
     /// What it starts with.
-    pub(crate) front_end: FrontEnd,
+    pub front_end: FrontEnd,
     /// Rows of an encoder's position table; 0 without one.
     pub(crate) position_rows: u64,
     /// Tokens that one item, such as an image, has in the layers.

@@ -58,7 +58,8 @@ fn beginning(data: &Data) -> Value {
 }
 
 /// A value as a report shows it.
-pub(crate) fn shown(value: &Value) -> String {
+#[must_use]
+pub fn shown(value: &Value) -> String {
     let text = match value {
         Value::Text(text) => text.clone(),
         other => other.to_string(),

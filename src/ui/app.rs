@@ -15,7 +15,7 @@ use super::state::{MeasuredLog, OpenDialog, PlottedField, ResultsState, SavedPla
 use super::summary::Summary;
 use super::title::Title;
 use super::url_sync::UrlSync;
-use crate::formats::share_url::visit;
+use megatron_memory::formats::share_url::visit;
 
 /// The application. Provides the page's [`State`] as context to every component below.
 #[component]

@@ -28,6 +28,13 @@ fn document() -> Option<Document> {
     window()?.document()
 }
 
+/// The element with this id, emptied.
+pub(crate) fn emptied(id: &str) -> Option<HtmlElement> {
+    let element: HtmlElement = document()?.get_element_by_id(id)?.dyn_into().ok()?;
+    element.set_text_content(None);
+    Some(element)
+}
+
 /// Moves the focus to the element with this id once what is on its way to the page is there.
 pub(crate) fn focus(id: impl Into<String>) {
     let id = id.into();

@@ -16,8 +16,8 @@ use super::results::{Legend, NumbersPanel, StagesPanel, TimelinePanel};
 use super::state::{ResultsState, State};
 use super::summary::Summary;
 use super::title::job_of;
-use crate::formats::share_url::encode;
 use frame_result::FrameResult;
+use megatron_memory::formats::share_url::encode;
 use presentation::{EmbedView, Presentation};
 use settings::Settings;
 

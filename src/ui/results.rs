@@ -1,6 +1,6 @@
 //! The right side of the page: what every stage needs, and why.
 //!
-//! Everything here is about a [`Target`](crate::report::target::Target). Pointing at one, or moving the focus to it,
+//! Everything here is about a [`Target`](megatron_memory::report::target::Target). Pointing at one, or moving the focus to it,
 //! highlights all that is about the same; choosing it shows its stage, and explains its number.
 
 mod chart;
@@ -24,7 +24,6 @@ mod stages;
 
 use leptos::prelude::*;
 
-use crate::report::charts::bucket_bar;
 pub(super) use chart::pixel_width;
 use chart::{Chart, MarkRole};
 use compare::ComparePanel;
@@ -36,6 +35,7 @@ use gpus::GpusPanel;
 use index::PanelIndex;
 pub(super) use legend::Legend;
 use measured::MeasuredPanel;
+use megatron_memory::report::charts::bucket_bar;
 use methods::MethodsPanel;
 pub(super) use numbers::NumbersPanel;
 use plans::PlansPanel;

@@ -43,13 +43,13 @@ pub use toasts::Toasts;
 pub use view::ViewState;
 
 use super::values::same;
-use crate::config::fields::FieldId;
-use crate::config::raw::{RawJob, RawModule};
-pub use crate::config::relevance::Relevance;
-use crate::config::{Checked, check};
-use crate::formats::state::{Setup, ShareState};
-use crate::memory::StageRef;
 use leptos::prelude::*;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::{RawJob, RawModule};
+pub use megatron_memory::config::relevance::Relevance;
+use megatron_memory::config::{Checked, check};
+use megatron_memory::formats::state::{Setup, ShareState};
+use megatron_memory::memory::StageRef;
 
 /// The state of the page. A handle: copies share the same signals.
 #[derive(Clone, Copy)]

@@ -5,10 +5,10 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::state::{Outcome, State};
-use crate::formats::state::PresetRef;
-use crate::report::amount::Scale;
-use crate::report::caption::job_words;
-use crate::report::summary::Standing;
+use megatron_memory::formats::state::PresetRef;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::caption::job_words;
+use megatron_memory::report::summary::Standing;
 
 /// How long the title waits for the next keystroke, in milliseconds.
 const PAUSE: u32 = 300;

@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use super::browser;
 use super::state::State;
-use crate::formats::share_url::{Visit, encode, visit};
-use crate::formats::state::ShareState;
 use gloo::timers::callback::Timeout;
 use leptos::ev;
 use leptos::prelude::*;
+use megatron_memory::formats::share_url::{Visit, encode, visit};
+use megatron_memory::formats::state::ShareState;
 
 /// How long the link waits for the next keystroke, in milliseconds.
 const PAUSE: u32 = 250;

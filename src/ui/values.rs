@@ -1,8 +1,8 @@
 //! A field's raw value as the text of its control, and when two raw values mean the same.
 
-use crate::config::field::{Default, Field, Kind};
-use crate::config::parse::{Parsed, parse};
-use crate::value::Value;
+use megatron_memory::config::field::{Default, Field, Kind};
+use megatron_memory::config::parse::{Parsed, parse};
+use megatron_memory::value::Value;
 
 /// The text that stands for a raw value in a control: what was typed, as it was typed.
 pub(crate) fn shown(field: &Field, value: Option<&Value>) -> String {
@@ -98,8 +98,8 @@ fn names(field: &Field, bits: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::{canonical, same, shown};
-    use crate::config::fields::FieldId;
-    use crate::value::Value;
+    use megatron_memory::config::fields::FieldId;
+    use megatron_memory::value::Value;
 
     fn text(text: &str) -> Value {
         Value::Text(text.to_owned())

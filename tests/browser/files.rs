@@ -45,7 +45,7 @@ fn foreign(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn every_address_is_relative_and_works_in_any_folder_of_any_host() {
-    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist");
+    let dist = browser::root().join("dist");
     let mut read = 0;
     for file in files(&dist) {
         let kind = file.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
@@ -65,11 +65,11 @@ fn every_address_is_relative_and_works_in_any_folder_of_any_host() {
 
 #[test]
 fn nothing_that_is_built_names_a_place_of_the_machine() {
-    let root = env!("CARGO_MANIFEST_DIR");
+    let root = browser::root();
     let home = std::env::home_dir().unwrap();
     for name in ["page_bg.wasm", "api/megatron_memory_bg.wasm"] {
-        let wasm = fs::read(Path::new(root).join("dist").join(name)).unwrap();
-        for place in [root.to_owned(), format!("{}/", home.display())] {
+        let wasm = fs::read(root.join("dist").join(name)).unwrap();
+        for place in [root.display().to_string(), format!("{}/", home.display())] {
             let found = wasm.windows(place.len()).any(|part| part == place.as_bytes());
             assert!(!found, "{name} names {place}");
         }

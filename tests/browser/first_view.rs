@@ -3,7 +3,7 @@
 //! The part between the markers is a copy of what the calculator draws. `FIRST_VIEW=write` in the environment of the
 //! first test brings it up to date, after `cargo xtask build`; it takes a second build to get it into `dist`.
 
-use std::{env, fs, path::Path};
+use std::{env, fs};
 
 use serde_json::json;
 
@@ -45,7 +45,7 @@ const DRAWN: &str = "
 fn the_first_view_is_what_the_calculator_draws() {
     let page = Page::open("");
     let drawn = page.eval(DRAWN).as_str().unwrap().to_owned();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("index.html");
+    let path = browser::root().join("index.html");
     let document = fs::read_to_string(&path).unwrap();
     let (before, rest) = document.split_once(MARKERS[0]).unwrap();
     let (shown, after) = rest.split_once(MARKERS[1]).unwrap();

@@ -1,7 +1,7 @@
 //! Tests of the built page, `dist/`, in a real browser: what a visitor sees, types and is told.
 //!
 //! `cargo xtask test` builds the page first. Alone, after a build:
-//! `cargo test --no-default-features --features browser --test browser`.
+//! `cargo test --package browser-tests`.
 //!
 //! | What is tested | Where |
 //! | --- | --- |
@@ -30,12 +30,7 @@
     reason = "a test that meets a surprise should stop there and say so"
 )]
 
-mod page;
-mod peaks;
-
-mod server;
-mod site;
-mod webdriver;
+use browser::{page, server, site, webdriver};
 
 mod accessibility;
 mod dialogs;
@@ -56,6 +51,7 @@ mod methods;
 mod modules;
 mod offline;
 mod pattern;
+mod peaks;
 mod plans;
 mod readout;
 mod recipes;

@@ -58,7 +58,7 @@ impl Host {
 }
 
 fn dist() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("dist")
+    browser::root().join("dist")
 }
 
 /// The files of the build, which must be a release: one for editing has no service worker.

@@ -1,10 +1,9 @@
 //! The built page, open in a browser.
-#![allow(dead_code, reason = "the benches use a part of this too")]
 
 use std::{
     env, fs,
     net::TcpListener,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::LazyLock,
     thread,
     time::{Duration, Instant},
@@ -34,7 +33,7 @@ setTimeout(new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(code))
 
 /// The address of the folder, on a server that runs as long as the tests.
 static SITE: LazyLock<String> = LazyLock::new(|| {
-    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist");
+    let dist = crate::root().join("dist");
     assert!(
         dist.join("index.html").exists(),
         "build the page first: cargo xtask build"
@@ -51,27 +50,27 @@ static SITE: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// A page in a browser of its own.
-pub(crate) struct Page {
+pub struct Page {
     browser: Browser,
 }
 
 impl Page {
     /// Opens the page with this fragment (without `#`) and waits until the calculator is there.
     #[track_caller]
-    pub(crate) fn open(fragment: &str) -> Self {
+    pub fn open(fragment: &str) -> Self {
         Self::open_in(Font::Wide, fragment)
     }
 
     /// As [`open`](Self::open), with texts in this font.
     #[track_caller]
-    pub(crate) fn open_in(font: Font, fragment: &str) -> Self {
+    pub fn open_in(font: Font, fragment: &str) -> Self {
         let page = Self::blank_in(font);
         page.load(fragment);
         page
     }
 
     /// A browser that shows nothing yet, for what must be set before the page loads.
-    pub(crate) fn blank() -> Self {
+    pub fn blank() -> Self {
         Self::blank_in(Font::Wide)
     }
 
@@ -86,7 +85,7 @@ impl Page {
 
     /// As [`open`](Self::open), in Firefox, whose network, console and screen these tests cannot reach.
     #[track_caller]
-    pub(crate) fn open_in_firefox(fragment: &str) -> Self {
+    pub fn open_in_firefox(fragment: &str) -> Self {
         let page = Self {
             browser: Browser::firefox(),
         };
@@ -95,7 +94,7 @@ impl Page {
     }
 
     /// Runs JavaScript statements in every document from now on, before anything of its own.
-    pub(crate) fn before_load(&self, statements: &str) {
+    pub fn before_load(&self, statements: &str) {
         self.browser.devtools("Page.enable", &json!({}));
         self.browser.devtools(
             "Page.addScriptToEvaluateOnNewDocument",
@@ -105,64 +104,64 @@ impl Page {
 
     /// Goes to the page with this fragment and waits until the calculator is there.
     #[track_caller]
-    pub(crate) fn load(&self, fragment: &str) {
+    pub fn load(&self, fragment: &str) {
         self.go(fragment);
         self.until("!document.querySelector('#app > .shell')");
     }
 
     /// Goes to the page without waiting for more than its load event.
-    pub(crate) fn go(&self, fragment: &str) {
+    pub fn go(&self, fragment: &str) {
         let mark = if fragment.is_empty() { "" } else { "#" };
         self.browser.go(&format!("{}{mark}{fragment}", *SITE));
     }
 
     /// Goes to another file beside the page.
-    pub(crate) fn follow(&self, file: &str) {
+    pub fn follow(&self, file: &str) {
         self.browser.go(&format!("{}{file}", *SITE));
     }
 
     /// The address of a file of the page's folder.
-    pub(crate) fn address(file: &str) -> String {
+    pub fn address(file: &str) -> String {
         format!("{}{file}", *SITE)
     }
 
     /// Goes to a page of any site.
-    pub(crate) fn visit(&self, address: &str) {
+    pub fn visit(&self, address: &str) {
         self.browser.go(address);
     }
 
     /// From now on, looks into the frame that a JavaScript expression finds.
     #[track_caller]
-    pub(crate) fn enter(&self, frame: &str) {
+    pub fn enter(&self, frame: &str) {
         self.browser.frame(Some(frame));
     }
 
     /// From now on, looks at the whole page again.
-    pub(crate) fn leave(&self) {
+    pub fn leave(&self) {
         self.browser.frame(None);
     }
 
     /// The value of a JavaScript expression.
     #[track_caller]
-    pub(crate) fn eval(&self, expression: &str) -> Value {
+    pub fn eval(&self, expression: &str) -> Value {
         self.browser.script(&format!("return ({expression})"), &json!([]))
     }
 
     /// Runs JavaScript statements.
     #[track_caller]
-    pub(crate) fn run(&self, statements: &str) {
+    pub fn run(&self, statements: &str) {
         self.browser.script(statements, &json!([]));
     }
 
     /// Waits until a JavaScript expression is true.
     #[track_caller]
-    pub(crate) fn until(&self, expression: &str) {
+    pub fn until(&self, expression: &str) {
         self.until_within(Duration::from_secs(20), expression);
     }
 
     /// Waits so long until a JavaScript expression is true.
     #[track_caller]
-    pub(crate) fn until_within(&self, time: Duration, expression: &str) {
+    pub fn until_within(&self, time: Duration, expression: &str) {
         let end = Instant::now() + time;
         while self.eval(&format!("Boolean({expression})")) != json!(true) {
             assert!(
@@ -176,7 +175,7 @@ impl Page {
 
     /// The text that can be seen in the first element that matches.
     #[track_caller]
-    pub(crate) fn text(&self, selector: &str) -> String {
+    pub fn text(&self, selector: &str) -> String {
         let text = self.browser.script(
             "return document.querySelector(arguments[0])?.innerText",
             &json!([selector]),
@@ -188,7 +187,7 @@ impl Page {
 
     /// How many elements match.
     #[track_caller]
-    pub(crate) fn count(&self, selector: &str) -> u64 {
+    pub fn count(&self, selector: &str) -> u64 {
         let count = self.browser.script(
             "return document.querySelectorAll(arguments[0]).length",
             &json!([selector]),
@@ -198,14 +197,14 @@ impl Page {
 
     /// Whether the first element that matches takes up space.
     #[track_caller]
-    pub(crate) fn shows(&self, selector: &str) -> bool {
+    pub fn shows(&self, selector: &str) -> bool {
         let body = "return Boolean(document.querySelector(arguments[0])?.checkVisibility())";
         self.browser.script(body, &json!([selector])) == json!(true)
     }
 
     /// What stands in a form control.
     #[track_caller]
-    pub(crate) fn value(&self, selector: &str) -> String {
+    pub fn value(&self, selector: &str) -> String {
         let value = self
             .browser
             .script("return document.querySelector(arguments[0])?.value", &json!([selector]));
@@ -216,13 +215,13 @@ impl Page {
     }
 
     #[track_caller]
-    pub(crate) fn click(&self, selector: &str) {
+    pub fn click(&self, selector: &str) {
         self.browser.click(selector);
     }
 
     /// Chooses a preset from the list that opens above the form, and waits until it is the page's job.
     #[track_caller]
-    pub(crate) fn choose_preset(&self, id: &str) {
+    pub fn choose_preset(&self, id: &str) {
         self.click("#preset");
         self.until(&format!("document.querySelector('#presets [value=\"{id}\"]')"));
         self.click(&format!("#presets [value='{id}']"));
@@ -231,13 +230,13 @@ impl Page {
 
     /// Types behind what already stands in a control, key by key.
     #[track_caller]
-    pub(crate) fn type_keys(&self, selector: &str, keys: &str) {
+    pub fn type_keys(&self, selector: &str, keys: &str) {
         self.browser.type_keys(selector, keys);
     }
 
     /// Selects what stands in a control and types over it, key by key.
     #[track_caller]
-    pub(crate) fn fill(&self, selector: &str, keys: &str) {
+    pub fn fill(&self, selector: &str, keys: &str) {
         self.browser
             .script("document.querySelector(arguments[0]).select()", &json!([selector]));
         self.browser.type_keys(selector, keys);
@@ -246,18 +245,18 @@ impl Page {
     /// Presses keys wherever the focus is; `\u{E004}` is Tab, `\u{E007}` Enter, `\u{E00C}` Escape. Modifiers such as
     /// `\u{E009}`, Control, stay down until `\u{E000}`.
     #[track_caller]
-    pub(crate) fn press(&self, keys: &str) {
+    pub fn press(&self, keys: &str) {
         self.browser.press(keys);
     }
 
     /// The fragment of the address, without `#`.
     #[track_caller]
-    pub(crate) fn fragment(&self) -> String {
+    pub fn fragment(&self) -> String {
         self.eval("location.hash.slice(1)").as_str().unwrap().to_owned()
     }
 
     /// Warnings and errors of the console since the last call: the page's own, and the browser's about it.
-    pub(crate) fn complaints(&self) -> Vec<String> {
+    pub fn complaints(&self) -> Vec<String> {
         let entries = self.browser.log("browser").into_iter();
         let loud = entries.filter(|entry| entry["level"] != "INFO" && entry["level"] != "DEBUG");
         loud.map(|entry| entry["message"].as_str().unwrap_or_default().to_owned())
@@ -265,7 +264,7 @@ impl Page {
     }
 
     /// The addresses that were requested since the last call; those of the page relative to it.
-    pub(crate) fn requests(&self) -> Vec<String> {
+    pub fn requests(&self) -> Vec<String> {
         let sent = |entry: Value| {
             let event: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
             let message = &event["message"];
@@ -276,18 +275,18 @@ impl Page {
     }
 
     /// Lets wasm trap, as it does after a panic.
-    pub(crate) fn trap(&self) {
+    pub fn trap(&self) {
         self.eval("document.head.append(Object.assign(document.createElement('script'), { src: './-/trap.js' }))");
     }
 
     /// A screen of this many CSS pixels.
-    pub(crate) fn viewport(&self, width: u32, height: u32) {
+    pub fn viewport(&self, width: u32, height: u32) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.browser.devtools("Emulation.setDeviceMetricsOverride", &size);
     }
 
     /// A screen that is touched, and has no finer pointer.
-    pub(crate) fn touch(&self) {
+    pub fn touch(&self) {
         let touch = json!({ "enabled": true, "maxTouchPoints": 1 });
         self.browser.devtools("Emulation.setTouchEmulationEnabled", &touch);
         self.until("matchMedia('(pointer: coarse)').matches");
@@ -295,13 +294,13 @@ impl Page {
 
     /// Touches the middle of the first element that matches.
     #[track_caller]
-    pub(crate) fn tap(&self, selector: &str) {
+    pub fn tap(&self, selector: &str) {
         self.swipe(selector, 0);
     }
 
     /// Touches the middle of the first element that matches, and moves the finger up by some pixels.
     #[track_caller]
-    pub(crate) fn swipe(&self, selector: &str, up: i64) {
+    pub fn swipe(&self, selector: &str, up: i64) {
         let (x, y) = self.middle(selector);
         let touch = |kind: &str, points: Value| {
             let touch = json!({ "type": kind, "touchPoints": points });
@@ -316,7 +315,7 @@ impl Page {
 
     /// Moves the mouse to the middle of the first element that matches.
     #[track_caller]
-    pub(crate) fn hover(&self, selector: &str) {
+    pub fn hover(&self, selector: &str) {
         let (x, y) = self.middle(selector);
         let mouse = json!({ "type": "mouseMoved", "x": x, "y": y });
         self.browser.devtools("Input.dispatchMouseEvent", &mouse);
@@ -349,34 +348,33 @@ impl Page {
     }
 
     /// A media feature, such as `prefers-color-scheme: dark`.
-    pub(crate) fn media(&self, name: &str, value: &str) {
+    pub fn media(&self, name: &str, value: &str) {
         let features = json!({ "features": [{ "name": name, "value": value }] });
         self.browser.devtools("Emulation.setEmulatedMedia", &features);
     }
 
     /// Addresses, with `*` as a wildcard, that cannot be reached from now on.
-    pub(crate) fn block(&self, addresses: &[&str]) {
+    pub fn block(&self, addresses: &[&str]) {
         self.browser.devtools("Network.enable", &json!({}));
         self.browser
             .devtools("Network.setBlockedURLs", &json!({ "urls": addresses }));
     }
 
     /// Lets so many bytes a second through.
-    pub(crate) fn throttle(&self, bytes: u32) {
+    pub fn throttle(&self, bytes: u32) {
         let line = json!({ "offline": false, "latency": 20, "downloadThroughput": bytes, "uploadThroughput": bytes });
         self.browser.devtools("Network.enable", &json!({}));
         self.browser.devtools("Network.emulateNetworkConditions", &line);
     }
 
     /// Whether scripts run on the next page.
-    pub(crate) fn javascript(&self, enabled: bool) {
+    pub fn javascript(&self, enabled: bool) {
         self.browser
             .devtools("Emulation.setScriptExecutionDisabled", &json!({ "value": !enabled }));
     }
 
     /// How many seconds the page has spent on scripts, style and layout so far.
-    #[allow(dead_code, reason = "the benchmark of the page asks, which shares this file")]
-    pub(crate) fn busy(&self) -> f64 {
+    pub fn busy(&self) -> f64 {
         self.browser.devtools("Performance.enable", &json!({}));
         let metrics = self.browser.devtools("Performance.getMetrics", &json!({}));
         let counted = ["ScriptDuration", "RecalcStyleDuration", "LayoutDuration"];
@@ -388,8 +386,8 @@ impl Page {
     }
 
     /// A picture of the screen, as `target/screenshots/NAME.png`.
-    pub(crate) fn screenshot(&self, name: &str) -> PathBuf {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/screenshots");
+    pub fn screenshot(&self, name: &str) -> PathBuf {
+        let folder = crate::root().join("target/screenshots");
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join(name).with_extension("png");
         fs::write(&path, self.browser.screenshot()).unwrap();
@@ -397,7 +395,7 @@ impl Page {
     }
 
     /// How many sheets of A4 the page takes on paper.
-    pub(crate) fn sheets(&self) -> usize {
+    pub fn sheets(&self) -> usize {
         let file = self.browser.print();
         // Each sheet is an object of this type; the list of all of them has an `s` behind it.
         let sheet = b"/Type /Page\n";
@@ -406,7 +404,7 @@ impl Page {
 
     /// What the accessibility checker objects to.
     #[track_caller]
-    pub(crate) fn barriers(&self) -> Vec<String> {
+    pub fn barriers(&self) -> Vec<String> {
         let script = env::var_os("AXE_CORE").expect("AXE_CORE names axe.min.js");
         self.browser.script(&fs::read_to_string(script).unwrap(), &json!([]));
         // One of the checker's experiments besides what it looks at anyway: whoever speaks to a control says what

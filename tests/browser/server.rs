@@ -11,14 +11,14 @@ use std::{
 };
 
 /// What is sent back for one request.
-pub(crate) struct Response {
-    pub(crate) status: &'static str,
-    pub(crate) kind: &'static str,
-    pub(crate) body: Vec<u8>,
+pub struct Response {
+    pub status: &'static str,
+    pub kind: &'static str,
+    pub body: Vec<u8>,
 }
 
 impl Response {
-    pub(crate) fn ok(kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
+    pub fn ok(kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status: "200 OK",
             kind,
@@ -26,7 +26,7 @@ impl Response {
         }
     }
 
-    pub(crate) fn missing() -> Self {
+    pub fn missing() -> Self {
         Self {
             status: "404 Not Found",
             kind: "text/plain",
@@ -37,7 +37,7 @@ impl Response {
 
 /// Answers every request that reaches `listener`, for ever, with what `respond` makes of its path (without the query).
 /// `headers` are whole lines and go with every answer.
-pub(crate) fn serve(
+pub fn serve(
     listener: &TcpListener,
     headers: &'static str,
     respond: impl Fn(&str) -> Response + Send + Sync + 'static,
@@ -67,7 +67,7 @@ fn answer(mut stream: &TcpStream, headers: &str, respond: impl Fn(&str) -> Respo
 }
 
 /// The file under `root` that `path` names; a path that ends in a slash names the document there.
-pub(crate) fn file(root: &Path, path: &str) -> Response {
+pub fn file(root: &Path, path: &str) -> Response {
     let path = Path::new(path.trim_start_matches('/'));
     // Only names: nothing that leads out of the folder.
     if !path.components().all(|part| matches!(part, Component::Normal(_))) {

@@ -2,7 +2,7 @@
 
 use std::{
     net::TcpListener,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex},
     thread,
 };
@@ -25,14 +25,14 @@ const DOCUMENTATION: &str = "https://docs.example/";
 /// The start of every page; without the first line browsers imitate their ancestors.
 const HEAD: &str = "<!doctype html><meta charset=utf-8><link rel=icon href=data:,><title>Documentation</title>";
 
-pub(crate) struct Site {
-    pub(crate) address: String,
+pub struct Site {
+    pub address: String,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
     /// A built site in a folder, in which the calculator's address is that of another site.
-    pub(crate) fn of_folder(folder: PathBuf, calculator: &Self) -> Self {
+    pub fn of_folder(folder: PathBuf, calculator: &Self) -> Self {
         let calculator = calculator.calculator();
         Self::serve(HEADERS, move |home, path| {
             let mut response = server::file(&folder, path);
@@ -47,17 +47,17 @@ impl Site {
     }
 
     /// A site with one page, `/`; `body` may be empty where only the calculator is of use.
-    pub(crate) fn new(body: impl Into<String>) -> Self {
+    pub fn new(body: impl Into<String>) -> Self {
         Self::beside_calculator(HEADERS, body)
     }
 
     /// A calculator whose files only pages of its own origin may read.
-    pub(crate) fn without_cors() -> Self {
+    pub fn without_cors() -> Self {
         Self::beside_calculator(HEADERS_WITHOUT_CORS, "")
     }
 
     fn beside_calculator(headers: &'static str, body: impl Into<String>) -> Self {
-        let (dist, body) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("dist"), body.into());
+        let (dist, body) = (crate::root().join("dist"), body.into());
         Self::serve(headers, move |_, path| match path.strip_prefix("/calculator/") {
             Some(path) => server::file(&dist, path),
             None if path == "/" => Response::ok("text/html; charset=utf-8", format!("{HEAD}{body}")),
@@ -80,12 +80,12 @@ impl Site {
     }
 
     /// The address of its calculator.
-    pub(crate) fn calculator(&self) -> String {
+    pub fn calculator(&self) -> String {
         format!("{}calculator/", self.address)
     }
 
     /// What was requested, in alphabetical order.
-    pub(crate) fn requests(&self) -> Vec<String> {
+    pub fn requests(&self) -> Vec<String> {
         let mut requests = self.requests.lock().unwrap().clone();
         requests.sort();
         requests

@@ -1,5 +1,4 @@
 //! Browsers, driven through fantoccini by tests that are no futures. Every surprise is a panic.
-#![allow(dead_code, reason = "the benches use a part of this too")]
 
 use std::{
     fmt::Display,
@@ -39,7 +38,7 @@ fn wait<T, E: Display>(step: impl Future<Output = Result<T, E>>) -> T {
 
 /// The one font, besides one of fixed width, that a browser finds: the layout must not depend on a machine's fonts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Font {
+pub enum Font {
     /// `DejaVu Sans`, among the widest of the usual ones.
     Wide,
     /// Liberation Sans Narrow.
@@ -64,7 +63,8 @@ impl Font {
             <include>/etc/fonts/fonts.conf</include>\n<selectfont><acceptfont>{accepted}</acceptfont>\
             <rejectfont><glob>*.*</glob></rejectfont></selectfont>\n</fontconfig>\n"
         );
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let folder = crate::root().join("target/tmp");
+        fs::create_dir_all(&folder).unwrap();
         let file = folder.join(format!("fonts-{name}.conf"));
         // Whole or not at all: other tests read it at the same time.
         let draft = folder.join(format!("fonts-{name}-{:?}", std::thread::current().id()));
@@ -75,7 +75,7 @@ impl Font {
 }
 
 /// A browser of one's own, with nothing in its profile. Closed when dropped.
-pub(crate) struct Browser {
+pub struct Browser {
     driver: Child,
     client: Option<Client>,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Browser {
 type Output = Lines<BufReader<ChildStdout>>;
 
 impl Browser {
-    pub(crate) fn chromium(font: Font) -> Self {
+    pub fn chromium(font: Font) -> Self {
         let arguments = [
             "--headless=new",
             "--no-sandbox",
@@ -105,7 +105,7 @@ impl Browser {
         Self::start(driver, &capabilities)
     }
 
-    pub(crate) fn firefox() -> Self {
+    pub fn firefox() -> Self {
         let capabilities = json!({
             "browserName": "firefox",
             "moz:firefoxOptions": { "args": ["-headless"] },
@@ -138,20 +138,20 @@ impl Browser {
     }
 
     #[track_caller]
-    pub(crate) fn go(&self, address: &str) {
+    pub fn go(&self, address: &str) {
         wait(self.client().goto(address));
     }
 
     /// Runs the body of a function in the page and gives what it returns, awaited.
     #[track_caller]
-    pub(crate) fn script(&self, body: &str, arguments: &Value) -> Value {
+    pub fn script(&self, body: &str, arguments: &Value) -> Value {
         let arguments = arguments.as_array().cloned().unwrap_or_default();
         wait(self.client().execute(body, arguments))
     }
 
     /// Goes into the frame that an expression finds, or back to the page around all of them.
     #[track_caller]
-    pub(crate) fn frame(&self, expression: Option<&str>) {
+    pub fn frame(&self, expression: Option<&str>) {
         let Some(expression) = expression else {
             self.send("frame", json!({ "id": null }));
             return;
@@ -166,19 +166,19 @@ impl Browser {
 
     /// Scrolls to the element and clicks its middle; fails when something covers it.
     #[track_caller]
-    pub(crate) fn click(&self, selector: &str) {
+    pub fn click(&self, selector: &str) {
         wait(self.element(selector).click());
     }
 
     /// Focuses the element and presses the keys one by one.
     #[track_caller]
-    pub(crate) fn type_keys(&self, selector: &str, keys: &str) {
+    pub fn type_keys(&self, selector: &str, keys: &str) {
         wait(self.element(selector).send_keys(keys));
     }
 
     /// Presses keys wherever the focus is.
     #[track_caller]
-    pub(crate) fn press(&self, keys: &str) {
+    pub fn press(&self, keys: &str) {
         let mut strokes = KeyActions::new("keyboard".to_owned());
         let mut held = Vec::new();
         for key in keys.chars() {
@@ -202,12 +202,12 @@ impl Browser {
     }
 
     /// A picture of what is on the screen, as PNG.
-    pub(crate) fn screenshot(&self) -> Vec<u8> {
+    pub fn screenshot(&self) -> Vec<u8> {
         wait(self.client().screenshot())
     }
 
     /// The page on sheets of A4, as PDF.
-    pub(crate) fn print(&self) -> Vec<u8> {
+    pub fn print(&self) -> Vec<u8> {
         let builder = PrintConfiguration::builder();
         let a4 = builder
             .size(PrintSize {
@@ -221,12 +221,12 @@ impl Browser {
 
     /// One command of the Chrome DevTools protocol.
     #[track_caller]
-    pub(crate) fn devtools(&self, command: &str, parameters: &Value) -> Value {
+    pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
         self.send("goog/cdp/execute", json!({ "cmd": command, "params": parameters }))
     }
 
     /// What Chromium has logged since the last call: `browser` for the console, `performance` for the network.
-    pub(crate) fn log(&self, kind: &str) -> Vec<Value> {
+    pub fn log(&self, kind: &str) -> Vec<Value> {
         self.send("se/log", json!({ "type": kind })).as_array().unwrap().clone()
     }
 

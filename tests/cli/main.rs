@@ -16,6 +16,9 @@ use std::process::{Command, Stdio};
 use megatron_memory::formats::detect::{Format, detect};
 use serde_json::Value;
 
+/// Where the tests' jobs are.
+const JOBS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/cli/jobs");
+
 /// How a call ended.
 struct Ended {
     status: i32,
@@ -27,7 +30,7 @@ struct Ended {
 fn run(arguments: &[&str], input: &str) -> Ended {
     let mut child = Command::new(env!("CARGO_BIN_EXE_megatron-memory"))
         .args(arguments)
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/jobs"))
+        .current_dir(JOBS)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -45,7 +48,7 @@ fn run(arguments: &[&str], input: &str) -> Ended {
 
 /// A file's text.
 fn job(name: &str) -> String {
-    fs::read_to_string(format!("{}/tests/cli/jobs/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    fs::read_to_string(format!("{JOBS}/{name}")).unwrap()
 }
 
 /// A file for a test's output.
@@ -462,7 +465,7 @@ const FITS_WITH_MS_SWIFT: &str = "Fits: 57.8 GiB allocated, 60.0 to 64.4 GiB on 
 
 #[test]
 fn a_job_of_every_format_is_checked() {
-    let files: Vec<PathBuf> = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/jobs/dialects"))
+    let files: Vec<PathBuf> = fs::read_dir(format!("{JOBS}/dialects"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .collect();
@@ -500,7 +503,7 @@ fn a_job_of_every_format_is_checked() {
 
 #[test]
 fn numbers_of_another_program_come_with_a_warning() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/jobs/dialects/neox_yaml.yml");
+    let file = &format!("{JOBS}/dialects/neox_yaml.yml");
     let options = ["--gpus", "8", "--set", "vocab_size=128256"];
     let warning = "GPT-NeoX trains with DeepSpeed.";
     let check = run(&[&["check", file], &options[..]].concat(), "");

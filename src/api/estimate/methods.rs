@@ -4,12 +4,12 @@ use serde::Serialize;
 use tsify::Tsify;
 
 use super::by_bucket;
-use crate::api::Exact;
-use crate::api::plain_data::{ByName, PlainData};
-use crate::config::raw::RawJob;
-use crate::memory::StageRef;
-use crate::memory::methods;
-use crate::value::Value;
+use crate::Exact;
+use crate::plain_data::{ByName, PlainData};
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::memory::StageRef;
+use megatron_memory::memory::methods;
+use megatron_memory::value::Value;
 
 /// The job trained in one way: all weights (`full`), adapters alone (`adapters`), or all weights with Megatron FSDP
 /// (`fsdp`).

@@ -5,12 +5,12 @@ use serde::{Deserialize, Deserializer};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
-use crate::api::arguments;
-use crate::config::choices::SoftwareStack;
-use crate::config::fields::FieldId;
-use crate::config::raw::RawJob;
-use crate::memory::JobMoment;
-use crate::value::Value;
+use crate::arguments;
+use megatron_memory::config::choices::SoftwareStack;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::memory::JobMoment;
+use megatron_memory::value::Value;
 
 /// The most points that all timelines of one result may have together. More would fill the page's memory.
 const MOST_POINTS: u64 = 1 << 16;

@@ -5,12 +5,12 @@ use tsify::Tsify;
 
 use super::stage::{Allowances, Moment, Timeline};
 use super::{Results, by_bucket};
-use crate::api::Exact;
-use crate::api::plain_data::ByName;
-use crate::config::job::Config;
-use crate::memory::overhead::memory_range;
-use crate::memory::{RankMemory, StageEstimate, StageRef};
-use crate::units::Bytes;
+use crate::Exact;
+use crate::plain_data::ByName;
+use megatron_memory::config::job::Config;
+use megatron_memory::memory::overhead::memory_range;
+use megatron_memory::memory::{RankMemory, StageEstimate, StageRef};
+use megatron_memory::units::Bytes;
 
 /// The rank with the largest peak.
 #[derive(Debug, Serialize, Tsify)]

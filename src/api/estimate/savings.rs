@@ -3,12 +3,12 @@
 use serde::Serialize;
 use tsify::Tsify;
 
-use crate::api::Exact;
-use crate::api::plain_data::PlainData;
-use crate::config::raw::RawJob;
-use crate::memory::StageRef;
-use crate::memory::savings;
-use crate::value::Value;
+use crate::Exact;
+use crate::plain_data::PlainData;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::memory::StageRef;
+use megatron_memory::memory::savings;
+use megatron_memory::value::Value;
 
 /// The memory that one way of recomputing or offloading would save.
 #[derive(Debug, Serialize, Tsify)]

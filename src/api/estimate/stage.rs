@@ -4,15 +4,15 @@ use serde::Serialize;
 use tsify::Tsify;
 
 use super::{Parameters, Results, by_bucket};
-use crate::api::Exact;
-use crate::api::plain_data::ByName;
-use crate::config::job::Module;
-use crate::memory::fsdp::{FsdpGroup, stage_groups};
-use crate::memory::overhead::{MemoryRange, memory_range};
-use crate::memory::peak::PeakMoment;
-use crate::memory::{self, ChunkEstimate, MomentPeak, StageEstimate, StageRef};
-use crate::parallel::groups::View;
-use crate::parallel::schedule;
+use crate::Exact;
+use crate::plain_data::ByName;
+use megatron_memory::config::job::Module;
+use megatron_memory::memory::fsdp::{FsdpGroup, stage_groups};
+use megatron_memory::memory::overhead::{MemoryRange, memory_range};
+use megatron_memory::memory::peak::PeakMoment;
+use megatron_memory::memory::{self, ChunkEstimate, MomentPeak, StageEstimate, StageRef};
+use megatron_memory::parallel::groups::View;
+use megatron_memory::parallel::schedule;
 
 /// One pipeline stage of a module. Bytes are those of the rank of the stage that needs most.
 #[derive(Debug, Serialize, Tsify)]

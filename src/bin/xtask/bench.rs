@@ -30,17 +30,13 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     println!("\n## Natively\n");
     cmd!(
         shell,
-        "cargo bench --quiet --no-default-features --features bench --bench estimate"
+        "cargo bench --quiet --package megatron-memory --features bench --bench estimate"
     )
     .run()?;
     println!("\n## The JavaScript API, under Node\n");
     cmd!(shell, "node benches/api.mjs").run()?;
     println!("\n## The page, in Chromium\n");
-    cmd!(
-        shell,
-        "cargo bench --quiet --no-default-features --features browser --bench page"
-    )
-    .run()?;
+    cmd!(shell, "cargo bench --quiet --package browser-tests --bench page").run()?;
     println!("\n## Sizes in bytes\n\n| | raw | brotli |\n|---|---:|---:|");
     row("the page", &PAGE)?;
     for files in OTHERS {

@@ -65,7 +65,7 @@ fn run() -> Result<(), Error> {
     // Cargo says where the package is when it runs this. The path at compile time may be another one: the test of
     // `trunk serve` builds a copy of the sources into the same target folder.
     let package = env::var_os("CARGO_MANIFEST_DIR").ok_or("run this as `cargo xtask`")?;
-    env::set_current_dir(package)?;
+    env::set_current_dir(Path::new(&package).join("../../.."))?;
     let shell = Shell::new()?;
     // rustup fetches the pinned toolchain at the first call of cargo, unless the environment forbids it.
     shell.set_var("RUSTUP_AUTO_INSTALL", "1");

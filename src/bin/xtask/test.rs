@@ -96,20 +96,27 @@ pub(crate) fn check(shell: &Shell) -> Result<(), Error> {
 
 fn quick(shell: &Shell, report: &mut Report) {
     let clippy = ["clippy", "--quiet"];
-    report.step("format", cmd!(shell, "cargo fmt --check"));
+    report.step("format", cmd!(shell, "cargo fmt --all --check"));
     report.step(
         "clippy, natively",
         cmd!(
             shell,
-            "cargo {clippy...} --all-features --all-targets -- --deny warnings"
+            "cargo {clippy...} --workspace --all-features --all-targets -- --deny warnings"
+        ),
+    );
+    let packages = ["megatron-memory-api", "page", "search-worker"].map(|package| ["--package", package]);
+    let packages = packages.as_flattened();
+    report.step(
+        "clippy, for browsers",
+        cmd!(
+            shell,
+            "cargo {clippy...} --target {WASM} {packages...} --lib --bins --test wasm -- --deny warnings"
         ),
     );
     report.step(
-        "clippy, for browsers",
-        cmd!(shell, "cargo {clippy...} --target {WASM} --no-default-features --features app,api --lib --bins --test wasm -- --deny warnings"),
+        "tests of the core, the command line, the task runner and the page's parts",
+        cmd!(shell, "cargo test"),
     );
-    // Without the page: a core module that needs the browser fails here.
-    report.step("tests of the core and of the command line", cmd!(shell, "cargo test"));
 }
 
 /// All of them.
@@ -119,18 +126,10 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     let mut report = Report::default();
     quick(shell, &mut report);
     report.step(
-        "tests of the task runner",
-        cmd!(shell, "cargo test --no-default-features --features xtask --bin xtask"),
-    );
-    report.step(
-        "unit tests of the page and the API",
-        cmd!(shell, "cargo test --no-default-features --features app,api --lib"),
-    );
-    report.step(
         "tests in wasm",
         cmd!(
             shell,
-            "cargo test --target {WASM} --no-default-features --features api --test wasm"
+            "cargo test --target {WASM} --package megatron-memory-api --test wasm"
         ),
     );
     report.work("release build", || build::build(shell).map(|()| Vec::new()));
@@ -141,13 +140,7 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     );
     report.work("the built page in Chromium and Firefox", || {
         let axe = tools::axe(shell)?;
-        summaries(
-            cmd!(
-                shell,
-                "cargo test --no-default-features --features browser --test browser"
-            )
-            .env("AXE_CORE", axe),
-        )
+        summaries(cmd!(shell, "cargo test --package browser-tests --test browser").env("AXE_CORE", axe))
     });
     report.work("trunk serve in a fresh clone", || serves_a_clone(shell));
     report.end()
@@ -222,7 +215,7 @@ pub(crate) fn documentation(shell: &Shell) -> Result<(), Error> {
     report.work("embeds in these sites", || {
         let browser = cmd!(
             shell,
-            "cargo test --no-default-features --features browser --test browser -- --ignored docs::"
+            "cargo test --package browser-tests --test browser -- --ignored docs::"
         );
         summaries(
             browser

@@ -4,9 +4,9 @@ mod report;
 
 use report::ReportDialog;
 
-use crate::source::{MEGATRON_BRIDGE_REVISION, MEGATRON_LM_REVISION};
-use crate::ui::state::{DialogKind, OpenDialog};
+use crate::state::{DialogKind, OpenDialog};
 use leptos::prelude::*;
+use megatron_memory::source::{MEGATRON_BRIDGE_REVISION, MEGATRON_LM_REVISION};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

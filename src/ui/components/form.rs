@@ -19,10 +19,10 @@ pub use control::{Select, TextBox, gpu_options};
 pub use ids::control_id;
 pub use problem_note::{FixButton, ProblemNote};
 
-use crate::config::field::Group;
-use crate::config::fields::FieldId;
 use field_row::FieldRow;
 use leptos::prelude::*;
+use megatron_memory::config::field::Group;
+use megatron_memory::config::fields::FieldId;
 use section::FormSection;
 
 /// All sections.

@@ -9,11 +9,11 @@ use link_dialog::LinkDialog;
 use look_controls::LookControls;
 
 use super::preset_picker::PresetPicker;
-use crate::formats::share_url::left_out;
-use crate::ui::browser;
-use crate::ui::parts::{ActionButton, CopyButton};
-use crate::ui::state::{DialogKind, OpenDialog, State};
+use crate::browser;
+use crate::parts::{ActionButton, CopyButton};
+use crate::state::{DialogKind, OpenDialog, State};
 use leptos::prelude::*;
+use megatron_memory::formats::share_url::left_out;
 
 /// The id of the menu that a phone opens over the page. On a wide screen its content stands in the line.
 const MENU: &str = "menu";

@@ -5,7 +5,7 @@ mod shortcuts;
 use shortcuts::{listen, store_single_keys_off, stored_single_keys_off};
 
 use super::modal::Modal;
-use crate::ui::state::DialogKind;
+use crate::state::DialogKind;
 use leptos::prelude::*;
 
 /// The keys and what they do.

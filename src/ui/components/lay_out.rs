@@ -2,13 +2,13 @@
 
 use leptos::prelude::*;
 
-use crate::config::fields::FieldId;
-use crate::config::raw::RawJob;
-use crate::fit::LayoutSearch;
-use crate::report::amount::grouped;
-use crate::ui::browser;
-use crate::ui::parts::Deferred;
-use crate::ui::state::State;
+use crate::browser;
+use crate::parts::Deferred;
+use crate::state::State;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::fit::LayoutSearch;
+use megatron_memory::report::amount::grouped;
 
 /// The number of jobs that are checked at a time.
 const CHECKS: u32 = 1;

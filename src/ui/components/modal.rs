@@ -1,7 +1,7 @@
 //! A dialog with a title above its content and a button that closes it below.
 
-use crate::ui::parts::Dialog;
-use crate::ui::state::{DialogKind, OpenDialog};
+use crate::parts::Dialog;
+use crate::state::{DialogKind, OpenDialog};
 use leptos::prelude::*;
 
 /// A dialog that is open while [`OpenDialog`] says so.

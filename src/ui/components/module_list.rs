@@ -11,13 +11,13 @@ use add_module::AddModule;
 use component_specs::ComponentSpecs;
 use module_item::ModuleItem;
 
-use crate::config::fields::FieldId;
-use crate::config::raw::{RawJob, Settings};
-use crate::presets::encoders;
-use crate::report::modules::{ModuleRow, rows};
-use crate::ui::state::State;
-use crate::value::Value;
+use crate::state::State;
 use leptos::prelude::*;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::{RawJob, Settings};
+use megatron_memory::presets::encoders;
+use megatron_memory::report::modules::{ModuleRow, rows};
+use megatron_memory::value::Value;
 
 /// The list, and the ways to add to it and to lay it out.
 #[component]

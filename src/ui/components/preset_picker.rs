@@ -7,10 +7,10 @@ use leptos::ev::KeyboardEvent;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::presets::{by_id, jobs};
-use crate::ui::browser;
-use crate::ui::state::State;
+use crate::browser;
+use crate::state::State;
 use list::{Order, PresetList};
+use megatron_memory::presets::{by_id, jobs};
 
 /// The id of the list that the button opens.
 const LIST: &str = "presets";

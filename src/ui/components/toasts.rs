@@ -2,9 +2,9 @@
 
 use gloo::timers::callback::Timeout;
 
-use crate::ui::browser;
-use crate::ui::state::State;
-use crate::ui::summary;
+use crate::browser;
+use crate::state::State;
+use crate::summary;
 use leptos::prelude::*;
 
 /// The id of the live region.

@@ -9,11 +9,11 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use self::formats::{Choices, FormatMenu, Selection};
 use super::parts::{Alert, CloseButton, Title};
-use crate::config::problem::Problem;
-use crate::formats::state::PresetRef;
-use crate::ui::browser::{self, files, picture};
-use crate::ui::parts::{ActionButton, CopyButton};
-use crate::ui::state::{DialogKind, State};
+use crate::browser::{self, files, picture};
+use crate::parts::{ActionButton, CopyButton};
+use crate::state::{DialogKind, State};
+use megatron_memory::config::problem::Problem;
+use megatron_memory::formats::state::PresetRef;
 
 /// What a `data:` address of an SVG picture does not hold as it is.
 const NOT_IN_ADDRESSES: &AsciiSet = &CONTROLS.add(b'%').add(b'#').add(b'"');

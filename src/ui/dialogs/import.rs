@@ -15,8 +15,8 @@ use self::report::{Report, understood_as};
 use self::session::ImportSession;
 use self::source::Source;
 use super::parts::{Alert, CloseButton, Title};
-use crate::ui::browser;
-use crate::ui::state::{DialogKind, MeasuredLog, OpenDialog, State};
+use crate::browser;
+use crate::state::{DialogKind, MeasuredLog, OpenDialog, State};
 
 /// The id of the sentence that says what Apply waits for.
 const WAITS: &str = "apply-waits";

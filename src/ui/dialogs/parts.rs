@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::ui::state::{DialogKind, OpenDialog};
+use crate::state::{DialogKind, OpenDialog};
 
 /// The id of the heading, by which a dialog is called.
 pub(super) const TITLE: &str = "modal-title";

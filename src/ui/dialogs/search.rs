@@ -19,12 +19,12 @@ use self::progress::Progress;
 use self::state::{KeptSearch, Phase, SearchState};
 use self::table::FoundLayouts;
 use super::parts::{Alert, CloseButton, Title};
-use crate::export::provenance::{CommentStyle, with_provenance};
-use crate::report::amount::grouped;
-use crate::search::{Dimension, Space};
-use crate::ui::browser::{self, files};
-use crate::ui::parts::CopyButton;
-use crate::ui::state::DialogKind;
+use crate::browser::{self, files};
+use crate::parts::CopyButton;
+use crate::state::DialogKind;
+use megatron_memory::export::provenance::{CommentStyle, with_provenance};
+use megatron_memory::report::amount::grouped;
+use megatron_memory::search::{Dimension, Space};
 
 /// The search dialog.
 #[component]

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 use serde::Serialize;
 
-use crate::report::summary::Standing;
-use crate::ui::state::State;
+use crate::state::State;
+use megatron_memory::report::summary::Standing;
 
 /// The result of an embed; `src/web/frame.js` reads it from the root element.
 #[derive(Serialize)]

@@ -1,7 +1,7 @@
 //! What the query of an embed's address asks for: `?view=bar&fields=tp,pp&readonly=1`.
 
-use crate::config::fields::FieldId;
-use crate::formats::share_url::unescape;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::formats::share_url::unescape;
 
 /// The most inputs beside a small result.
 const FEW: usize = 6;
@@ -106,7 +106,7 @@ fn fields(list: &str) -> Vec<FieldId> {
 #[cfg(test)]
 mod tests {
     use super::{EmbedView, Presentation};
-    use crate::config::fields::FieldId;
+    use megatron_memory::config::fields::FieldId;
 
     #[test]
     fn the_query_says_what_is_shown() {

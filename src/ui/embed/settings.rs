@@ -3,12 +3,12 @@
 use leptos::prelude::*;
 
 use super::presentation::{EmbedView, Presentation};
-use crate::config::field::{Group, Kind, Level};
-use crate::config::fields::FieldId;
-use crate::ui::components::form::{FieldRows, FormSections};
-use crate::ui::results::SettingPlot;
-use crate::ui::state::State;
-use crate::ui::values;
+use crate::components::form::{FieldRows, FormSections};
+use crate::results::SettingPlot;
+use crate::state::State;
+use crate::values;
+use megatron_memory::config::field::{Group, Kind, Level};
+use megatron_memory::config::fields::FieldId;
 
 /// The fields that stay inputs, and those around them for reading.
 #[component]

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use leptos::text_prop::TextProp;
 
 /// A button that stays focusable while it can do nothing, because the focus may be on it. Its title is the reason then;
-/// [`on_press_of_disabled`](crate::ui::browser::on_press_of_disabled) says it to fingers and keys.
+/// [`on_press_of_disabled`](crate::browser::on_press_of_disabled) says it to fingers and keys.
 #[component]
 pub fn ActionButton(
     /// Whether it can do nothing at the moment.

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use leptos::text_prop::TextProp;
 
 use super::button::ActionButton;
-use crate::ui::browser;
+use crate::browser;
 
 /// A button that copies a text. Browsers may refuse that.
 #[component]

@@ -5,7 +5,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_use_intersection_observer::use_intersection_observer;
 
-use crate::ui::browser;
+use crate::browser;
 
 /// How many milliseconds work waits for the reader to pause.
 const PAUSE: u32 = 400;

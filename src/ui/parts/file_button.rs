@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::ui::browser::files;
+use crate::browser::files;
 
 /// A button with which the reader chooses a file. The browser's own file field is inside, and unseen.
 #[component]

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::ui::state::State;
+use crate::state::State;
 
 /// A section of the results. The element with the id `title` names it.
 #[component]

@@ -8,11 +8,11 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_use_element_size::{Size, UseElementSizeOptions, UseElementSizeReturn, use_element_size_with_options};
 
-use crate::export::svg::texture_id;
-use crate::report::scene::{Drawing, Px, Scene};
-use crate::ui::parts::deferred_memo;
-use crate::ui::state::{Highlight, ResultsState};
+use crate::parts::deferred_memo;
+use crate::state::{Highlight, ResultsState};
 use mark::ChartMark;
+use megatron_memory::export::svg::texture_id;
+use megatron_memory::report::scene::{Drawing, Px, Scene};
 
 /// What choosing a mark of a chart is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub(super) fn Chart(
 }
 
 /// The width of an element in whole pixels.
-pub(in crate::ui) fn pixel_width(place: NodeRef<Div>) -> Signal<i32> {
+pub(crate) fn pixel_width(place: NodeRef<Div>) -> Signal<i32> {
     let first = Size {
         width: FIRST_WIDTH,
         height: 0.0,
@@ -191,7 +191,7 @@ impl ChartState {
 
     /// The pointer has left what it was on.
     fn point_nowhere(self, event: &leptos::ev::PointerEvent) {
-        if crate::ui::browser::is_mouse(event) {
+        if crate::browser::is_mouse(event) {
             self.highlight.clear();
         }
     }

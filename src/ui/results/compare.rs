@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use crate::config::check;
-use crate::config::fields::FieldId;
-use crate::config::raw::RawJob;
-use crate::formats::state::Setup;
-use crate::memory::bucket::Bucket;
-use crate::report::amount::Scale;
-use crate::report::summary::stage_name;
-use crate::report::verdict::another_job;
-use crate::ui::browser;
-use crate::ui::parts::{Panel, PanelHead, ScrollBox, Table, text_cells};
-use crate::ui::state::{Outcome, ResultsState, State};
-use crate::ui::values::{same, shown as text_of};
+use crate::browser;
+use crate::parts::{Panel, PanelHead, ScrollBox, Table, text_cells};
+use crate::state::{Outcome, ResultsState, State};
+use crate::values::{same, shown as text_of};
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::formats::state::Setup;
+use megatron_memory::memory::bucket::Bucket;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::summary::stage_name;
+use megatron_memory::report::verdict::another_job;
 
 /// The id of the title.
 const TITLE: &str = "compare-title";

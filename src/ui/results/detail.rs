@@ -5,13 +5,13 @@ use leptos::prelude::*;
 use super::chart::{Chart, MarkRole};
 use super::explain::ExplainPanel;
 use super::peaks::PeakFacts;
-use crate::report::charts::{self, buckets, components, timeline};
-use crate::report::readout::{Readout, readout};
-use crate::report::scene::Px;
-use crate::report::target::Target;
-use crate::ui::browser;
-use crate::ui::parts::{Panel, PanelHead};
-use crate::ui::state::{ResultsState, State};
+use crate::browser;
+use crate::parts::{Panel, PanelHead};
+use crate::state::{ResultsState, State};
+use megatron_memory::report::charts::{self, buckets, components, timeline};
+use megatron_memory::report::readout::{Readout, readout};
+use megatron_memory::report::scene::Px;
+use megatron_memory::report::target::Target;
 
 /// The ways to look at a stage, each a tab.
 const TABS: [charts::Chart; 3] = [buckets::CHART, components::CHART, timeline::CHART];
@@ -45,7 +45,7 @@ pub(super) fn DetailPanel() -> impl IntoView {
 
 /// The memory of the shown stage over the steps of one iteration, in a panel by itself.
 #[component]
-pub(in super::super) fn TimelinePanel() -> impl IntoView {
+pub(crate) fn TimelinePanel() -> impl IntoView {
     view! {
         <Panel title="timeline-title">
             <PanelHead

@@ -6,12 +6,12 @@ mod terms;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::report::explain::{Explanation, How, explain};
-use crate::report::grouping::BucketGroup;
-use crate::report::target::bucket_of;
-use crate::ui::parts::deferred_memo;
-use crate::ui::state::ResultsState;
+use crate::parts::deferred_memo;
+use crate::state::ResultsState;
 use formula::Formula;
+use megatron_memory::report::explain::{Explanation, How, explain};
+use megatron_memory::report::grouping::BucketGroup;
+use megatron_memory::report::target::bucket_of;
 use terms::Terms;
 
 /// What stands in place of the terms of the whole stage.

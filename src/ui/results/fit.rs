@@ -6,11 +6,11 @@ mod limits;
 
 use leptos::prelude::*;
 
-use crate::report::summary::{Standing, Verdict};
-use crate::ui::parts::{Panel, PanelHead};
-use crate::ui::state::State;
+use crate::parts::{Panel, PanelHead};
+use crate::state::State;
 use assistant::Assistant;
 use limits::Limits;
+use megatron_memory::report::summary::{Standing, Verdict};
 
 /// The largest sizes that fit, and changes with which a job fits.
 #[component]
@@ -18,7 +18,7 @@ pub(super) fn FitPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let verdict = Memo::new(move |_| {
         let outcome = state.outcome.read();
-        let verdict = |o: &crate::ui::state::Outcome| Standing::new(&o.config, &o.estimate).verdict;
+        let verdict = |o: &crate::state::Outcome| Standing::new(&o.config, &o.estimate).verdict;
         outcome.as_ref().map(|outcome| verdict(outcome))
     });
     let has_changes = Memo::new(move |_| {

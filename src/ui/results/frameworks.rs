@@ -3,13 +3,13 @@
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::framework_reports::differences::{Difference, Effect, differences};
-use crate::framework_reports::job::{Amounts, reports};
-use crate::memory::StageEstimate;
-use crate::report::amount::Scale;
-use crate::ui::parts::{Panel, PanelHead, ScrollBox, Table, deferred_memo};
-use crate::ui::state::ResultsState;
-use crate::units::Bytes;
+use crate::parts::{Panel, PanelHead, ScrollBox, Table, deferred_memo};
+use crate::state::ResultsState;
+use megatron_memory::framework_reports::differences::{Difference, Effect, differences};
+use megatron_memory::framework_reports::job::{Amounts, reports};
+use megatron_memory::memory::StageEstimate;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::units::Bytes;
 
 /// Both reports on the shown module.
 #[derive(Clone, PartialEq)]

@@ -2,17 +2,17 @@
 
 use leptos::prelude::*;
 
-use crate::config::check;
-use crate::config::fields::FieldId;
-use crate::config::gpus::{GPUS, Gpu};
-use crate::config::raw::RawJob;
-use crate::fit::{move_to, on_gpu};
-use crate::report::amount::Scale;
-use crate::report::headroom::Headroom;
-use crate::ui::parts::{OpenButton, Panel, PanelHead, when_idle};
-use crate::ui::state::State;
-use crate::ui::values::shown;
-use crate::verdict::{Refusal, Standing, Verdict};
+use crate::parts::{OpenButton, Panel, PanelHead, when_idle};
+use crate::state::State;
+use crate::values::shown;
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::gpus::{GPUS, Gpu};
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::fit::{move_to, on_gpu};
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::headroom::Headroom;
+use megatron_memory::verdict::{Refusal, Standing, Verdict};
 
 /// The id of the panel's title.
 const TITLE: &str = "gpus-title";

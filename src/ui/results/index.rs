@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::ui::browser;
-use crate::ui::state::State;
+use crate::browser;
+use crate::state::State;
 
 /// The ids of the panels' headings with their names here, in the order of the page.
 const PANELS: [(&str, &str); 12] = [

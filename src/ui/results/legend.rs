@@ -3,15 +3,15 @@
 use leptos::either::Either;
 use leptos::prelude::*;
 
-use crate::report::grouping::{BucketGroup, Grouping, Segment};
-use crate::report::target::Target;
-use crate::ui::browser;
-use crate::ui::state::{Highlight, ResultsState};
-use crate::units::Bytes;
+use crate::browser;
+use crate::state::{Highlight, ResultsState};
+use megatron_memory::report::grouping::{BucketGroup, Grouping, Segment};
+use megatron_memory::report::target::Target;
+use megatron_memory::units::Bytes;
 
 /// The legend. Below a group that is split stand its buckets.
 #[component]
-pub(in super::super) fn Legend() -> impl IntoView {
+pub(crate) fn Legend() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let entries = Memo::new(move |_| entries(results));
     let is_grouped = move || results.grouping.get() != Grouping::Buckets;

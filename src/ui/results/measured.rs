@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use crate::evidence::{LogComparison, Reason, StageComparison, compare_log};
-use crate::formats::training_log::LogMeasurements;
-use crate::report::amount::Scale;
-use crate::ui::browser::files;
-use crate::ui::parts::{FileButton, Panel, PanelHead, ScrollBox, Table};
-use crate::ui::state::{MeasuredLog, ResultsState};
-use crate::units::Bytes;
+use crate::browser::files;
+use crate::parts::{FileButton, Panel, PanelHead, ScrollBox, Table};
+use crate::state::{MeasuredLog, ResultsState};
+use megatron_memory::evidence::{LogComparison, Reason, StageComparison, compare_log};
+use megatron_memory::formats::training_log::LogMeasurements;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::units::Bytes;
 
 /// The id of the panel's title.
 const TITLE: &str = "measured-title";

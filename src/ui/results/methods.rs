@@ -4,10 +4,10 @@ mod row;
 
 use leptos::prelude::*;
 
-use crate::memory::methods::{MethodResult, TrainingMethod, method};
-use crate::report::amount::Scale;
-use crate::ui::parts::{OpenButton, Panel, PanelHead, ScrollBox, Table, when_idle};
-use crate::ui::state::State;
+use crate::parts::{OpenButton, Panel, PanelHead, ScrollBox, Table, when_idle};
+use crate::state::State;
+use megatron_memory::memory::methods::{MethodResult, TrainingMethod, method};
+use megatron_memory::report::amount::Scale;
 use row::{MethodAmounts, MethodFacts, rows};
 
 /// The id of the panel's title.

@@ -5,10 +5,10 @@ mod row;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::report::amount::Scale;
-use crate::report::table::{Order, Table as NumbersTable};
-use crate::ui::parts::{CopyButton, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
-use crate::ui::state::ResultsState;
+use crate::parts::{CopyButton, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
+use crate::state::ResultsState;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::table::{Order, Table as NumbersTable};
 use row::StageRow;
 
 /// More stages than this are not shown; copying gives them all.
@@ -19,7 +19,7 @@ const TITLE: &str = "numbers-title";
 
 /// The table of all stages.
 #[component]
-pub(in super::super) fn NumbersPanel() -> impl IntoView {
+pub(crate) fn NumbersPanel() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let order = RwSignal::new(Order::Stage);
     let place = NodeRef::<Div>::new();

@@ -3,17 +3,17 @@
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::config::fields::FieldId;
-use crate::memory::overhead::{self, memory_range};
-use crate::report::amount::Scale;
-use crate::report::charts::Subject;
-use crate::report::scene::Px;
-use crate::report::{in_flight, moments};
-use crate::source::Source;
-use crate::ui::browser;
-use crate::ui::components::form::control_id;
-use crate::ui::parts::{Table, deferred_memo, text_cells};
-use crate::ui::state::ResultsState;
+use crate::browser;
+use crate::components::form::control_id;
+use crate::parts::{Table, deferred_memo, text_cells};
+use crate::state::ResultsState;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::memory::overhead::{self, memory_range};
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::charts::Subject;
+use megatron_memory::report::scene::Px;
+use megatron_memory::report::{in_flight, moments};
+use megatron_memory::source::Source;
 
 /// What there is to say about the shown stage's peak.
 #[derive(Clone, Debug, PartialEq, Eq)]

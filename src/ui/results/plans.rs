@@ -7,13 +7,13 @@ mod head;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::formats::share_url::encode;
-use crate::formats::state::{PresetRef, Setup, ShareState};
-use crate::ui::browser::files;
-use crate::ui::parts::{CopyButton, FileButton, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
-use crate::ui::state::{DialogKind, OpenDialog, Plan, ResultsState, SavedPlans, State};
+use crate::browser::files;
+use crate::parts::{CopyButton, FileButton, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
+use crate::state::{DialogKind, OpenDialog, Plan, ResultsState, SavedPlans, State};
 use columns::{PlanColumn, PlanRow, heads, rows};
 use head::PlanHead;
+use megatron_memory::formats::share_url::encode;
+use megatron_memory::formats::state::{PresetRef, Setup, ShareState};
 
 /// The id of the panel's title.
 const TITLE: &str = "plans-title";

@@ -7,10 +7,10 @@ mod work;
 
 use leptos::prelude::*;
 
-use crate::config::fields::FieldId;
-use crate::fit::PLOTTED;
-use crate::ui::parts::{Panel, PanelHead};
-use crate::ui::state::{PLOT_TITLE, PlottedField, State};
+use crate::parts::{Panel, PanelHead};
+use crate::state::{PLOT_TITLE, PlottedField, State};
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::fit::PLOTTED;
 use picture::PlotPicture;
 use save::SaveButtons;
 use values::ValueButtons;
@@ -72,7 +72,7 @@ fn Choice(plotted: RwSignal<Option<FieldId>>, id: FieldId) -> impl IntoView {
 
 /// The plot of a setting, its values as buttons, and ways to keep it.
 #[component]
-pub(in super::super) fn SettingPlot(
+pub(crate) fn SettingPlot(
     id: FieldId,
     /// Whether the pinned job has a line too, and there are files to save.
     #[prop(default = false)]

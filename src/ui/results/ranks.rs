@@ -6,11 +6,11 @@ mod state;
 
 use leptos::prelude::*;
 
-use crate::report::amount::grouped;
-use crate::report::rank_map::Coloring;
-use crate::ui::parts::Panel;
+use crate::parts::Panel;
 use details::RankDetails;
 use map::RankMap;
+use megatron_memory::report::amount::grouped;
+use megatron_memory::report::rank_map::Coloring;
 use state::RanksState;
 
 /// The panel of the ranks.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use crate::memory::savings::{Saving, savings};
-use crate::report::amount::Scale;
-use crate::report::savings::{Kind, Row, rows};
-use crate::ui::parts::{Panel, PanelHead, ScrollBox, Table, when_idle};
-use crate::ui::state::ResultsState;
+use crate::parts::{Panel, PanelHead, ScrollBox, Table, when_idle};
+use crate::state::ResultsState;
+use megatron_memory::memory::savings::{Saving, savings};
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::savings::{Kind, Row, rows};
 
 /// The ways of recomputing and offloading, with what each saves.
 #[component]

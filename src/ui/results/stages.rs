@@ -4,16 +4,16 @@ use leptos::prelude::*;
 
 use super::chart::{Chart, MarkRole};
 use super::legend::Legend;
-use crate::report::charts::{Subject, stage_bars};
-use crate::report::readout::{Readout, readout};
-use crate::report::scene::Px;
-use crate::report::target::Target;
-use crate::ui::parts::{Panel, PanelHead};
-use crate::ui::state::{Highlight, ResultsState};
+use crate::parts::{Panel, PanelHead};
+use crate::state::{Highlight, ResultsState};
+use megatron_memory::report::charts::{Subject, stage_bars};
+use megatron_memory::report::readout::{Readout, readout};
+use megatron_memory::report::scene::Px;
+use megatron_memory::report::target::Target;
 
 /// The chart of all stages with its line of data and its legend.
 #[component]
-pub(in super::super) fn StagesPanel() -> impl IntoView {
+pub(crate) fn StagesPanel() -> impl IntoView {
     view! {
         <Panel class="stages" title="stages-title">
             <PanelHead id="stages-title" title="Pipeline stages" note="memory of one GPU of each stage" />
@@ -29,7 +29,7 @@ pub(in super::super) fn StagesPanel() -> impl IntoView {
 }
 
 /// The data of what is highlighted; none where nothing is.
-pub(in super::super) fn pointed_at() -> Memo<Option<Readout>> {
+pub(crate) fn pointed_at() -> Memo<Option<Readout>> {
     let results = expect_context::<ResultsState>();
     let highlight = expect_context::<Highlight>();
     Memo::new(move |_| {

@@ -1,6 +1,6 @@
 //! The text of the live region, which changes at most once a second: screen readers cannot follow faster.
 
-use crate::ui::browser;
+use crate::browser;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 

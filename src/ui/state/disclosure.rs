@@ -1,8 +1,8 @@
 //! Which sections of the form are open, and how many of their fields they show.
 
-use crate::config::field::{Group, Level};
-use crate::config::fields::FieldId;
-use crate::config::relevance::Relevance;
+use megatron_memory::config::field::{Group, Level};
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::relevance::Relevance;
 
 /// One entry for each group of fields, indexed by `group as usize`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

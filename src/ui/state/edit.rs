@@ -1,13 +1,13 @@
 //! Changes of the settings. All of them can be undone.
 
 use super::{Snapshot, State};
-use crate::config::field::Default;
-use crate::config::fields::FieldId;
-use crate::config::raw::RawJob;
-use crate::ui::browser;
-use crate::ui::values::canonical;
-use crate::value::Value;
+use crate::browser;
+use crate::values::canonical;
 use leptos::prelude::*;
+use megatron_memory::config::field::Default;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::value::Value;
 
 impl State {
     /// A keystroke: the field holds this text now, valid or not.

@@ -1,13 +1,13 @@
 //! What a single field of the edited module holds, and what is wrong with it.
 
 use super::State;
-use crate::config::field::{Group, Scope};
-use crate::config::fields::FieldId;
-use crate::config::job::Module;
-use crate::config::problem::Problem;
-use crate::ui::values::same;
-use crate::value::Value;
+use crate::values::same;
 use leptos::prelude::*;
+use megatron_memory::config::field::{Group, Scope};
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::job::Module;
+use megatron_memory::config::problem::Problem;
+use megatron_memory::value::Value;
 
 impl State {
     /// The raw value of a field; `None` where it is left at its default.

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::Disclosure;
-use crate::config::fields::FieldId;
+use megatron_memory::config::fields::FieldId;
 
 /// The state of the form.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::report::target::Target;
-use crate::ui::browser;
+use crate::browser;
+use megatron_memory::report::target::Target;
 
 /// What the pointer or the focus is on, or what was tapped last. Every chart, table and list of the results highlights
 /// the parts that are about the same [`Target`]. Provided as context.

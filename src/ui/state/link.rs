@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::State;
-use crate::formats::share_url::{Notice, Visit, encode, visit};
-use crate::ui::browser;
+use crate::browser;
+use megatron_memory::formats::share_url::{Notice, Visit, encode, visit};
 
 /// What is shown where a link is broken.
 pub const DEMONSTRATION: &str = "A demonstration job is shown instead; its numbers are not those of the link.";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use crate::formats::training_log::{self, LogMeasurements};
+use megatron_memory::formats::training_log::{self, LogMeasurements};
 
 /// The measurements of the log; none before the reader brings one. Provided as context on the calculator's own page.
 #[derive(Clone, Copy, Debug, Default)]

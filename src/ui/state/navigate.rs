@@ -2,9 +2,9 @@
 
 use super::history::History;
 use super::{Snapshot, State};
-use crate::config::fields::FieldId;
-use crate::formats::state::{Setup, ShareState};
 use leptos::prelude::*;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::formats::state::{Setup, ShareState};
 
 impl State {
     /// Replaces the whole setup: an entry in the browser's history as well as a step to undo.

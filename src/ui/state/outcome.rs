@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use crate::config::Checked;
-use crate::config::field::Aspect;
-use crate::config::fields::FieldId;
-use crate::config::job::{Config, Module};
-use crate::config::raw::RawJob;
-use crate::formats::state::Setup;
-use crate::memory::{Estimate, estimate};
-use crate::ui::values::same;
+use crate::values::same;
+use megatron_memory::config::Checked;
+use megatron_memory::config::field::Aspect;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::job::{Config, Module};
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::formats::state::Setup;
+use megatron_memory::memory::{Estimate, estimate};
 
 /// A valid job and the memory that it needs.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::State;
-use crate::formats::share_url;
-use crate::formats::state::Setup;
+use megatron_memory::formats::share_url;
+use megatron_memory::formats::state::Setup;
 
 impl State {
     /// Pins the job on the page, or takes all pins out.

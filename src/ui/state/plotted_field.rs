@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::config::fields::FieldId;
-use crate::ui::browser;
+use crate::browser;
+use megatron_memory::config::fields::FieldId;
 
 /// The id of the title of the panel with the plot.
 pub const PLOT_TITLE: &str = "plot-title";

@@ -1,8 +1,8 @@
 //! What a reader sets once for all visits, kept in the browser's storage: the color theme and the unit of memory.
 
-use crate::report::amount::Unit;
-use crate::ui::browser;
+use crate::browser;
 use leptos::prelude::*;
+use megatron_memory::report::amount::Unit;
 
 const THEME: &str = "theme";
 const UNIT: &str = "unit";

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use leptos::prelude::*;
 
 use super::{Highlight, Outcome, State};
-use crate::memory::StageRef;
-use crate::memory::line::{Line, stage_lines};
-use crate::report::charts::{self, Subject};
-use crate::report::grouping::{BucketGroup, Grouping};
-use crate::report::scene::Px;
-use crate::report::target::Target;
-use crate::ui::browser;
+use crate::browser;
+use megatron_memory::memory::StageRef;
+use megatron_memory::memory::line::{Line, stage_lines};
+use megatron_memory::report::charts::{self, Subject};
+use megatron_memory::report::grouping::{BucketGroup, Grouping};
+use megatron_memory::report::scene::Px;
+use megatron_memory::report::target::Target;
 
 /// The height of a chart's row on a touch screen.
 const TOUCH_ROW: Px = Px::of(44);

@@ -3,9 +3,9 @@
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::formats::share_url::visit;
-use crate::formats::state::Setup;
-use crate::ui::browser;
+use crate::browser;
+use megatron_memory::formats::share_url::visit;
+use megatron_memory::formats::state::Setup;
 
 /// The key in storage.
 const KEY: &str = "plans";

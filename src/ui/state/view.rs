@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::formats::state::{Place, View};
-use crate::memory::StageRef;
+use megatron_memory::formats::state::{Place, View};
+use megatron_memory::memory::StageRef;
 
 /// What the reader chose among the results.
 #[derive(Clone, Copy, Debug)]

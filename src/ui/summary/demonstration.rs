@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 
-use crate::formats::share_url::Notice;
-use crate::ui::browser;
-use crate::ui::state::{DEMONSTRATION, State};
+use crate::browser;
+use crate::state::{DEMONSTRATION, State};
+use megatron_memory::formats::share_url::Notice;
 
 /// Why the link is broken, with a control that opens the link that was probably meant. Nothing for a link that can be
 /// read.

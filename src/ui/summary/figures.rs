@@ -3,12 +3,12 @@
 use leptos::prelude::*;
 
 use super::Headline;
-use crate::memory::bucket::Bucket;
-use crate::report::amount::Scale;
-use crate::report::grouping::Grouping;
-use crate::report::summary::Verdict;
-use crate::ui::state::{ResultsState, State};
-use crate::units::Bytes;
+use crate::state::{ResultsState, State};
+use megatron_memory::memory::bucket::Bucket;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::grouping::Grouping;
+use megatron_memory::report::summary::Verdict;
+use megatron_memory::units::Bytes;
 
 /// Total, GPU and verdict, and below them the buckets on one line.
 #[component]

@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 
-use crate::config::not_modelled::NotModelled;
-use crate::ui::browser;
-use crate::ui::state::{OpenDialog, State};
+use crate::browser;
+use crate::state::{OpenDialog, State};
+use megatron_memory::config::not_modelled::NotModelled;
 
 /// The marks of the job: what the estimate leaves out, and why. Nothing for a job without marks.
 #[component]

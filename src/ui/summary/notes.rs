@@ -3,17 +3,17 @@
 use leptos::prelude::*;
 
 use super::Headline;
-use crate::config::fields::FieldId;
-use crate::config::job::Config;
-use crate::config::problem::Severity;
-use crate::memory::Estimate;
-use crate::memory::overhead::memory_range;
-use crate::report::amount::Scale;
-use crate::report::readout::Readout;
-use crate::report::summary::{Standing, device_monitor, gpu_words};
-use crate::ui::results::pointed_at;
-use crate::ui::state::State;
-use crate::units::Bytes;
+use crate::results::pointed_at;
+use crate::state::State;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::job::Config;
+use megatron_memory::config::problem::Severity;
+use megatron_memory::memory::Estimate;
+use megatron_memory::memory::overhead::memory_range;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::readout::Readout;
+use megatron_memory::report::summary::{Standing, device_monitor, gpu_words};
+use megatron_memory::units::Bytes;
 
 /// What the device shows beyond allocated memory.
 const BEYOND: &str = "fragmentation, CUDA context, NCCL and CUDA graphs";

@@ -2,12 +2,12 @@
 
 use leptos::prelude::*;
 
-use crate::config::fields::FieldId;
-use crate::config::problem::{Fix, Problem};
-use crate::ui::browser;
-use crate::ui::components::form::{FixButton, control_id};
-use crate::ui::components::lay_out::LayOutButton;
-use crate::ui::state::{DialogKind, OpenDialog, State};
+use crate::browser;
+use crate::components::form::{FixButton, control_id};
+use crate::components::lay_out::LayOutButton;
+use crate::state::{DialogKind, OpenDialog, State};
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::problem::{Fix, Problem};
 
 /// The most problems whose message is shown; the others stand at their fields.
 const MOST_PROBLEMS: usize = 2;

@@ -1,12 +1,12 @@
 //! The dialog that writes a report of a wrong estimate.
 
 use super::VERSION;
-use crate::source::MEGATRON_LM_REVISION;
-use crate::ui::components::modal::Modal;
-use crate::ui::parts::CopyButton;
-use crate::ui::state::{DialogKind, OpenDialog, State};
-use crate::ui::summary;
+use crate::components::modal::Modal;
+use crate::parts::CopyButton;
+use crate::state::{DialogKind, OpenDialog, State};
+use crate::summary;
 use leptos::prelude::*;
+use megatron_memory::source::MEGATRON_LM_REVISION;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Where reports go; empty for a copy of the page that nobody has published.

@@ -12,10 +12,10 @@ use stepper::Stepper;
 use switch::Switch;
 pub use text_box::TextBox;
 
-use crate::config::field::{Default, Field, Group, Kind};
-use crate::config::fields::FieldId;
-use crate::config::gpus::GPUS;
 use leptos::prelude::*;
+use megatron_memory::config::field::{Default, Field, Group, Kind};
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::gpus::GPUS;
 
 /// The control of a field. `invalid` says whether an error involves it.
 #[component]

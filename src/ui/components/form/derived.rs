@@ -1,12 +1,12 @@
 //! What follows from the fields of a section, shown next to those that it follows from.
 
-use crate::config::field::Group;
-use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
-use crate::config::job::Module;
-use crate::parallel::stages::Chunk;
-use crate::report::amount::parameters;
-use crate::ui::state::State;
+use crate::state::State;
 use leptos::prelude::*;
+use megatron_memory::config::field::Group;
+use megatron_memory::config::hybrid_pattern::{HybridPattern, LayerSymbol};
+use megatron_memory::config::job::Module;
+use megatron_memory::parallel::stages::Chunk;
+use megatron_memory::report::amount::parameters;
 
 /// The derived values of a group, a chip each.
 #[component]

@@ -1,12 +1,12 @@
 //! The help of a field, which its `?` button opens below it.
 
 use super::ids::control_id;
-use crate::config::fields::FieldId;
-use crate::ui::state::State;
-use crate::ui::values::{default, shown};
-use crate::value::Value;
+use crate::state::State;
+use crate::values::{default, shown};
 use leptos::html::Div;
 use leptos::prelude::*;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::value::Value;
 
 /// The help of a field.
 #[component]

@@ -7,16 +7,16 @@ use super::pattern_editor::PatternEditor;
 use super::pattern_note::PatternNote;
 use super::problem_note::{ProblemHint, ProblemNote};
 use super::stepping::StepNote;
-use crate::config::field::{Field, Kind};
-use crate::config::fields::FieldId;
-use crate::config::problem::{Fix, Severity};
-use crate::ui::browser;
-use crate::ui::state::{PlottedField, State};
-use crate::ui::values::shown;
+use crate::browser;
+use crate::state::{PlottedField, State};
+use crate::values::shown;
 use leptos::either::Either;
 use leptos::ev::KeyboardEvent;
 use leptos::html::Div;
 use leptos::prelude::*;
+use megatron_memory::config::field::{Field, Kind};
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::problem::{Fix, Severity};
 
 /// A row of the form.
 #[component]
@@ -180,7 +180,7 @@ pub(super) fn flag(field: &Field) -> String {
 #[cfg(test)]
 mod tests {
     use super::flag;
-    use crate::config::fields::FieldId;
+    use megatron_memory::config::fields::FieldId;
 
     #[test]
     fn the_flag_beside_a_label_is_the_one_that_sets_the_field() {

@@ -2,13 +2,13 @@
 
 use super::field_row::flag;
 use super::ids::control_id;
-use crate::config::field::{Field, Kind};
-use crate::config::fields::FieldId;
-use crate::ui::browser;
-use crate::ui::state::State;
+use crate::browser;
+use crate::state::State;
 use leptos::ev::KeyboardEvent;
 use leptos::html::Ul;
 use leptos::prelude::*;
+use megatron_memory::config::field::{Field, Kind};
+use megatron_memory::config::fields::FieldId;
 
 /// The id of the search box.
 pub const SEARCH: &str = "search";
@@ -132,7 +132,7 @@ pub fn FieldSearch() -> impl IntoView {
 #[cfg(test)]
 mod tests {
     use super::matches;
-    use crate::config::fields::FieldId;
+    use megatron_memory::config::fields::FieldId;
 
     #[test]
     fn a_field_is_found_by_every_name_it_has() {

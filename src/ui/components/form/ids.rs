@@ -1,6 +1,6 @@
 //! The ids of controls and sections, by which the focus is moved to them.
 
-use crate::config::field::{Field, Group};
+use megatron_memory::config::field::{Field, Group};
 
 /// The id of a field's control.
 pub fn control_id(field: &Field) -> String {

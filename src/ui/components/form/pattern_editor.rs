@@ -18,7 +18,7 @@ use palette::LayerPalette;
 use stage_tools::StageTools;
 use write_as_pattern::WriteAsPattern;
 
-use crate::ui::state::State;
+use crate::state::State;
 
 /// The layers of the pattern as cells with the tools to edit them; for a module without a pattern, a button that writes
 /// one.

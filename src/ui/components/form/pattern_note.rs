@@ -1,10 +1,10 @@
 //! What `hybrid_layer_pattern` decides in place of another field.
 
-use crate::config::fields::FieldId;
-use crate::config::hybrid_pattern::HybridPattern;
-use crate::ui::state::State;
-use crate::value::Value;
+use crate::state::State;
 use leptos::prelude::*;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::hybrid_pattern::HybridPattern;
+use megatron_memory::value::Value;
 
 /// A line below the fields that a pattern decides; nothing for other fields, and for modules without a pattern.
 #[component]

@@ -1,13 +1,13 @@
 //! A problem in words, with buttons for what would fix it.
 
 use super::ids::control_id;
-use crate::config::fields::FieldId;
-use crate::config::problem::{Fix, Problem, Severity};
-use crate::ui::browser;
-use crate::ui::state::State;
-use crate::ui::values::shown;
-use crate::value::Value;
+use crate::browser;
+use crate::state::State;
+use crate::values::shown;
 use leptos::prelude::*;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::problem::{Fix, Problem, Severity};
+use megatron_memory::value::Value;
 
 /// The most fixes that are offered for one problem.
 const MOST_FIXES: usize = 4;

@@ -6,9 +6,9 @@ use super::ids::line_id;
 use super::section_fields::SectionFields;
 use super::section_foot::SectionFoot;
 use super::section_summary::section_summary;
-use crate::config::field::Group;
-use crate::ui::state::State;
+use crate::state::State;
 use leptos::prelude::*;
+use megatron_memory::config::field::Group;
 
 /// A section. One without meaning for the job is hidden, until somebody searches for one of its fields.
 #[component]

@@ -1,9 +1,9 @@
 //! Which fields of a section show.
 
-use crate::config::field::{Group, Level};
-use crate::config::fields::FieldId;
-use crate::ui::state::State;
+use crate::state::State;
 use leptos::prelude::*;
+use megatron_memory::config::field::{Group, Level};
+use megatron_memory::config::fields::FieldId;
 
 /// The fields of a group, in the order of their declarations.
 pub(super) fn fields_of(group: Group) -> impl Iterator<Item = FieldId> {

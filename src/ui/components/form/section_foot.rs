@@ -2,10 +2,10 @@
 
 use super::ids::line_id;
 use super::section_fields::{SectionFields, fields_of};
-use crate::config::field::{Group, Level};
-use crate::ui::browser;
-use crate::ui::state::{DialogKind, OpenDialog, State};
+use crate::browser;
+use crate::state::{DialogKind, OpenDialog, State};
 use leptos::prelude::*;
+use megatron_memory::config::field::{Group, Level};
 
 /// The switches between the levels, and the way back to the preset.
 #[component]

@@ -1,15 +1,15 @@
 //! What the line of a section says about its fields, so that a closed section still informs.
 
-use crate::config::choices::{AdapterType, FrontEnd, RecomputeGranularity};
-use crate::config::field::Group;
-use crate::config::fields::FieldId;
-use crate::config::gpus;
-use crate::config::job::Precision;
-use crate::memory::ModuleEstimate;
-use crate::report::amount::{grouped, parameters};
-use crate::ui::state::State;
-use crate::ui::values::shown;
+use crate::state::State;
+use crate::values::shown;
 use leptos::prelude::*;
+use megatron_memory::config::choices::{AdapterType, FrontEnd, RecomputeGranularity};
+use megatron_memory::config::field::Group;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::gpus;
+use megatron_memory::config::job::Precision;
+use megatron_memory::memory::ModuleEstimate;
+use megatron_memory::report::amount::{grouped, parameters};
 
 /// The parameters of a model in words, such as `671.0B, and 11.6B MTP; 37.6B active`. Blocks of multi-token prediction
 /// are counted by themselves, as those who publish a model do.

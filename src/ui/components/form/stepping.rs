@@ -1,13 +1,13 @@
 //! Stepping a number through its legal values, by keys or by the buttons beside it.
 
-use crate::config::field::{Field, Group, Kind};
-use crate::config::fields::FieldId;
-use crate::config::raw::RawJob;
-use crate::config::suggest::step::{Step, step};
-use crate::ui::state::State;
-use crate::value::Value;
+use crate::state::State;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
+use megatron_memory::config::field::{Field, Group, Kind};
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::config::suggest::step::{Step, step};
+use megatron_memory::value::Value;
 
 /// The step that a key takes in a field; `None` where it is the browser's.
 pub(super) fn step_of_key(event: &KeyboardEvent, field: &Field) -> Option<Step> {

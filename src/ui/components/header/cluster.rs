@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 
-use crate::config::fields::FieldId;
-use crate::ui::components::form::{Select, TextBox, gpu_options};
-use crate::ui::state::State;
+use crate::components::form::{Select, TextBox, gpu_options};
+use crate::state::State;
+use megatron_memory::config::fields::FieldId;
 
 /// The number and the type of the GPUs. The form has the same two fields with their flags and problems.
 #[component]

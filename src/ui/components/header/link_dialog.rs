@@ -1,7 +1,7 @@
 //! The dialog with the link, for browsers that refuse the clipboard.
 
-use crate::ui::components::modal::Modal;
-use crate::ui::state::{DialogKind, OpenDialog, State};
+use crate::components::modal::Modal;
+use crate::state::{DialogKind, OpenDialog, State};
 use leptos::html::Input;
 use leptos::prelude::*;
 

@@ -1,8 +1,8 @@
 //! How the page looks, and what else there is to read.
 
-use crate::report::amount::Unit;
-use crate::ui::state::{DialogKind, OpenDialog, State};
+use crate::state::{DialogKind, OpenDialog, State};
 use leptos::prelude::*;
+use megatron_memory::report::amount::Unit;
 
 /// The unit of memory, the theme, the evidence page and the help.
 #[component]

@@ -1,8 +1,8 @@
 //! The page's keyboard shortcuts.
 
-use crate::ui::browser;
-use crate::ui::components::form::field_search::SEARCH;
-use crate::ui::state::{DialogKind, OpenDialog, State};
+use crate::browser;
+use crate::components::form::field_search::SEARCH;
+use crate::state::{DialogKind, OpenDialog, State};
 use leptos::ev::{self, KeyboardEvent};
 use leptos::prelude::*;
 

@@ -1,9 +1,9 @@
 //! The list of modules to add.
 
 use super::encoder;
-use crate::presets::encoders::ENCODERS;
-use crate::ui::state::State;
+use crate::state::State;
 use leptos::prelude::*;
+use megatron_memory::presets::encoders::ENCODERS;
 
 /// What stands before the index of a module to copy: `like.1`.
 const COPY: &str = "like.";

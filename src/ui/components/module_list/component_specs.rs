@@ -1,10 +1,10 @@
 //! The modules as component specs: text to copy and to change.
 
 use super::encoder;
-use crate::presets::encoders::ENCODERS;
-use crate::ui::state::State;
+use crate::state::State;
 use leptos::html::Textarea;
 use leptos::prelude::*;
+use megatron_memory::presets::encoders::ENCODERS;
 
 /// A text that could not be read.
 #[derive(Clone, Debug, PartialEq)]

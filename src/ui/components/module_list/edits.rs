@@ -1,12 +1,12 @@
 //! What is done to the list of modules.
 
-use crate::config::edit::module_name;
-use crate::config::fields::FieldId;
-use crate::config::raw::{RawJob, Settings};
-use crate::config::suggest::step::now;
-use crate::ui::browser;
-use crate::ui::state::State;
+use crate::browser;
+use crate::state::State;
 use leptos::prelude::*;
+use megatron_memory::config::edit::module_name;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::{RawJob, Settings};
+use megatron_memory::config::suggest::step::now;
 
 /// The id of the button that lets the form edit a module.
 pub(super) fn edit_button_id(index: usize) -> String {

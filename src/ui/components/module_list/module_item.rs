@@ -1,12 +1,12 @@
 //! One module of the list.
 
 use super::edits::edit_button_id;
-use crate::config::problem::{Fix, Problem};
-use crate::report::amount::Scale;
-use crate::report::modules::ModuleRow;
-use crate::ui::components::form::ProblemNote;
-use crate::ui::state::State;
+use crate::components::form::ProblemNote;
+use crate::state::State;
 use leptos::prelude::*;
+use megatron_memory::config::problem::{Fix, Problem};
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::modules::ModuleRow;
 
 /// The most problems of a module that are shown.
 const MOST_PROBLEMS: usize = 4;

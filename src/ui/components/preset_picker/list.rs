@@ -4,11 +4,11 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::{LIST, pick};
-use crate::presets::PRESETS;
-use crate::presets::jobs::JOBS;
-use crate::report::amount::parameters;
-use crate::ui::browser;
-use crate::ui::state::State;
+use crate::browser;
+use crate::state::State;
+use megatron_memory::presets::PRESETS;
+use megatron_memory::presets::jobs::JOBS;
+use megatron_memory::report::amount::parameters;
 
 /// The order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,15 +1,15 @@
 //! What a job becomes when another model is picked for it.
 
-use crate::config::check;
-use crate::config::field::Aspect;
-use crate::config::fields::FieldId;
-use crate::config::raw::RawJob;
-use crate::formats::state::{PresetRef, Setup};
-use crate::presets::by_id;
-use crate::presets::jobs::{self, JobPreset};
-use crate::ui::state::State;
-use crate::ui::values::same;
+use crate::state::State;
+use crate::values::same;
 use leptos::prelude::*;
+use megatron_memory::config::check;
+use megatron_memory::config::field::Aspect;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::formats::state::{PresetRef, Setup};
+use megatron_memory::presets::by_id;
+use megatron_memory::presets::jobs::{self, JobPreset};
 
 /// Whether a setting belongs to the model; the others say how it is trained.
 fn of_model(id: FieldId) -> bool {

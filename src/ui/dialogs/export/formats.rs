@@ -2,15 +2,15 @@
 
 use leptos::prelude::*;
 
-use crate::export::{
+use crate::browser;
+use crate::dialogs::parts::{Labelled, Menu};
+use megatron_memory::export::{
     ChartOptions, EXPORTS, EmbedView, ExportFormat, ExportOptions, LinkForm, chart_file, export_text, pictures,
     rank_map,
 };
-use crate::formats::state::ShareState;
-use crate::report::amount::Unit;
-use crate::report::rank_map::Coloring;
-use crate::ui::browser;
-use crate::ui::dialogs::parts::{Labelled, Menu};
+use megatron_memory::formats::state::ShareState;
+use megatron_memory::report::amount::Unit;
+use megatron_memory::report::rank_map::Coloring;
 
 /// What comes before the name of a chart among the formats.
 const CHART: &str = "svg:";

@@ -5,9 +5,9 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use super::session::ImportSession;
-use crate::formats::hub::{Repository, refusal};
-use crate::ui::browser::fetch::fetch_text;
-use crate::ui::dialogs::parts::Labelled;
+use crate::browser::fetch::fetch_text;
+use crate::dialogs::parts::Labelled;
+use megatron_memory::formats::hub::{Repository, refusal};
 
 /// The request to the Hub. Provided as context by the import dialog: there is one at a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,12 +4,12 @@ use leptos::prelude::*;
 
 use super::hub::{AnswerUse, HubOffer};
 use super::session::{ImportSession, QuestionKey};
-use crate::config::fields::FieldId;
-use crate::formats::hub::Repository;
-use crate::formats::import::{Choice, Question};
-use crate::formats::report::shown;
-use crate::presets::{self, PRESETS};
-use crate::ui::dialogs::parts::{Alert, Labelled};
+use crate::dialogs::parts::{Alert, Labelled};
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::formats::hub::Repository;
+use megatron_memory::formats::import::{Choice, Question};
+use megatron_memory::formats::report::shown;
+use megatron_memory::presets::{self, PRESETS};
 
 /// The most lines that a question names.
 const MAX_LINES: usize = 5;

@@ -3,11 +3,11 @@
 use leptos::prelude::*;
 
 use super::session::ImportSession;
-use crate::formats::detect::Format;
-use crate::formats::import::{Question, Row};
-use crate::formats::import_text::ImportedText;
-use crate::formats::report::KeyStatus;
-use crate::ui::parts::Table;
+use crate::parts::Table;
+use megatron_memory::formats::detect::Format;
+use megatron_memory::formats::import::{Question, Row};
+use megatron_memory::formats::import_text::ImportedText;
+use megatron_memory::formats::report::KeyStatus;
 
 /// The most rows of the report that are shown.
 const MAX_ROWS: usize = 400;

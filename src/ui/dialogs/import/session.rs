@@ -1,17 +1,17 @@
 //! What the import dialog knows: the text, the reader's answers to its questions, and the job that both make.
 
-use crate::config::fields::FieldId;
-use crate::formats::import::{Import, Question};
-use crate::formats::import_text::{ImportOptions, ImportedText, import_text};
-use crate::formats::state::ShareState;
-use crate::value::Value;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::formats::import::{Import, Question};
+use megatron_memory::formats::import_text::{ImportOptions, ImportedText, import_text};
+use megatron_memory::formats::state::ShareState;
+use megatron_memory::value::Value;
 
 /// The message for a number of GPUs that is none.
 const NO_GPUS: &str = "A whole number above zero.";
 
 /// The state of the import dialog. It outlives the dialog, so that what was typed is still there when it opens again.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::ui) struct ImportSession {
+pub(crate) struct ImportSession {
     /// What the page shows: the job that the text changes, the pinned job and the tab.
     page: ShareState,
     text: String,
@@ -75,7 +75,7 @@ impl ImportSession {
     }
 
     /// Takes another text, from a file.
-    pub(in crate::ui) fn take_file(&mut self, text: &str, name: String) {
+    pub(crate) fn take_file(&mut self, text: &str, name: String) {
         self.replace_text(text, Some(name));
     }
 
@@ -259,7 +259,7 @@ fn is_answered(question: &Question, options: &ImportOptions) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{FieldId, ImportSession, QuestionKey, Value};
-    use crate::formats::share_url;
+    use megatron_memory::formats::share_url;
 
     const SCRIPT: &str = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \
         --seq-length 4096 --vocab-size 32000 --micro-batch-size $MBS --global-batch-size ${GBS} --save $OUT";

@@ -6,10 +6,10 @@ use leptos::prelude::*;
 
 use super::hub::HubField;
 use super::session::ImportSession;
-use crate::report::amount::grouped;
-use crate::ui::browser::files;
-use crate::ui::dialogs::parts::Labelled;
-use crate::ui::parts::FileButton;
+use crate::browser::files;
+use crate::dialogs::parts::Labelled;
+use crate::parts::FileButton;
+use megatron_memory::report::amount::grouped;
 
 /// Longer texts, in bytes, are taken like files: a field that shows them would hold up the page.
 const LONG_TEXT: usize = 200_000;

@@ -1,8 +1,8 @@
 //! How the columns of the table of layouts read.
 
-use crate::report::amount::{Scale, Unit};
-use crate::search::{Axis, Candidate, Column, Space};
-use crate::units::Bytes;
+use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::search::{Axis, Candidate, Column, Space};
+use megatron_memory::units::Bytes;
 
 /// The heading of a column.
 pub(super) fn label(column: Column, unit: Unit) -> String {

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::state::SearchState;
-use crate::search::{Axis, Keep, Split};
-use crate::ui::dialogs::parts::Menu;
+use crate::dialogs::parts::Menu;
+use megatron_memory::search::{Axis, Keep, Split};
 
 /// The ways to part layers into stages: names of the choices, what they are called, and what they mean.
 const SPLITS: [(&str, &str, Split); 2] = [

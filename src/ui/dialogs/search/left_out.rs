@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::state::SearchState;
-use crate::report::amount::grouped;
-use crate::search::Slice;
+use megatron_memory::report::amount::grouped;
+use megatron_memory::search::Slice;
 
 /// What rules that layouts meet ask for, by the rule's id. Other rules are shown by their ids.
 const RULES: [(&str, &str); 26] = [

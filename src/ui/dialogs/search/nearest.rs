@@ -1,9 +1,9 @@
 //! Why a search found nothing, and what would change that.
 
-use crate::config::gpus;
-use crate::report::amount::{Scale, Unit};
-use crate::search::{Candidate, Space};
-use crate::search_worker::SuggestionNames;
+use megatron_memory::config::gpus;
+use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::search::{Candidate, Space};
+use search_worker::SuggestionNames;
 
 /// The sentences under a search that found nothing.
 pub(super) fn nothing_found(

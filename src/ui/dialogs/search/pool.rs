@@ -6,9 +6,9 @@ use std::rc::{Rc, Weak};
 
 use gloo::worker::{Spawnable, WorkerBridge};
 
-use crate::search::{Keep, Options, Shares};
-use crate::search_worker::{Answer, Request, SearchWorker};
-use crate::ui::browser;
+use crate::browser;
+use megatron_memory::search::{Keep, Options, Shares};
+use search_worker::{Answer, Request, SearchWorker};
 
 /// The script of a worker, beside the page.
 const SCRIPT: &str = "./search-worker.js";

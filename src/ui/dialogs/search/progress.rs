@@ -5,9 +5,9 @@ use std::sync::Arc;
 use leptos::prelude::*;
 
 use super::state::{Phase, SearchState};
-use crate::report::amount::grouped;
-use crate::search::{Slice, Space};
-use crate::ui::browser;
+use crate::browser;
+use megatron_memory::report::amount::grouped;
+use megatron_memory::search::{Slice, Space};
 
 /// The parts that the progress bar is divided into.
 const STEPS: u128 = 1000;

@@ -9,13 +9,13 @@ use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
 use super::pool::{Pool, Task};
-use crate::formats::share_url;
-use crate::formats::state::{Setup, ShareState};
-use crate::search::{Axis, Candidate, Keep, LayoutTable, Options, Slice, Space};
-use crate::search_worker::{Answer, SuggestionNames};
-use crate::ui::browser;
-use crate::ui::parts::Deferred;
-use crate::ui::state::{DialogKind, OpenDialog, State};
+use crate::browser;
+use crate::parts::Deferred;
+use crate::state::{DialogKind, OpenDialog, State};
+use megatron_memory::formats::share_url;
+use megatron_memory::formats::state::{Setup, ShareState};
+use megatron_memory::search::{Axis, Candidate, Keep, LayoutTable, Options, Slice, Space};
+use search_worker::{Answer, SuggestionNames};
 
 /// How often what was found is shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
@@ -47,7 +47,7 @@ pub(super) struct Filters {
 }
 
 /// A search whose dialog was closed, so that its results are there when the dialog opens again for the same job.
-pub(in crate::ui::dialogs) struct KeptSearch {
+pub(in crate::dialogs) struct KeptSearch {
     page: ShareState,
     options: Options,
     keep: Keep,

@@ -10,12 +10,12 @@ use super::columns;
 use super::nearest::nothing_found;
 use super::state::{Filters, Phase, SearchState};
 use super::tradeoff::Tradeoff;
-use crate::report::amount::{Scale, Unit, grouped};
-use crate::search::{Candidate, Column, Direction, Space};
-use crate::source::PIPELINE_BUBBLE;
-use crate::ui::dialogs::parts::Labelled;
-use crate::ui::parts::{Deferred, MoreHeadings, Table};
-use crate::units::Bytes;
+use crate::dialogs::parts::Labelled;
+use crate::parts::{Deferred, MoreHeadings, Table};
+use megatron_memory::report::amount::{Scale, Unit, grouped};
+use megatron_memory::search::{Candidate, Column, Direction, Space};
+use megatron_memory::source::PIPELINE_BUBBLE;
+use megatron_memory::units::Bytes;
 
 /// The height of a row in pixels, as in the style sheet: where a row stands follows from its number.
 const ROW_HEIGHT: usize = 44;

@@ -8,12 +8,12 @@ use leptos::prelude::*;
 
 use self::picture::{Drawing, HEIGHT, LEFT, MEASURES, Picture, amount, label, measure, sentence};
 use super::state::SearchState;
-use crate::report::scene::Px;
-use crate::search::{Candidate, Column};
-use crate::ui::browser;
-use crate::ui::dialogs::parts::Menu;
-use crate::ui::parts::Deferred;
-use crate::ui::results::pixel_width;
+use crate::browser;
+use crate::dialogs::parts::Menu;
+use crate::parts::Deferred;
+use crate::results::pixel_width;
+use megatron_memory::report::scene::Px;
+use megatron_memory::search::{Candidate, Column};
 
 /// The width in pixels below which the picture is rather clipped than squeezed.
 const NARROWEST: i32 = 240;

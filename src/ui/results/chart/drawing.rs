@@ -3,9 +3,9 @@
 use leptos::either::EitherOf3;
 use leptos::prelude::*;
 
-use crate::export::svg::{corners, outline, texture_id};
-use crate::report::scene::{Drawing, Shape};
-use crate::ui::state::Highlight;
+use crate::state::Highlight;
+use megatron_memory::export::svg::{corners, outline, texture_id};
+use megatron_memory::report::scene::{Drawing, Shape};
 
 /// Some drawings from back to front, with the texture right above the last one that has it.
 pub(super) fn list(chart: &str, drawings: &[Drawing], highlight: Highlight) -> impl IntoView + use<> {

@@ -7,10 +7,10 @@
 use leptos::prelude::*;
 
 use super::drawing::{self, with_lit};
-use crate::export::svg::outline;
-use crate::report::scene::{Class, Drawing, Mark, Px, Scene, Shape};
-use crate::report::target::Target;
-use crate::ui::state::Highlight;
+use crate::state::Highlight;
+use megatron_memory::export::svg::outline;
+use megatron_memory::report::scene::{Class, Drawing, Mark, Px, Scene, Shape};
+use megatron_memory::report::target::Target;
 
 /// Into how many columns and rows a reach is divided, to tell where the pointer is.
 pub(super) const CELLS: u32 = 999;

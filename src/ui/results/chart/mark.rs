@@ -6,9 +6,9 @@ use leptos::prelude::*;
 
 use super::drawing::{self, with_lit};
 use super::{ChartState, MarkRole, layers};
-use crate::report::scene::Mark;
-use crate::report::target::Target;
-use crate::ui::browser;
+use crate::browser;
+use megatron_memory::report::scene::Mark;
+use megatron_memory::report::target::Target;
 
 /// A mark of a chart.
 #[component]

@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::report::explain::{Explanation, Factor, How};
-use crate::ui::parts::Table;
+use crate::parts::Table;
+use megatron_memory::report::explain::{Explanation, Factor, How};
 
 /// The formula in symbols, with values and as a result, and what each symbol stands for.
 #[component]

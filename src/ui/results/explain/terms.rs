@@ -2,11 +2,11 @@
 
 use leptos::prelude::*;
 
-use crate::report::amount::Scale;
-use crate::report::explain::{Explanation, How, Term};
-use crate::report::target::Target;
-use crate::ui::browser;
-use crate::ui::state::{Highlight, ResultsState};
+use crate::browser;
+use crate::state::{Highlight, ResultsState};
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::explain::{Explanation, How, Term};
+use megatron_memory::report::target::Target;
 
 /// The terms of a sum.
 #[component]

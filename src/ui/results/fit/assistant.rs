@@ -2,13 +2,13 @@
 
 use leptos::prelude::*;
 
-use crate::fit::{Offer, OfferSearch};
-use crate::report::amount::Scale;
-use crate::report::offers::OfferRow;
-use crate::ui::browser;
-use crate::ui::components::lay_out::LayOutButton;
-use crate::ui::parts::when_idle;
-use crate::ui::state::{DialogKind, OpenDialog, State};
+use crate::browser;
+use crate::components::lay_out::LayOutButton;
+use crate::parts::when_idle;
+use crate::state::{DialogKind, OpenDialog, State};
+use megatron_memory::fit::{Offer, OfferSearch};
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::offers::OfferRow;
 
 /// The changes found for a job.
 #[derive(Clone, Default, PartialEq)]

@@ -2,12 +2,12 @@
 
 use leptos::prelude::*;
 
-use crate::config::fields::FieldId;
-use crate::config::raw::RawJob;
-use crate::fit::{Limit, fewest_gpus, largest_micro_batch, longest_sequence};
-use crate::report::amount::grouped;
-use crate::ui::parts::{ActionButton, when_idle};
-use crate::ui::state::State;
+use crate::parts::{ActionButton, when_idle};
+use crate::state::State;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::fit::{Limit, fewest_gpus, largest_micro_batch, longest_sequence};
+use megatron_memory::report::amount::grouped;
 
 /// One of the sizes.
 #[derive(Clone, Copy)]

@@ -1,16 +1,16 @@
 //! What the table of ways of training says, in words.
 
-use crate::config::choices::AdapterType;
-use crate::config::fields::FieldId;
-use crate::config::job::Config;
-use crate::memory::bucket::Bucket;
-use crate::memory::methods::{MethodMemory, MethodResult, TrainingMethod};
-use crate::report::amount::{Scale, parameters};
-use crate::report::headroom::Headroom;
-use crate::report::verdict::Verdict;
-use crate::ui::values::shown;
-use crate::units::Bytes;
-use crate::value::Value;
+use crate::values::shown;
+use megatron_memory::config::choices::AdapterType;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::job::Config;
+use megatron_memory::memory::bucket::Bucket;
+use megatron_memory::memory::methods::{MethodMemory, MethodResult, TrainingMethod};
+use megatron_memory::report::amount::{Scale, parameters};
+use megatron_memory::report::headroom::Headroom;
+use megatron_memory::report::verdict::Verdict;
+use megatron_memory::units::Bytes;
+use megatron_memory::value::Value;
 
 /// The most buckets that are named as those that change most.
 const MOST: usize = 3;

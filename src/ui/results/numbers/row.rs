@@ -2,11 +2,11 @@
 
 use leptos::prelude::*;
 
-use crate::memory::bucket::Bucket;
-use crate::report::table::{Row, Table};
-use crate::report::target::Target;
-use crate::ui::browser;
-use crate::ui::state::{Highlight, ResultsState};
+use crate::browser;
+use crate::state::{Highlight, ResultsState};
+use megatron_memory::memory::bucket::Bucket;
+use megatron_memory::report::table::{Row, Table};
+use megatron_memory::report::target::Target;
 
 /// The columns before the buckets: the stage's name and its layers.
 const COLUMNS_BEFORE_BUCKETS: usize = 2;

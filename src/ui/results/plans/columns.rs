@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use crate::config::check;
-use crate::config::fields::FieldId;
-use crate::config::raw::RawJob;
-use crate::formats::state::{PresetRef, Setup};
-use crate::report::amount::{Scale, Unit};
-use crate::report::caption::job_words;
-use crate::report::summary::{Standing, stage_name};
-use crate::ui::state::{Outcome, Plan};
-use crate::ui::values::{same, shown};
+use crate::state::{Outcome, Plan};
+use crate::values::{same, shown};
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::formats::state::{PresetRef, Setup};
+use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::caption::job_words;
+use megatron_memory::report::summary::{Standing, stage_name};
 
 /// The most settings that are listed.
 const MOST: usize = 40;

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::columns::Head;
-use crate::ui::state::{ResultsState, SavedPlans};
+use crate::state::{ResultsState, SavedPlans};
 
 /// The name of a plan, with buttons that open, pin and remove it.
 #[component]

@@ -6,13 +6,13 @@ use leptos::prelude::*;
 
 use super::super::chart::{drawing, pixel_width};
 use super::values::apply;
-use crate::config::fields::FieldId;
-use crate::fit::SweepPoint;
-use crate::report::amount::Unit;
-use crate::report::curves::{Curve, Plot};
-use crate::report::scene::{Drawing, Px, Scene};
-use crate::ui::browser;
-use crate::ui::state::State;
+use crate::browser;
+use crate::state::State;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::fit::SweepPoint;
+use megatron_memory::report::amount::Unit;
+use megatron_memory::report::curves::{Curve, Plot};
+use megatron_memory::report::scene::{Drawing, Px, Scene};
 
 /// The width in pixels below which a plot is rather clipped than squeezed.
 const NARROWEST: i32 = 240;

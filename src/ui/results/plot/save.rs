@@ -4,12 +4,12 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use super::picture::plot;
-use crate::config::fields::FieldId;
-use crate::export::{plot_csv, plot_svg};
-use crate::report::curves::{Curve, Plot};
-use crate::report::scene::Px;
-use crate::ui::browser::{files, picture};
-use crate::ui::state::State;
+use crate::browser::{files, picture};
+use crate::state::State;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::export::{plot_csv, plot_svg};
+use megatron_memory::report::curves::{Curve, Plot};
+use megatron_memory::report::scene::Px;
 
 /// The width of a saved plot.
 const WIDTH: Px = Px::of(960);

@@ -2,11 +2,11 @@
 
 use leptos::prelude::*;
 
-use crate::config::fields::FieldId;
-use crate::fit::SweepPoint;
-use crate::report::amount::{Scale, grouped};
-use crate::report::curves::Curve;
-use crate::ui::state::State;
+use crate::state::State;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::fit::SweepPoint;
+use megatron_memory::report::amount::{Scale, grouped};
+use megatron_memory::report::curves::Curve;
 
 /// The values of the job on the page.
 #[component]

@@ -2,14 +2,14 @@
 
 use leptos::prelude::*;
 
-use crate::config::check;
-use crate::config::fields::FieldId;
-use crate::fit::Sweep;
-use crate::formats::state::{PresetRef, Setup};
-use crate::report::caption::job_words;
-use crate::report::curves::{Curve, MOST_CURVES};
-use crate::ui::parts::when_idle;
-use crate::ui::state::State;
+use crate::parts::when_idle;
+use crate::state::State;
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::fit::Sweep;
+use megatron_memory::formats::state::{PresetRef, Setup};
+use megatron_memory::report::caption::job_words;
+use megatron_memory::report::curves::{Curve, MOST_CURVES};
 
 /// The lines of a setting, and whether they are there. They are worked out anew when the reader pauses after a change;
 /// the earlier ones stay until then.

@@ -4,10 +4,10 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::state::RanksState;
-use crate::parallel::groups::process_groups::ProcessGroup;
-use crate::report::amount::Scale;
-use crate::report::rank_details::{GroupFacts, ModuleFacts};
-use crate::ui::parts::{Table, deferred_memo};
+use crate::parts::{Table, deferred_memo};
+use megatron_memory::parallel::groups::process_groups::ProcessGroup;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::rank_details::{GroupFacts, ModuleFacts};
 
 /// Everything about the shown rank.
 #[component]

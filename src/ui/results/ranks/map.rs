@@ -6,10 +6,10 @@ use leptos::prelude::*;
 use leptos_use_element_size::{Size, UseElementSizeOptions, use_element_size_with_options};
 
 use super::state::RanksState;
-use crate::report::amount::Scale;
-use crate::report::rank_map::{Cells, ColoredCells, Fill, LegendEntry};
-use crate::ui::browser;
-use crate::ui::parts::deferred_memo;
+use crate::browser;
+use crate::parts::deferred_memo;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::rank_map::{Cells, ColoredCells, Fill, LegendEntry};
 
 /// The width of the picture in pixels before the first measurement.
 const FIRST_WIDTH: f64 = 640.0;

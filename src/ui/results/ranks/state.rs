@@ -2,14 +2,14 @@
 
 use leptos::prelude::*;
 
-use crate::parallel::groups::process_groups::ProcessGroup;
-use crate::report::amount::Scale;
-use crate::report::rank_details::sentence;
-use crate::report::rank_map::Coloring;
-use crate::report::ranks::{RankPlace, places};
-use crate::report::target::Target;
-use crate::ui::browser;
-use crate::ui::state::ResultsState;
+use crate::browser;
+use crate::state::ResultsState;
+use megatron_memory::parallel::groups::process_groups::ProcessGroup;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::rank_details::sentence;
+use megatron_memory::report::rank_map::Coloring;
+use megatron_memory::report::ranks::{RankPlace, places};
+use megatron_memory::report::target::Target;
 
 /// The choices of the reader in the panel of the ranks.
 #[derive(Clone, Copy)]

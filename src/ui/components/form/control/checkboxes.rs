@@ -1,10 +1,10 @@
 //! Checkboxes, for fields that hold any number of names out of a list.
 
-use crate::config::fields::FieldId;
-use crate::ui::components::form::ids::control_id;
-use crate::ui::state::State;
-use crate::ui::values::{has, toggled};
+use crate::components::form::ids::control_id;
+use crate::state::State;
+use crate::values::{has, toggled};
 use leptos::prelude::*;
+use megatron_memory::config::fields::FieldId;
 
 /// The checkboxes of a field, one for each of its names.
 #[component]

@@ -1,13 +1,13 @@
 //! A drop-down list, for fields that hold one name out of a list.
 
-use crate::config::field::Kind;
-use crate::config::fields::FieldId;
-use crate::ui::components::form::ids::control_id;
-use crate::ui::state::State;
-use crate::ui::values::{has, shown};
-use crate::value::Value;
+use crate::components::form::ids::control_id;
+use crate::state::State;
+use crate::values::{has, shown};
 use leptos::html;
 use leptos::prelude::*;
+use megatron_memory::config::field::Kind;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::value::Value;
 
 /// The list of a field: the values and labels of its options. An empty value leaves the field out.
 #[component]

@@ -1,11 +1,11 @@
 //! A number with buttons that step it.
 
 use super::text_box::TextBox;
-use crate::config::fields::FieldId;
-use crate::config::suggest::step::Step;
-use crate::ui::components::form::stepping::{StepNote, take_step};
-use crate::ui::state::State;
+use crate::components::form::stepping::{StepNote, take_step};
+use crate::state::State;
 use leptos::prelude::*;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::suggest::step::Step;
 
 /// A number between its two buttons.
 #[component]

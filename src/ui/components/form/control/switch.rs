@@ -1,11 +1,11 @@
 //! A switch, for fields that are on or off.
 
-use crate::config::fields::FieldId;
-use crate::ui::components::form::ids::control_id;
-use crate::ui::state::State;
-use crate::ui::values::has;
-use crate::value::Value;
+use crate::components::form::ids::control_id;
+use crate::state::State;
+use crate::values::has;
 use leptos::prelude::*;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::value::Value;
 
 /// The switch of a field.
 #[component]

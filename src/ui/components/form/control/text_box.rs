@@ -1,13 +1,13 @@
 //! A box to type into, for numbers and free text.
 
-use crate::config::field::{Default, Kind};
-use crate::config::fields::FieldId;
-use crate::ui::components::form::ids::control_id;
-use crate::ui::components::form::stepping::{StepNote, step_of_key, take_step};
-use crate::ui::state::State;
-use crate::ui::values::shown;
+use crate::components::form::ids::control_id;
+use crate::components::form::stepping::{StepNote, step_of_key, take_step};
+use crate::state::State;
+use crate::values::shown;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
+use megatron_memory::config::field::{Default, Kind};
+use megatron_memory::config::fields::FieldId;
 
 /// The longest rule that stands in an empty box as a hint of the value that it stands for.
 const LONGEST_HINT: usize = 13;

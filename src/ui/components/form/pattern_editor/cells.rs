@@ -5,9 +5,9 @@ use super::editor::Editor;
 use super::keys;
 use super::palette::PALETTE;
 use super::rows::StageRow;
-use crate::config::hybrid_pattern::LayerSymbol;
-use crate::ui::browser;
+use crate::browser;
 use leptos::prelude::*;
+use megatron_memory::config::hybrid_pattern::LayerSymbol;
 
 /// The id of the cell of a layer.
 pub(super) fn cell_id(layer: LayerPosition) -> String {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::config::hybrid_pattern::{HybridPattern, HybridPatternError, LayerSymbol};
+use megatron_memory::config::hybrid_pattern::{HybridPattern, HybridPatternError, LayerSymbol};
 
 /// The decoder's layers, or those of an MTP depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -268,7 +268,7 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::{Edit, LayerPosition, PatternPart, Refusal};
-    use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
+    use megatron_memory::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 
     fn decoder(index: usize) -> LayerPosition {
         LayerPosition {

@@ -6,10 +6,10 @@ use leptos::prelude::*;
 
 use super::edit::{Edit, LayerPosition, PatternPart};
 use super::rows::{StageRow, chunks_without_borders, stage_rows};
-use crate::config::fields::FieldId;
-use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
-use crate::ui::state::State;
-use crate::value::Value;
+use crate::state::State;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::hybrid_pattern::{HybridPattern, LayerSymbol};
+use megatron_memory::value::Value;
 
 /// The field that the editor edits.
 pub(super) const FIELD: FieldId = FieldId::hybrid_layer_pattern;

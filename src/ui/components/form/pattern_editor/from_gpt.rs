@@ -1,12 +1,12 @@
 //! The layers of a `GPTModel` as a pattern.
 
-use crate::config::choices::{AttentionVariant, RecomputeMethod};
-use crate::config::fields::FieldId as F;
-use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
-use crate::config::job::Module;
-use crate::config::layers::Layer;
-use crate::config::raw::RawJob;
-use crate::value::Value;
+use megatron_memory::config::choices::{AttentionVariant, RecomputeMethod};
+use megatron_memory::config::fields::FieldId as F;
+use megatron_memory::config::hybrid_pattern::{HybridPattern, LayerSymbol};
+use megatron_memory::config::job::Module;
+use megatron_memory::config::layers::Layer;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::value::Value;
 
 /// Fields that split layers over stages or say what layers are, which `hybrid_layer_pattern` does instead.
 const REPLACED: &[F] = &[
@@ -99,11 +99,11 @@ fn pattern_of(module: &Module) -> HybridPattern {
 #[cfg(test)]
 mod tests {
     use super::as_pattern;
-    use crate::config::check;
-    use crate::config::job::Config;
-    use crate::config::raw::RawJob;
-    use crate::memory::estimate;
-    use crate::presets::PRESETS;
+    use megatron_memory::config::check;
+    use megatron_memory::config::job::Config;
+    use megatron_memory::config::raw::RawJob;
+    use megatron_memory::memory::estimate;
+    use megatron_memory::presets::PRESETS;
 
     #[test]
     fn a_preset_written_as_a_pattern_runs_and_has_as_many_parameters() {

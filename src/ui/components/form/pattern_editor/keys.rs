@@ -3,10 +3,10 @@
 use super::cells::cell_id;
 use super::edit::{Edit, LayerPosition};
 use super::editor::Editor;
-use crate::config::hybrid_pattern::LayerSymbol;
-use crate::ui::browser;
+use crate::browser;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
+use megatron_memory::config::hybrid_pattern::LayerSymbol;
 
 /// The keys in words.
 pub(super) const HELP: &str = "Arrow keys move. A letter sets the kind. Enter inserts a layer after, Shift+Enter before; \

@@ -5,9 +5,9 @@ use super::cells::cell_class;
 use super::edit::{Edit, LayerPosition, PatternPart};
 use super::editor::Editor;
 use super::keys;
-use crate::config::hybrid_pattern::LayerSymbol;
-use crate::ui::parts::ActionButton;
+use crate::parts::ActionButton;
 use leptos::prelude::*;
+use megatron_memory::config::hybrid_pattern::LayerSymbol;
 
 /// The id of the palette.
 pub(super) const PALETTE: &str = "pattern-palette";

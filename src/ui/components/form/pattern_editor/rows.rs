@@ -3,9 +3,9 @@
 use core::ops::Range;
 
 use super::edit::PatternPart;
-use crate::config::hybrid_pattern::HybridPattern;
-use crate::ui::state::State;
+use crate::state::State;
 use leptos::prelude::*;
+use megatron_memory::config::hybrid_pattern::HybridPattern;
 
 /// A row of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use super::edit::Edit;
 use super::editor::Editor;
-use crate::config::fields::FieldId;
-use crate::config::hybrid_pattern::HybridPattern;
-use crate::ui::parts::ActionButton;
+use crate::parts::ActionButton;
 use leptos::prelude::*;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::hybrid_pattern::HybridPattern;
 
 /// The most MTP depths that a pattern gets here.
 const MOST_DEPTHS: u64 = 64;

@@ -1,9 +1,9 @@
 //! The way from a `GPTModel` to a pattern.
 
 use super::from_gpt::as_pattern;
-use crate::ui::browser;
-use crate::ui::components::form::ids::control_id;
-use crate::ui::state::State;
+use crate::browser;
+use crate::components::form::ids::control_id;
+use crate::state::State;
 use leptos::prelude::*;
 
 /// A button that writes the layers of a `GPTModel` as a pattern, in one step to undo.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::columns;
-use crate::report::amount::{Scale, Unit};
-use crate::report::scene::Px;
-use crate::search::{Candidate, Column, LayoutTable, Space, Tradeoff};
+use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::scene::Px;
+use megatron_memory::search::{Candidate, Column, LayoutTable, Space, Tradeoff};
 
 /// What can be compared: less of each is better.
 pub(super) const MEASURES: [Column; 5] = [

@@ -2,7 +2,7 @@
 //!
 //! One file a group of functions. Arguments and results are plain JavaScript objects, which serde converts. Every
 //! options object and every result is a struct in this module; tsify derives its TypeScript type. Only a job is
-//! untyped: [`RawJob`](crate::config::raw::RawJob) takes any object and reports its mistakes.
+//! untyped: [`RawJob`](megatron_memory::config::raw::RawJob) takes any object and reports its mistakes.
 //!
 //! All functions are synchronous. They throw a `TypeError` for arguments of the wrong kind, and otherwise the errors of
 //! [`error`].

@@ -1,6 +1,6 @@
 //! The JavaScript API: `dist/api/megatron_memory.js`. The library exports all of its functions; there is nothing to
 //! start.
 
-use megatron_memory as _;
+use megatron_memory_api as _;
 
 fn main() {}

@@ -10,7 +10,7 @@
 mod app;
 mod browser;
 mod components;
-pub mod dialogs;
+mod dialogs;
 mod embed;
 mod parts;
 mod results;
@@ -20,4 +20,17 @@ mod title;
 mod url_sync;
 mod values;
 
-pub use app::App;
+use leptos::mount;
+
+use app::App;
+
+/// The entry point: panics go to the console, and [`App`] goes into the element `#app`.
+fn main() {
+    // The loader notices the trap that follows a panic and shows what the reader can do.
+    console_error_panic_hook::set_once();
+
+    // The first view that the page itself brings makes room for the application.
+    if let Some(place) = browser::emptied("app") {
+        mount::mount_to(place, App).forget();
+    }
+}

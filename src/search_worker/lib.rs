@@ -8,9 +8,9 @@ use gloo::worker::{HandlerId, Worker, WorkerScope};
 use js_sys::Date;
 use serde::{Deserialize, Serialize};
 
-use crate::formats::share_url;
-use crate::memory::savings::Choice;
-use crate::search::{Keep, Options, Searcher, Slice, Space, Suggestion, search, suggestion};
+use megatron_memory::formats::share_url;
+use megatron_memory::memory::savings::Choice;
+use megatron_memory::search::{Keep, Options, Searcher, Slice, Space, Suggestion, search, suggestion};
 
 /// The time that one answer may take, in milliseconds.
 const PART_MS: f64 = 100.0;

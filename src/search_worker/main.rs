@@ -1,7 +1,7 @@
 //! The entry point of a layout search worker. What it does is [`SearchWorker`].
 
 use gloo::worker::Registrable;
-use megatron_memory::search_worker::SearchWorker;
+use search_worker::SearchWorker;
 
 fn main() {
     console_error_panic_hook::set_once();

@@ -1,0 +1,23 @@
+//! What the tests and the times of the built page share: browsers, the page in one of them, and servers of files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::must_use_candidate,
+    clippy::missing_panics_doc,
+    missing_docs,
+    reason = "a test that meets a surprise should stop there and say so"
+)]
+
+use std::path::Path;
+
+pub mod page;
+pub mod server;
+pub mod site;
+pub mod webdriver;
+
+/// The top of the checkout.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
+}

@@ -21,8 +21,8 @@ const TYPES: &str = r#"
 /** The formats of texts. `importText` recognizes them by itself. */
 export type ImportFormat =
   | "link" | "json" | "hub" | "hf_config" | "megatron_args" | "script" | "model_args" | "bridge_yaml" | "bridge_python"
-  | "verl_yaml" | "flag_scale_yaml" | "primus_yaml" | "nemo_rl_yaml" | "nemo_yaml" | "roll_yaml" | "neox_yaml"
-  | "megatron_yaml" | "swift" | "swift_yaml" | "overrides" | "log"
+  | "verl_yaml" | "flag_scale_yaml" | "primus_yaml" | "nemo_rl_yaml" | "nemo_yaml" | "roll_yaml"
+  | "nemo2_python" | "megatron_yaml" | "swift" | "swift_yaml" | "overrides" | "log"
   | "arguments";
 "#;
 
@@ -81,9 +81,6 @@ pub struct Import {
     questions: Vec<ImportQuestion>,
     /// The measurements in the text, where it is a training log.
     measured: Option<LogMeasurement>,
-    /// What is true of all numbers of the job, and has to be said wherever they are shown: a job of another program,
-    /// trained with Megatron-LM instead.
-    warning: Option<&'static str>,
 }
 
 /// How one key of an imported text was used.
@@ -231,7 +228,6 @@ impl From<ImportedText> for Import {
             report: import.report.into_iter().map(ImportRow::from).collect(),
             questions: import.questions.into_iter().map(ImportQuestion::from).collect(),
             measured: import.measured.map(LogMeasurement::from),
-            warning: import.warning,
         }
     }
 }

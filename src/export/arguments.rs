@@ -5,7 +5,8 @@ use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
 use crate::config::relevance::is_switched_off;
-use crate::formats::dialects::{Dialect, destination_of};
+use crate::formats::dialects::destinations::destination_of;
+use crate::formats::dialects::framework::Framework;
 use crate::formats::import::python;
 use crate::value::Value;
 
@@ -18,19 +19,19 @@ pub(super) struct Argument {
     pub(super) means: Meaning,
 }
 
-/// The fields of `settings` that differ from the defaults of `dialect`, in declaration order. The micro batch size is
+/// The fields of `settings` that differ from the defaults of `framework`, in declaration order. The micro batch size is
 /// always among them, since no framework has a default for it. So are fields for which the framework has no argument.
 /// Fields of Megatron FSDP and of the optimizer on the CPU are not, where these are off.
-pub(super) fn arguments(settings: &Settings, dialect: Dialect) -> Vec<Argument> {
+pub(super) fn arguments(settings: &Settings, framework: &Framework) -> Vec<Argument> {
     let is_hybrid = hybrid_pattern(settings).is_some();
     let relevant = |id: &&FieldId| !is_switched_off(settings, **id);
     let differing = FieldId::ALL.iter().filter(relevant).filter_map(|id| {
         let means = meaning(*id, settings.get(*id));
         let destination = destination_of(*id);
         let default = if is_hybrid {
-            dialect.hybrid_default_of(destination)
+            framework.hybrid_default_of(destination)
         } else {
-            dialect.default_of(destination)
+            framework.default_of(destination)
         };
         let default = default.map(python);
         let needed = *id == FieldId::micro_batch_size;

@@ -11,7 +11,7 @@ use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
-use crate::formats::dialects::{Dialect, bridge};
+use crate::formats::dialects::bridge::{self, BRIDGE};
 use crate::formats::environment;
 
 /// Megatron-Bridge's one key for the number of virtual stages, which Megatron-LM has three arguments for.
@@ -173,7 +173,7 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
     };
     let bf16 = is_on(settings, FieldId::bf16);
     let pattern = hybrid_pattern(settings);
-    for argument in arguments(settings, Dialect::Bridge) {
+    for argument in arguments(settings, &BRIDGE) {
         match argument.id {
             _ if hybrid::add(&mut all, pattern.as_ref(), &argument) => {}
             FieldId::swiglu if argument.is_on() => all.gated("silu"),

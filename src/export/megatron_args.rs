@@ -10,7 +10,7 @@ use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
-use crate::formats::dialects::Dialect;
+use crate::formats::dialects::megatron_lm::MEGATRON_LM;
 use crate::formats::megatron_args::{self, Arity};
 use crate::value::Value;
 
@@ -36,7 +36,7 @@ struct Flag {
 fn flags(settings: &Settings) -> Vec<Flag> {
     let layout = FieldId::pipeline_model_parallel_layout;
     let has_layout = matches!(meaning(layout, settings.get(layout)), Meaning::Is(_));
-    let all = arguments(settings, Dialect::MegatronLm);
+    let all = arguments(settings, &MEGATRON_LM);
     let is_hybrid = hybrid_pattern(settings).is_some();
     all.iter()
         .filter(|argument| !((has_layout || is_hybrid) && counts_virtual_stages(argument.id)))
@@ -138,7 +138,7 @@ fn flag(argument: &Argument) -> Option<Flag> {
 /// The fields of a job that differ from Megatron-LM's defaults and for which Megatron-LM has no flag.
 #[must_use]
 pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
-    let all = arguments(&job.shared, Dialect::MegatronLm);
+    let all = arguments(&job.shared, &MEGATRON_LM);
     all.iter()
         .filter(|argument| flag(argument).is_none() && argument.id != FieldId::world_size)
         .map(|argument| argument.id)

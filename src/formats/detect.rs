@@ -1,11 +1,13 @@
 //! Recognises the format of a pasted text.
 
-use strum::{EnumString, IntoStaticStr, VariantArray};
+use strum::{EnumIter, IntoEnumIterator as _, IntoStaticStr};
 
+use super::dialects::FRAMEWORKS;
+use super::dialects::framework::Framework;
 use super::{arguments, frameworks, hub, overrides, paste, python, training_log};
 
 /// The formats that are recognised and read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumIter, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Format {
     /// A share link of this calculator, or a page's address with one.
@@ -40,22 +42,9 @@ pub enum Format {
     SwiftCommand,
     /// The arguments of such a command as YAML.
     SwiftYaml,
-    /// A training configuration of `FlagScale`.
-    FlagScaleYaml,
-    /// A configuration of Primus that trains with Megatron-LM.
-    PrimusYaml,
-    /// A configuration of NeMo-RL whose policy trains with Megatron-Bridge.
-    #[strum(serialize = "nemo_rl_yaml")]
-    NemoRlYaml,
-    /// A configuration of `NeMo` 1 for a GPT model.
-    NemoYaml,
     /// A file of recipes of `NeMo` 2: Python that configures a model, a trainer, data and an optimizer.
     #[strum(serialize = "nemo2_python")]
     Nemo2Python,
-    /// A configuration of ROLL whose policy or student trains with Megatron-Core.
-    RollYaml,
-    /// A configuration of GPT-NeoX: one file, or several that its launcher merges.
-    NeoxYaml,
     /// Hydra overrides, alone or after a command.
     Overrides,
     /// A log of a training run with the arguments that Megatron-LM prints when it starts.
@@ -64,27 +53,36 @@ pub enum Format {
     /// Megatron-LM's arguments after parsing: `Namespace(…)`, a dict of Python's, JSON, flat YAML, or `config.yaml` of
     /// wandb.
     Arguments,
+    /// A YAML file of a framework, with Megatron's arguments below sections of its own.
+    #[strum(disabled)]
+    FrameworkYaml(&'static Framework),
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: &[Self] = Self::VARIANTS;
+    pub fn all() -> impl Iterator<Item = Self> {
+        let of_frameworks = FRAMEWORKS.iter().filter(|framework| framework.files.is_some());
+        Self::iter().chain(of_frameworks.map(|framework| Self::FrameworkYaml(framework)))
+    }
 
     /// The format with a name in programs.
     #[must_use]
     pub fn by_id(id: &str) -> Option<Self> {
-        id.parse().ok()
+        Self::all().find(|format| format.id() == id)
     }
 
     /// Its name in programs.
     #[must_use]
     pub fn id(self) -> &'static str {
-        self.into()
+        match self {
+            Self::FrameworkYaml(framework) => framework.files.as_ref().map_or("", |files| files.id),
+            format => format.into(),
+        }
     }
 
     /// Its name for people, with an article where one belongs.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::ShareLink => "a link to this calculator",
             Self::OwnJson => "a job saved as JSON",
@@ -99,16 +97,11 @@ impl Format {
             Self::MegatronYaml => "a Megatron-LM configuration (--yaml-cfg)",
             Self::SwiftCommand => "an ms-swift command",
             Self::SwiftYaml => "an ms-swift configuration",
-            Self::FlagScaleYaml => "a FlagScale configuration",
-            Self::PrimusYaml => "a Primus configuration",
-            Self::NemoRlYaml => "a NeMo-RL configuration",
-            Self::NemoYaml => "a NeMo 1 configuration",
             Self::Nemo2Python => "a NeMo 2 recipe",
-            Self::RollYaml => "a ROLL configuration",
-            Self::NeoxYaml => "a GPT-NeoX configuration",
             Self::Overrides => "Hydra overrides",
             Self::TrainingLog => "a training log",
             Self::Arguments => "Megatron-LM's arguments",
+            Self::FrameworkYaml(framework) => framework.files.as_ref().map_or("", |files| files.label),
         }
     }
 }
@@ -152,7 +145,7 @@ pub(super) fn recognize(text: &str) -> Option<Detected> {
         return found(Format::Arguments, "it prints a Namespace with Megatron's arguments");
     }
     if frameworks::is_neox(text) {
-        return found(Format::NeoxYaml, "it has the layout of GPT-NeoX");
+        return None;
     }
     if text.starts_with('{') {
         return json(text);
@@ -160,8 +153,11 @@ pub(super) fn recognize(text: &str) -> Option<Detected> {
     if frameworks::is_nemo2(text) {
         return found(Format::Nemo2Python, "it configures a job with nemo_run");
     }
-    if let Some(format) = frameworks::format(text) {
-        return found(format, "it has the sections of this framework");
+    if let Some(framework) = frameworks::with_sections(text) {
+        return found(
+            Format::FrameworkYaml(framework),
+            "it has the sections of this framework",
+        );
     }
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let code = || lines().filter(|line| !line.starts_with('#'));

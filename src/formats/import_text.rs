@@ -1,7 +1,6 @@
 //! Imports a text with everything that a user may say about it: answers to its questions, a model that it only names,
 //! and the current job that it changes.
 
-mod batch;
 mod missing_fields;
 
 use thiserror::Error;
@@ -111,9 +110,8 @@ pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, 
     }
     set_gpus(&mut import, options.gpus);
     missing_fields::answer(&mut import, &options.fields);
-    batch::settle(&mut import);
     if changes.is_none() {
-        towers::settle(&mut import);
+        towers::build(&mut import);
         missing_fields::ask(&mut import);
         towers::attach(&mut import);
     }
@@ -138,15 +136,9 @@ fn set_gpus(import: &mut Import, gpus: Option<u64>) {
     }
 }
 
-/// The preset of the model that a recipe of Megatron-Bridge, Primus, NeMo-RL, `NeMo` 2, ROLL or `ChatLearn` is made of,
-/// where it is published under the same name; a report row says so.
+/// The preset of the model that a job is made of, where it is published under the same name; a report row says so.
 fn published_model(import: &mut Import) -> Option<&'static str> {
-    if !matches!(
-        import.dialect,
-        "Megatron-Bridge" | "Primus" | "NeMo-RL" | "NeMo 2" | "ROLL" | "ChatLearn"
-    ) {
-        return None;
-    }
+    import.framework.filter(|framework| framework.names_published_models)?;
     let (preset, name) = import.questions.iter().find_map(|asked| match asked {
         Question::Model { name } => {
             let preset = presets::by_id(name).or_else(|| known::preset_of(name))?;
@@ -236,8 +228,7 @@ fn add_model(import: &mut Import, model: Model) {
     }
     import.report.retain(|row| !is_replaced(row));
     let mut joined = model;
-    // Megatron-Bridge and ChatLearn do not pad the vocabulary of a model from the Hub.
-    if matches!(import.dialect, "Megatron-Bridge" | "NeMo-RL" | "ROLL" | "ChatLearn")
+    if import.framework.is_some_and(|framework| framework.keeps_vocabulary)
         && own.get(FieldId::padded_vocab_size).is_none()
         && let Some(size) = joined.get(FieldId::vocab_size).cloned()
     {

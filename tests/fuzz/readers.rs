@@ -53,7 +53,7 @@ pub(crate) fn import(text: &str) -> Result<u64, String> {
             let statuses: BTreeSet<_> = import.report.iter().map(|row| row.status as u8).collect();
             let questions = rough(import.questions.len());
             let job = estimated(&import.state.setup.job)?;
-            Ok(hash((import.format as u8, statuses, questions, job)))
+            Ok(hash((import.format.id(), statuses, questions, job)))
         }
         Err(error) => Ok(hash(discriminant(&error))),
     }
@@ -81,7 +81,7 @@ pub(crate) fn own(text: &str) -> Result<u64, String> {
 
 /// JSON as such.
 pub(crate) fn json(text: &str) -> Result<u64, String> {
-    let format = detect::detect(text).map(|found| found.format as u8);
+    let format = detect::detect(text).map(|found| found.format.id());
     Ok(match json_text::parse(text) {
         Ok(root) => hash((format, shape(&root))),
         Err(error) => hash((format, discriminant(&error.kind))),
@@ -128,7 +128,7 @@ pub(crate) fn hf(text: &str) -> Result<u64, String> {
 
 /// YAML as such.
 pub(crate) fn yaml(text: &str) -> Result<u64, String> {
-    let format = detect::detect(text).map(|found| found.format as u8);
+    let format = detect::detect(text).map(|found| found.format.id());
     Ok(match yaml_text::parse(text) {
         Ok(yaml) => {
             let notes: Vec<_> = yaml.notes.iter().take(4).map(|note| discriminant(&note.kind)).collect();
@@ -140,7 +140,7 @@ pub(crate) fn yaml(text: &str) -> Result<u64, String> {
 
 /// Command lines and launch scripts.
 pub(crate) fn shell(text: &str) -> Result<u64, String> {
-    let format = detect::detect(text).map(|found| found.format as u8);
+    let format = detect::detect(text).map(|found| found.format.id());
     let import = bash::read(text, bash::Answers::default());
     let notes: Vec<_> = import
         .notes

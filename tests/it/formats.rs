@@ -24,7 +24,6 @@ mod layered;
 mod megatron_args;
 mod mindspeed;
 mod nemo2;
-mod neox;
 mod not_modelled;
 mod overrides;
 mod paste;

@@ -55,8 +55,7 @@ struct Report {
     /// The part of the result that a job with problems does not have.
     #[serde(flatten)]
     memory: Option<Memory>,
-    /// Messages: the rules that the job breaks, its settings that are not modelled, open questions of the text, or a
-    /// warning.
+    /// Messages: the rules that the job breaks, its settings that are not modelled, or open questions of the text.
     problems: Vec<String>,
     /// The job as a link: the part of the calculator's address from the #.
     link: Option<String>,
@@ -164,8 +163,7 @@ impl Check {
         );
         let refused = config.refused_by_schedule().iter().cloned();
         let marks = config.not_modelled().iter().map(ToString::to_string);
-        let warning = loaded.warning().map(str::to_owned);
-        let problems = refused.chain(marks).chain(warning).collect();
+        let problems = refused.chain(marks).collect();
         let memory = Memory {
             peak_bytes: summary.total.0,
             device_bytes_low: low.0,

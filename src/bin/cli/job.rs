@@ -62,16 +62,12 @@ pub(crate) struct Loaded {
 }
 
 impl JobArgument {
-    /// Reads the job. A warning goes to the standard error.
+    /// Reads the job.
     ///
     /// # Errors
     /// When it cannot be read, or when an option has no place in it.
     pub(crate) fn load(&self) -> Result<Loaded, Failure> {
-        let loaded = self.options.load(&self.place)?;
-        if let Some(warning) = loaded.warning() {
-            eprintln!("{warning}");
-        }
-        Ok(loaded)
+        self.options.load(&self.place)
     }
 }
 
@@ -149,11 +145,6 @@ impl JobOptions {
 }
 
 impl Loaded {
-    /// What is true of all numbers of the job.
-    pub(crate) fn warning(&self) -> Option<&'static str> {
-        self.import.as_ref()?.warning
-    }
-
     /// Checks that the text leaves no question open.
     ///
     /// # Errors
@@ -286,7 +277,7 @@ fn field(name: &str) -> Result<FieldId, Failure> {
 
 fn format(id: &str) -> Result<Format, String> {
     Format::by_id(id).ok_or_else(|| {
-        let known: Vec<&str> = Format::ALL.iter().map(|format| format.id()).collect();
+        let known: Vec<&str> = Format::all().map(Format::id).collect();
         format!("the formats are {}", known.join(", "))
     })
 }

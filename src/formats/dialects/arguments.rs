@@ -1,8 +1,19 @@
 //! Megatron-LM's arguments after parsing: the destinations of its parser, and what its checks add to them.
 
-use super::meaning::{KeyMeaning, KeyRule, of_hybrid};
+use super::framework::{Defaults, Framework};
+use super::meaning::KeyMeaning;
+use super::megatron_lm;
 use crate::config::fields::FieldId;
+use crate::formats::derivations::{hybrid, optimizer, vocabulary};
 use crate::formats::megatron_args::{self, Known};
+
+/// Megatron-LM's arguments after parsing, by the names under which its parser stores them.
+pub static ARGUMENTS: Framework = Framework {
+    find: |name| find(name).or_else(|| megatron_lm::find(name)),
+    defaults: &[DEFAULTS],
+    derivations: &[hybrid::layers, vocabulary::of_tokenizer, optimizer::layer_wise],
+    ..Framework::PLAIN
+};
 
 /// Arguments that Megatron-LM adds to those of its parser, or that it makes from several of them
 /// (`validate_args` in `megatron/training/arguments.py`).
@@ -33,18 +44,18 @@ const ADDED: &[&str] = &[
 ];
 
 /// Values with which arguments of no field change nothing.
-pub(super) const DEFAULTS: &[(&str, &str)] = &[("gtp_weight_remat_size", "1"), ("expert_gtp_weight_remat_size", "1")];
+const DEFAULTS: Defaults = &[("gtp_weight_remat_size", "1"), ("expert_gtp_weight_remat_size", "1")];
 
 /// What an argument means; none for arguments that the pinned version does not have.
 pub(super) fn find(name: &str) -> Option<KeyMeaning> {
-    if let Some(meaning) = of_hybrid(name) {
+    if let Some(meaning) = hybrid::find(name) {
         return Some(meaning);
     }
     match name {
-        "tokenizer_type" => return Some(KeyMeaning::Rule(KeyRule::TokenizerType)),
-        "tokenizer_model" => return Some(KeyMeaning::Rule(KeyRule::TokenizerModel)),
+        "tokenizer_type" => return Some(KeyMeaning::Role(vocabulary::TOKENIZER)),
+        "tokenizer_model" => return Some(KeyMeaning::Role(vocabulary::TOKENIZER_MODEL)),
         "use_layer_wise_distributed_optimizer" => {
-            return Some(KeyMeaning::Rule(KeyRule::LayerWiseOptimizer));
+            return Some(KeyMeaning::Role(optimizer::LAYER_WISE));
         }
         "gtp_weight_remat_size" | "expert_gtp_weight_remat_size" => {
             let defaults = DEFAULTS.iter().find(|(known, _)| *known == name);

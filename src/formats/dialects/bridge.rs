@@ -5,22 +5,61 @@
 
 pub mod base_recipes;
 pub mod precision;
+pub(in crate::formats) mod together;
+mod tower;
 
-use super::meaning::{
-    KeyMeaning::{self, Field, Irrelevant, Opposite, Rule},
-    KeyRule, look_up, of_hybrid, same_field,
-};
+use super::framework::{Defaults, Framework};
+use super::meaning::KeyMeaning::{self, Field, Irrelevant, Opposite, Role};
+use super::meaning::{look_up, same_field};
+use crate::formats::derivations::precision as dtypes;
+use crate::formats::derivations::{activation, adapters, hybrid, model, optimizer, packing, vocabulary};
 use crate::formats::megatron_args::{self, Known};
+
+/// Megatron-Bridge's `ConfigContainer`.
+pub static BRIDGE: Framework = Framework {
+    name: "Megatron-Bridge",
+    find,
+    defaults: &[DEFAULTS, CLASS_DEFAULTS],
+    hybrid_defaults: HYBRID_DEFAULTS,
+    begin: |draft, root, _| together::model_class(draft, root),
+    name_of,
+    unknown_value: together::partly_followed,
+    derivations: &[
+        activation::function,
+        adapters::of_bridge,
+        dtypes::mixed,
+        vocabulary::given,
+        hybrid::layers_of_bridge,
+        vocabulary::of_tokenizer,
+        optimizer::layer_wise,
+        together::without_what_is_off,
+        packing::to_length,
+    ],
+    after_defaults: dtypes::gradients_as_said,
+    tower: |import, tower, _| tower::beside_adapters(import, tower),
+    names_published_models: true,
+    keeps_vocabulary: true,
+    ..Framework::PLAIN
+};
+
+/// The layers of some models are a part of their own. Without sections, as on its own, a key belongs to the model.
+fn name_of(path: &str) -> String {
+    match path.strip_prefix("model.transformer.") {
+        Some(name) => format!("model.{name}"),
+        None if !path.contains('.') && find(path).is_none() => format!("model.{path}"),
+        None => path.to_owned(),
+    }
+}
 
 /// Keys that are not simply `section.field`.
 const KEYS: &[(&str, KeyMeaning)] = &[
     // Model.
     ("model.num_moe_experts", Field("num_experts")),
-    ("model.num_query_groups", Rule(KeyRule::QueryGroups)),
-    ("model.gated_linear_unit", Rule(KeyRule::GatedLinearUnit)),
-    ("model.activation_func", Rule(KeyRule::ActivationFunction)),
-    ("model.vocab_size", Rule(KeyRule::PaddedVocabulary)),
-    ("model.should_pad_vocab", Rule(KeyRule::PadVocabulary)),
+    ("model.num_query_groups", Role(model::QUERY_GROUPS)),
+    ("model.gated_linear_unit", Role(activation::GATED)),
+    ("model.activation_func", Role(activation::FUNCTION)),
+    ("model.vocab_size", Role(vocabulary::SIZE)),
+    ("model.should_pad_vocab", Role(vocabulary::PAD)),
     ("tokenizer.vocab_size", Field("vocab_size")),
     (
         "model.share_embeddings_and_output_weights",
@@ -36,11 +75,11 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("dataset.enable_in_batch_packing", Field("sft")),
     (
         "dataset.offline_packing_specs.packed_sequence_size",
-        Rule(KeyRule::PackLength),
+        Role(packing::PACKED),
     ),
     (
         "dataset.packed_sequence_specs.packed_sequence_size",
-        Rule(KeyRule::PackLength),
+        Role(packing::PACKED),
     ),
     ("model.attn_logit_softcapping", Field("attn_logit_softcapping")),
     ("model.final_logit_softcapping", Field("final_logit_softcapping")),
@@ -59,13 +98,13 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         KeyMeaning::less("the vocabulary has some more tokens"),
     ),
     ("dataset.sequence_length", Field("seq_length")),
-    ("tokenizer.tokenizer_model", Rule(KeyRule::TokenizerModel)),
-    ("tokenizer.tokenizer_type", Rule(KeyRule::TokenizerType)),
-    ("model.hf_model_id", Rule(KeyRule::HfModel)),
-    ("model.params_dtype", Rule(KeyRule::Dtype)),
+    ("tokenizer.tokenizer_model", Role(vocabulary::TOKENIZER_MODEL)),
+    ("tokenizer.tokenizer_type", Role(vocabulary::TOKENIZER)),
+    ("model.hf_model_id", Role(model::HUGGING_FACE)),
+    ("model.params_dtype", Role(dtypes::DTYPE)),
     (
         "model.virtual_pipeline_model_parallel_size",
-        Rule(KeyRule::VirtualStages),
+        Role(model::VIRTUAL_STAGES),
     ),
     (
         "model.num_layers_in_first_pipeline_stage",
@@ -80,8 +119,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("rerun_state_machine.check_for_nan_in_loss", Irrelevant),
     ("model.pipeline_dtype", Irrelevant),
     ("model.autocast_dtype", Irrelevant),
-    ("model.mamba_chunk_size", Rule(KeyRule::MambaChunkSize)),
-    ("model.cpu_offloading", Rule(KeyRule::CpuOffloading)),
+    ("model.mamba_chunk_size", Role(model::MAMBA_CHUNK_SIZE)),
+    ("model.cpu_offloading", Role(together::CPU_OFFLOADING)),
     ("model.cpu_offloading_activations", Irrelevant),
     (
         "model.cpu_offloading_weights",
@@ -102,12 +141,12 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("optimizer.store_param_remainders", KeyMeaning::less("counted as true")),
     (
         "optimizer.use_layer_wise_distributed_optimizer",
-        Rule(KeyRule::LayerWiseOptimizer),
+        Role(optimizer::LAYER_WISE),
     ),
     ("model.deallocate_pipeline_outputs", Irrelevant),
     // Precision.
-    ("mixed_precision", Rule(KeyRule::PrecisionPreset)),
-    ("mixed_precision.params_dtype", Rule(KeyRule::Dtype)),
+    ("mixed_precision", Role(dtypes::PRESET)),
+    ("mixed_precision.params_dtype", Role(dtypes::DTYPE)),
     (
         "mixed_precision.grad_reduce_in_fp32",
         Field("accumulate_allreduce_grads_in_fp32"),
@@ -116,7 +155,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("mixed_precision.autocast_dtype", Irrelevant),
     ("mixed_precision.autocast_enabled", Irrelevant),
     // Data parallelism.
-    ("ddp.grad_reduce_in_fp32", Rule(KeyRule::Gradients)),
+    ("ddp.grad_reduce_in_fp32", Role(dtypes::GRADIENTS)),
     ("ddp.bucket_size", Field("ddp_bucket_size")),
     ("ddp.num_buckets", Field("ddp_num_buckets")),
     ("ddp.average_in_collective", Field("ddp_average_in_collective")),
@@ -133,9 +172,9 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         Field("ddp_param_name_patterns_for_fp32_local_accumulation"),
     ),
     ("ddp.check_for_nan_in_grad", Irrelevant),
-    ("optimizer.params_dtype", Rule(KeyRule::Dtype)),
+    ("optimizer.params_dtype", Role(dtypes::DTYPE)),
     // Sections.
-    ("peft", Rule(KeyRule::Adapter)),
+    ("peft", Role(adapters::SETTING)),
     ("comm_overlap.tp_comm_overlap_cfg", Irrelevant),
 ];
 
@@ -254,7 +293,7 @@ pub fn find(key: &str) -> Option<KeyMeaning> {
     if irrelevant || section == "model" && repeats(name) {
         return Some(Irrelevant);
     }
-    let of_hybrid = (section == "model").then(|| of_hybrid(name)).flatten();
+    let of_hybrid = (section == "model").then(|| hybrid::find(name)).flatten();
     of_hybrid.or_else(|| same_field(name)).or_else(|| {
         // Known to Megatron-LM and of no consequence there.
         let known = megatron_args::find(name);
@@ -322,11 +361,11 @@ pub fn key_of(field: &str) -> Option<(String, bool)> {
 }
 
 /// `GPTModelProvider` has a length where Megatron-LM's command line has none.
-pub const DEFAULTS: &[(&str, &str)] = &[("seq_length", "1024")];
+pub const DEFAULTS: Defaults = &[("seq_length", "1024")];
 
 /// What Megatron-Core's classes of configurations have otherwise than Megatron-LM's command line. Recipes set many
 /// more; a dumped configuration names them all.
-pub const CLASS_DEFAULTS: &[(&str, &str)] = &[
+pub const CLASS_DEFAULTS: Defaults = &[
     ("create_attention_mask_in_dataloader", "False"),
     ("cross_entropy_loss_fusion", "True"),
     ("accumulate_allreduce_grads_in_fp32", "False"),
@@ -337,7 +376,7 @@ pub const CLASS_DEFAULTS: &[(&str, &str)] = &[
 ];
 
 /// The same for hybrid models: what `HybridModelProvider` has otherwise than `GPTModelProvider`.
-pub const HYBRID_DEFAULTS: &[(&str, &str)] = &[
+pub const HYBRID_DEFAULTS: Defaults = &[
     ("seq_length", "8192"),
     ("position_embedding_type", "none"),
     ("normalization", "RMSNorm"),

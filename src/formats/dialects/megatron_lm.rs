@@ -1,26 +1,35 @@
 //! Megatron-LM's own flags.
 
-use super::meaning::{KeyMeaning, KeyRule, of_hybrid};
+use super::framework::Framework;
+use super::meaning::KeyMeaning;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::Feature;
+use crate::formats::derivations::{hybrid, vocabulary};
 use crate::formats::megatron_args::{self, Arity, Known};
+
+/// Megatron-LM's own flags.
+pub static MEGATRON_LM: Framework = Framework {
+    find,
+    derivations: &[hybrid::layers, vocabulary::of_tokenizer],
+    ..Framework::PLAIN
+};
 
 /// What a flag means; given without its dashes, with dashes or underscores inside.
 pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     let underscored = name.replace('-', "_");
-    if let Some(meaning) = of_hybrid(&underscored) {
+    if let Some(meaning) = hybrid::find(&underscored) {
         return Some(meaning);
     }
     match underscored.as_str() {
-        "tokenizer_type" => return Some(KeyMeaning::Rule(KeyRule::TokenizerType)),
-        "tokenizer_model" => return Some(KeyMeaning::Rule(KeyRule::TokenizerModel)),
+        "tokenizer_type" => return Some(KeyMeaning::Role(vocabulary::TOKENIZER)),
+        "tokenizer_model" => return Some(KeyMeaning::Role(vocabulary::TOKENIZER_MODEL)),
         // Its name in earlier versions of Megatron-LM.
         "linear_attention_type" => {
             return Some(KeyMeaning::Field("experimental_attention_variant"));
         }
         // Of Pai-Megatron-Patch, and of others that took them over.
-        "patch_tokenizer_type" => return Some(KeyMeaning::Rule(KeyRule::PatchTokenizer)),
-        "extra_vocab_size" => return Some(KeyMeaning::Rule(KeyRule::ExtraVocabulary)),
+        "patch_tokenizer_type" => return Some(KeyMeaning::Role(vocabulary::PATCH)),
+        "extra_vocab_size" => return Some(KeyMeaning::Role(vocabulary::EXTRA)),
         // Of Megatron-LM's development branch.
         "offload_optimizer_states" => return Some(KeyMeaning::Field("offload_optimizer_states")),
         _ => {}

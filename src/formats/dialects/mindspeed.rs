@@ -3,19 +3,56 @@
 //! After `mindspeed_llm/features_manager` and `mindspeed_llm/core/transformer`. All flags of Megatron-LM work
 //! unchanged.
 
-use super::meaning::{
-    KeyMeaning::{self, Field, Irrelevant, Rule},
-    KeyRule, look_up,
+use super::framework::Framework;
+use super::meaning::KeyMeaning::{self, Field, Irrelevant, Role};
+use super::meaning::{Decides, KeyRole, look_up};
+use super::megatron_lm;
+use crate::config::fields::FieldId;
+use crate::config::not_modelled::NotModelled;
+use crate::formats::derivations::stages::{MAX_LAYERS, numbers, set_stages};
+use crate::formats::derivations::{hybrid, vocabulary};
+use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::keys::Keys;
+use crate::formats::import::values::{int, is_off};
+use crate::formats::megatron_args::{self, Arity};
+use crate::formats::report::{KeyStatus, shown};
+use crate::value::Value;
+
+/// MindSpeed-LLM: Megatron-LM's flags and some of its own.
+pub static MINDSPEED: Framework = Framework {
+    name: "MindSpeed-LLM",
+    find: |name| find(name).or_else(|| megatron_lm::find(name)),
+    derivations: &[
+        hybrid::layers,
+        shared_experts,
+        first_dense,
+        noop_layers,
+        layer_list,
+        vocabulary::of_tokenizer,
+        like_transformer_engine,
+    ],
+    ..Framework::PLAIN
 };
-use crate::formats::megatron_args::Arity;
+
+/// `--first-k-dense-replace`: this many layers have no experts.
+const FIRST_DENSE: KeyRole = KeyRole::kept("first_dense_layers", Decides::field(FieldId::moe_layer_freq));
+/// `--n-shared-experts`: shared experts, each as wide as one of the others.
+const SHARED_EXPERTS: KeyRole = KeyRole::kept(
+    "shared_experts",
+    Decides::field(FieldId::moe_shared_expert_intermediate_size),
+);
+/// `--noop-layers`: the numbers of layers that do nothing, from 0, separated by commas.
+const NOOP_LAYERS: KeyRole = KeyRole::kept("noop_layers", Decides::field(FieldId::num_layers));
+/// `--num-layer-list`: the layers of each pipeline stage, separated by commas.
+const LAYER_LIST: KeyRole = KeyRole::kept("layer_list", Decides::field(FieldId::pipeline_model_parallel_layout));
 
 /// Flags with a value, without leading dashes.
 const KEYS: &[(&str, KeyMeaning)] = &[
-    ("first-k-dense-replace", Rule(KeyRule::FirstDenseLayers)),
-    ("n-shared-experts", Rule(KeyRule::SharedExperts)),
-    ("noop-layers", Rule(KeyRule::NoopLayers)),
-    ("num-layer-list", Rule(KeyRule::LayerList)),
-    ("tokenizer-name-or-path", Rule(KeyRule::TokenizerModel)),
+    ("first-k-dense-replace", Role(FIRST_DENSE)),
+    ("n-shared-experts", Role(SHARED_EXPERTS)),
+    ("noop-layers", Role(NOOP_LAYERS)),
+    ("num-layer-list", Role(LAYER_LIST)),
+    ("tokenizer-name-or-path", Role(vocabulary::TOKENIZER_MODEL)),
     ("moe-intermediate-size", Field("moe_ffn_hidden_size")),
     (
         "context-parallel-algo",
@@ -185,8 +222,7 @@ const MANY: &[&str] = &["lora-target-modules", "compress-ratios"];
 
 /// What a flag of `MindSpeed`'s own means (no leading dashes; underscores count as dashes); none for flags of
 /// Megatron-LM and unknown ones.
-#[must_use]
-pub fn find(name: &str) -> Option<KeyMeaning> {
+fn find(name: &str) -> Option<KeyMeaning> {
     let name = name.replace('_', "-");
     let has = |names: &[&str]| names.contains(&name.as_str());
     look_up(KEYS, &name)
@@ -195,8 +231,7 @@ pub fn find(name: &str) -> Option<KeyMeaning> {
 }
 
 /// How many words a flag of `MindSpeed`'s own takes.
-#[must_use]
-pub fn arity(name: &str) -> Option<Arity> {
+pub(super) fn arity(name: &str) -> Option<Arity> {
     let name = name.replace('_', "-");
     if IRRELEVANT_SWITCHES.contains(&name.as_str()) || look_up(SWITCHES, &name).is_some() {
         return Some(Arity::Switch);
@@ -207,4 +242,120 @@ pub fn arity(name: &str) -> Option<Arity> {
         Arity::One
     };
     find(&name).map(|_| arity)
+}
+
+/// Whether a flag is one that only `MindSpeed` has.
+pub(in crate::formats) fn is_own(name: &str) -> bool {
+    megatron_args::find(name).is_none() && find(name).is_some()
+}
+
+/// Sets the width of shared experts.
+fn shared_experts(draft: &mut JobDraft, keys: &Keys<'_>) {
+    let Some(item) = keys.get(SHARED_EXPERTS) else { return };
+    let id = FieldId::moe_shared_expert_intermediate_size;
+    let width = draft
+        .number(FieldId::moe_ffn_hidden_size)
+        .or_else(|| draft.number(FieldId::ffn_hidden_size));
+    let (Some(count), Some(width)) = (int(item), width) else {
+        return draft.row(item, KeyStatus::Ignored, None, "the width of experts is not given");
+    };
+    if draft.has(id) {
+        return draft.row(item, KeyStatus::Ignored, Some(id), "another key says it");
+    }
+    let value = Value::Int(count.saturating_mul(width).into());
+    draft.set(
+        item,
+        id,
+        value,
+        KeyStatus::Derived,
+        "shared experts · width of an expert",
+    );
+}
+
+/// Which layers have experts: from the first on that is not dense, every `moe_layer_freq`-th.
+fn first_dense(draft: &mut JobDraft, keys: &Keys<'_>) {
+    let Some(item) = keys.get(FIRST_DENSE).filter(|item| !is_off(&item.value)) else {
+        return;
+    };
+    let noops = keys.get(NOOP_LAYERS);
+    let id = FieldId::moe_layer_freq;
+    let layers = draft.number(FieldId::num_layers).and_then(|n| usize::try_from(n).ok());
+    let Some(layers) = layers.filter(|layers| *layers <= MAX_LAYERS) else {
+        return draft.row(item, KeyStatus::Ignored, None, "num_layers is not given");
+    };
+    // Negative numbers leave no layer dense.
+    let first = shown(&item.value).parse::<i64>().unwrap_or(0);
+    let first = usize::try_from(first).unwrap_or(0);
+    let every = draft.settings.get(id).map(|value| shown(value).parse::<i64>());
+    let every = match every {
+        Some(Ok(number)) => usize::try_from(number.unsigned_abs()).unwrap_or(1).max(1),
+        _ => 1,
+    };
+    draft.missing.retain(|missing| !missing.is_of(id));
+    let noops = noops.map(|item| numbers(&item.value)).unwrap_or_default();
+    let real = (0..layers).filter(|layer| !noops.contains(layer));
+    let pattern = real.map(|layer| Value::Int(i128::from(layer >= first && layer % every == 0)));
+    let pattern = Value::List(pattern.collect());
+    draft.settings.unset(id);
+    draft.set(item, id, pattern, KeyStatus::Derived, "");
+}
+
+/// Takes layers that do nothing out of the model, and leaves the others on the stages where they are.
+fn noop_layers(draft: &mut JobDraft, keys: &Keys<'_>) {
+    let Some(item) = keys.get(NOOP_LAYERS).filter(|item| !is_off(&item.value)) else {
+        return;
+    };
+    let noops = numbers(&item.value);
+    let given = draft.number(FieldId::num_layers).and_then(|n| usize::try_from(n).ok());
+    let pp = draft.number(FieldId::pipeline_model_parallel_size).unwrap_or(1);
+    let pp = usize::try_from(pp).unwrap_or(1).max(1);
+    let Some(layers) = given.filter(|layers| *layers <= MAX_LAYERS) else {
+        return draft.row(item, KeyStatus::Ignored, None, "num_layers is not given");
+    };
+    let each = draft.number(FieldId::num_layers_per_virtual_pipeline_stage);
+    let each = each.and_then(|each| usize::try_from(each).ok());
+    let chunk = each.unwrap_or(layers / pp).max(1);
+    let stages: Vec<usize> = (0..layers)
+        .step_by(chunk)
+        .map(|start| {
+            (start..start.saturating_add(chunk).min(layers))
+                .filter(|layer| !noops.contains(layer))
+                .count()
+        })
+        .collect();
+    let real: usize = stages.iter().sum();
+    set_count(draft, item, FieldId::num_layers, real);
+    if stages.len() > 1 {
+        draft.settings.unset(FieldId::num_layers_per_virtual_pipeline_stage);
+        set_stages(draft, item, &stages);
+    }
+}
+
+/// Sets the layers of each pipeline stage.
+fn layer_list(draft: &mut JobDraft, keys: &Keys<'_>) {
+    let Some(item) = keys.get(LAYER_LIST) else { return };
+    let stages = numbers(&item.value);
+    if stages.len() < 2 {
+        return draft.row(item, KeyStatus::Ignored, None, "one stage has all layers");
+    }
+    set_stages(draft, item, &stages);
+}
+
+fn set_count(draft: &mut JobDraft, item: &KeyValue, id: FieldId, count: usize) {
+    let value = Value::Int(i128::try_from(count).unwrap_or(i128::MAX));
+    draft.settings.unset(id);
+    draft.set(item, id, value, KeyStatus::Derived, "layers that do something");
+}
+
+/// Marks a job of `MindSpeed`, and counts its layers like those of Transformer Engine: both fuse norms, rotary
+/// embeddings, activation functions and attention.
+fn like_transformer_engine(draft: &mut JobDraft, _: &Keys<'_>) {
+    draft.settings.unset(FieldId::transformer_impl);
+    let dispatcher = FieldId::moe_token_dispatcher_type;
+    if draft.settings.get(dispatcher) == Some(&Value::Text("alltoall_seq".to_owned())) {
+        draft.settings.set(dispatcher, Value::Text("alltoall".to_owned()));
+        draft.missing.retain(|missing| !missing.is_of(dispatcher));
+    }
+    let reason = "what kernels of Ascend's NPUs keep is counted like what Transformer Engine keeps";
+    draft.marks.push(NotModelled::new("MindSpeed", reason));
 }

@@ -3,23 +3,39 @@
 //! After slime's `slime/utils/arguments.py` and `slime/backends/megatron_utils/arguments.py`. All flags of Megatron-LM
 //! work unchanged, with a few defaults set anew. Only the training actor is meant: rollout engines are not.
 
-use super::meaning::{
-    KeyMeaning::{self, Field, Irrelevant, Rule},
-    KeyRule, look_up,
+use super::framework::{Defaults, Framework};
+use super::meaning::KeyMeaning::{self, Field, Irrelevant, Role};
+use super::meaning::look_up;
+use super::megatron_lm;
+use crate::formats::derivations::{batch, gpus, hybrid, lengths, model, vocabulary};
+use crate::formats::megatron_args::{self, Arity};
+
+/// slime: Megatron-LM's flags and some of its own.
+pub static SLIME: Framework = Framework {
+    name: "slime",
+    find: |name| find(name).or_else(|| megatron_lm::find(name)),
+    defaults: &[DEFAULTS],
+    derivations: &[
+        hybrid::layers,
+        vocabulary::of_tokenizer,
+        gpus::of_nodes,
+        lengths::of_samples,
+        batch::global,
+    ],
+    ..Framework::PLAIN
 };
-use crate::formats::megatron_args::Arity;
 
 /// The flags, without leading dashes.
 const KEYS: &[(&str, KeyMeaning)] = &[
-    ("actor-num-nodes", Rule(KeyRule::Nodes)),
-    ("actor-num-gpus-per-node", Rule(KeyRule::GpusPerNode)),
-    ("hf-checkpoint", Rule(KeyRule::HfModel)),
-    ("max-tokens-per-gpu", Rule(KeyRule::TokensPerGpu)),
-    ("use-dynamic-batch-size", Rule(KeyRule::DynamicBatch)),
-    ("rollout-batch-size", Rule(KeyRule::PromptBatch)),
-    ("n-samples-per-prompt", Rule(KeyRule::SamplesPerPrompt)),
-    ("rollout-max-response-len", Rule(KeyRule::ResponseLength)),
-    ("rollout-max-prompt-len", Rule(KeyRule::PromptLength)),
+    ("actor-num-nodes", Role(gpus::NODES)),
+    ("actor-num-gpus-per-node", Role(gpus::PER_NODE)),
+    ("hf-checkpoint", Role(model::HUGGING_FACE)),
+    ("max-tokens-per-gpu", Role(lengths::TOKENS)),
+    ("use-dynamic-batch-size", Role(lengths::DYNAMIC)),
+    ("rollout-batch-size", Role(batch::PROMPTS)),
+    ("n-samples-per-prompt", Role(batch::SAMPLES)),
+    ("rollout-max-response-len", Role(lengths::RESPONSE)),
+    ("rollout-max-prompt-len", Role(lengths::PROMPT)),
     ("use-gated-attention", Field("attention_output_gate")),
     (
         "colocate",
@@ -69,7 +85,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "post-mlp-layernorm",
         KeyMeaning::more("norms after the MLP are not counted"),
     ),
-    ("num-steps-per-rollout", Rule(KeyRule::StepsPerRollout)),
+    ("num-steps-per-rollout", Role(batch::STEPS)),
     (
         "keep-old-actor",
         KeyMeaning::nothing("copies of the model wait in the memory of the host"),
@@ -209,10 +225,16 @@ fn elsewhere(name: &str) -> Option<Arity> {
 
 /// Fields whose default differs from that of Megatron-LM's command line; the first two are fixed unless
 /// `fp16` is chosen.
-pub const DEFAULTS: &[(&str, &str)] = &[
+pub const DEFAULTS: Defaults = &[
     ("use_distributed_optimizer", "True"),
     ("bf16", "True"),
     ("seq_length", "4096"),
     ("micro_batch_size", "1"),
     ("moe_token_dispatcher_type", "alltoall"),
 ];
+
+/// Whether a flag is one that only slime has.
+pub(in crate::formats) fn is_own(name: &str) -> bool {
+    let is_setting = matches!(find(name), Some(Role(_) | KeyMeaning::NotModelled { .. }));
+    megatron_args::find(name).is_none() && is_setting
+}

@@ -4,35 +4,72 @@
 //! After ms-swift's `swift/megatron/arguments` and `swift/arguments`. Names have underscores, truth values are
 //! written out, and several defaults are its own.
 
-use super::meaning::{
-    KeyMeaning::{self, Field, Irrelevant, Opposite, Rule},
-    KeyRule, look_up, of_hybrid, same_field,
-};
+mod training;
+
+use super::framework::{Defaults, Framework};
+use super::meaning::KeyMeaning::{self, Field, Irrelevant, Opposite, Role};
+use super::meaning::{look_up, same_field};
 use super::megatron_lm;
+use crate::config::choices::AdapterType;
+use crate::config::fields::FieldId;
+use crate::formats::derivations::environment::listed_variable;
+use crate::formats::derivations::nested::NESTED;
+use crate::formats::derivations::{adapters, hybrid, lengths, model, packing, precision};
+use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::imported::Import;
+use crate::formats::import::keys::Keys;
+use crate::formats::import::towers::{Outcome, Recompute, Tower, has_adapters, is_on, said};
+use crate::formats::import::values::{is_off, word};
 use crate::formats::megatron_args::{self, Known};
+use crate::formats::report::KeyStatus;
+use crate::value::Value;
+use training::{NUM_LABELS, RLHF_TYPE, TASK_TYPE};
+
+/// ms-swift's `megatron` commands.
+pub static SWIFT: Framework = Framework {
+    name: "ms-swift",
+    find,
+    defaults: &[DEFAULTS],
+    // Its sections only group what flags say as well.
+    name_of: |path| path.rsplit('.').next().unwrap_or_default().to_owned(),
+    special,
+    derivations: &[
+        adapters,
+        training::head,
+        training::algorithm,
+        hybrid::layers,
+        training::response,
+        lengths::of_samples,
+        pack,
+    ],
+    tower: |import, tower, _| self::tower(import, tower),
+    // It has no use for what speaks (`Qwen3Omni_Vit.prepare_model` of mcore-bridge).
+    never_built: &["talker_config", "code2wav_config"],
+    ..Framework::PLAIN
+};
 
 /// Why settings of adapters change nothing by themselves.
 const OF_ADAPTERS: &str = "only with adapters, which tuner_type asks for";
 
 /// Arguments that are not called like Megatron-LM's fields.
 const KEYS: &[(&str, KeyMeaning)] = &[
-    ("model", Rule(KeyRule::HfModel)),
+    ("model", Role(model::HUGGING_FACE)),
     ("max_length", Field("seq_length")),
     // Of the section of training processes in a configuration for Ray.
     ("gpus", Field("world_size")),
     ("bias_activation_fusion", Field("bias_swiglu_fusion")),
     ("fp8_format", Field("fp8")),
     ("fp4_format", Field("fp4")),
-    ("torch_dtype", Rule(KeyRule::Dtype)),
-    ("virtual_pipeline_model_parallel_size", Rule(KeyRule::VirtualStages)),
-    ("megatron_extra_kwargs", Rule(KeyRule::Nested)),
-    ("tuner_type", Rule(KeyRule::Adapter)),
-    ("train_type", Rule(KeyRule::Adapter)),
-    ("lora_rank", Rule(KeyRule::Adapter)),
-    ("target_modules", Rule(KeyRule::Adapter)),
-    ("lora_alpha", Rule(KeyRule::Adapter)),
-    ("lora_dropout", Rule(KeyRule::Adapter)),
-    ("use_dora", Rule(KeyRule::Adapter)),
+    ("torch_dtype", Role(precision::DTYPE)),
+    ("virtual_pipeline_model_parallel_size", Role(model::VIRTUAL_STAGES)),
+    ("megatron_extra_kwargs", Role(NESTED)),
+    ("tuner_type", Role(adapters::SETTING)),
+    ("train_type", Role(adapters::SETTING)),
+    ("lora_rank", Role(adapters::SETTING)),
+    ("target_modules", Role(adapters::SETTING)),
+    ("lora_alpha", Role(adapters::SETTING)),
+    ("lora_dropout", Role(adapters::SETTING)),
+    ("use_dora", Role(adapters::SETTING)),
     ("freeze_llm", KeyMeaning::more("frozen parameters have no gradients")),
     ("freeze_vit", KeyMeaning::more("the vision tower is not counted")),
     ("freeze_aligner", KeyMeaning::nothing("the vision tower is not counted")),
@@ -44,10 +81,10 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "freeze_parameters_ratio",
         KeyMeaning::more("frozen parameters have no gradients"),
     ),
-    ("rlhf_type", Rule(KeyRule::RlhfType)),
-    ("task_type", Rule(KeyRule::TaskType)),
-    ("num_labels", Rule(KeyRule::NumLabels)),
-    ("max_completion_length", Rule(KeyRule::ResponseLength)),
+    ("rlhf_type", Role(RLHF_TYPE)),
+    ("task_type", Role(TASK_TYPE)),
+    ("num_labels", Role(NUM_LABELS)),
+    ("max_completion_length", Role(lengths::RESPONSE)),
     (
         "ref_model",
         KeyMeaning::nothing("other weights for the reference model, which rlhf_type asks for"),
@@ -80,7 +117,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     // Samples of a micro batch in one row.
     ("packing", Field("sft")),
     ("padding_free", Field("sft")),
-    ("packing_length", Rule(KeyRule::PackLength)),
+    ("packing_length", Role(packing::PACKED)),
     ("mtp_shared_weights", Field("mtp_use_repeated_layer")),
 ];
 
@@ -194,7 +231,7 @@ pub fn find(name: &str) -> Option<KeyMeaning> {
     let holds = |names: &str| names.split_ascii_whitespace().any(|one| one == name);
     let group = || GROUPS.iter().find(|(_, names)| holds(names));
     look_up(KEYS, name)
-        .or_else(|| of_hybrid(&name.replace('-', "_")))
+        .or_else(|| hybrid::find(&name.replace('-', "_")))
         .or_else(|| same_field(name))
         .or_else(|| group().map(|(meaning, _)| *meaning))
         .or_else(|| {
@@ -208,7 +245,7 @@ pub fn find(name: &str) -> Option<KeyMeaning> {
 }
 
 /// Fields whose default differs from that of Megatron-LM's command line.
-pub const DEFAULTS: &[(&str, &str)] = &[
+pub const DEFAULTS: Defaults = &[
     ("micro_batch_size", "1"),
     ("global_batch_size", "16"),
     ("recompute_granularity", "selective"),
@@ -224,3 +261,87 @@ pub const DEFAULTS: &[(&str, &str)] = &[
     ("muon_tp_mode", "blockwise"),
     ("fp8_amax_history_len", "1024"),
 ];
+
+/// Reads the sections of a configuration for Ray that are no arguments of training.
+fn special(draft: &mut JobDraft, _: &mut Keys<'_>, item: &KeyValue, _: &str) -> bool {
+    let (section, _) = item.key.split_once('.').unwrap_or((&item.key, ""));
+    match section {
+        "ENV" => listed_variable(draft, item),
+        "rollout" | "teacher" => draft.row(item, KeyStatus::Ignored, None, "not of the training processes"),
+        _ => return false,
+    }
+    true
+}
+
+/// The adapters that `tuner_type` asks for.
+fn adapters(draft: &mut JobDraft, keys: &Keys<'_>) {
+    /// Its experts have adapters of their own.
+    const DEFAULTS: &[(FieldId, Value)] = &[
+        (FieldId::peft_dim, Value::Int(8)),
+        (FieldId::peft_dropout, Value::Float(0.05)),
+        (FieldId::peft_share_expert_adapters, Value::Bool(false)),
+    ];
+    let tuner = adapters::find(keys, "tuner_type").or_else(|| adapters::find(keys, "train_type"));
+    let kind = match tuner.map(|item| (word(&item.value), item)) {
+        Some((tuner, _)) if tuner == "lora" || tuner == adapters::LANGUAGE_ALONE => {
+            let dora = adapters::find(keys, "use_dora").is_some_and(|on| !is_off(&on.value));
+            let kind = if dora { AdapterType::Dora } else { AdapterType::Lora };
+            Ok(Some(adapters::named(kind)))
+        }
+        Some((tuner, item)) if tuner != "full" && !is_off(&item.value) => Err(item),
+        _ => Ok(None),
+    };
+    adapters::set(draft, keys, kind, DEFAULTS);
+}
+
+/// Packs samples to `packing_length` where `packing` is on; without one it is `max_length`.
+fn pack(draft: &mut JobDraft, keys: &Keys<'_>) {
+    if draft.settings.get(FieldId::sft) == Some(&Value::Bool(true)) {
+        packing::to_length(draft, keys);
+    } else if let Some(item) = keys.get(packing::PACKED) {
+        draft.row(item, KeyStatus::Ignored, None, "samples are not packed");
+    }
+}
+
+/// ms-swift wraps the towers of Hugging Face (`HuggingFaceVit` of mcore-bridge). Training in full freezes the parts
+/// that `freeze_vit`, `freeze_aligner` and `freeze_llm` name (`_init_multimodal_full`); adapters go into the parts that
+/// they do not name (`get_multimodal_target_regex`), and `lora_llm` puts them into the language model alone and trains
+/// the tower in full (`_prepare_full_vit`). Checkpointing follows `freeze_vit` in all cases.
+fn tower(import: &Import, mut tower: Tower) -> Outcome {
+    const KEYS: &[&str] = &[
+        "tuner_type",
+        "train_type",
+        "freeze_vit",
+        "freeze_aligner",
+        "freeze_llm",
+        "vit_gradient_checkpointing",
+    ];
+    if is_on(import, "language_model_only", false) {
+        return Outcome::LeftOut;
+    }
+    let [vit, aligner] = ["freeze_vit", "freeze_aligner"].map(|key| is_on(import, key, true));
+    let recompute = if is_on(import, "vit_gradient_checkpointing", !vit) {
+        Recompute::Full
+    } else {
+        Recompute::Nothing
+    };
+    tower.is_of_hugging_face(recompute);
+    let tuner = said(import, "tuner_type").or_else(|| said(import, "train_type"));
+    let targets = said(import, "target_modules");
+    match tuner.as_deref() {
+        Some(adapters::LANGUAGE_ALONE) => tower.freeze(false, false),
+        _ if has_adapters(import) => {
+            let of_language = targets.is_none_or(|names| names.contains("all-linear"));
+            if !(vit && aligner && of_language) {
+                return Outcome::NotFollowed;
+            }
+            tower.freeze(true, true);
+        }
+        _ => {
+            tower.freeze(vit, aligner);
+            tower.language_frozen = is_on(import, "freeze_llm", false);
+        }
+    }
+    tower.honoured = KEYS;
+    Outcome::Built(tower)
+}

@@ -3,13 +3,76 @@
 //! After verl's `verl/trainer/config/engine/megatron.yaml`, `_generated_ppo_megatron_trainer.yaml` and
 //! `sft_trainer_engine.yaml` beside it. The engine's keys stand under `actor_rollout_ref.actor.megatron`; the
 //! transformer's own under `override_transformer_config` there. Only the training phase is meant: rollout engines are
-//! not. A reference model that stays on the GPUs is (`import/verl.rs`).
+//! not. The other models that stay on the GPUs are in
+//! `verl/other_models.rs`.
+
+mod other_models;
 
 use super::bridge;
-use super::meaning::{
-    KeyMeaning::{self, Field, Irrelevant, Rule},
-    KeyRule, look_up, same_field,
+use super::framework::{Defaults, Framework};
+use super::meaning::KeyMeaning::{self, Field, Irrelevant, Role};
+use super::meaning::{Decides, KeyRole, look_up, same_field};
+use crate::config::choices::AdapterType;
+use crate::config::fields::FieldId;
+use crate::formats::derivations::lengths::Budget;
+use crate::formats::derivations::nested::NESTED;
+use crate::formats::derivations::{
+    activation, adapters, batch, gpus, hybrid, lengths, model, optimizer, precision, vocabulary,
 };
+use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::imported::Import;
+use crate::formats::import::keys::Keys;
+use crate::formats::import::towers::{Outcome, Recompute, Tower, has_adapters};
+use crate::formats::import::values::{int, truth};
+use crate::formats::report::KeyStatus;
+use crate::value::Value;
+
+/// verl's Megatron back end.
+pub static VERL: Framework = Framework {
+    name: "verl",
+    find,
+    defaults: &[DEFAULTS],
+    derivations: &[
+        activation::function,
+        adapters,
+        precision::mixed,
+        vocabulary::given,
+        hybrid::layers,
+        gpus::of_nodes,
+        optimizer::layer_wise,
+        lengths,
+        batch::global,
+        other_models::reference,
+        other_models::critic,
+    ],
+    after_defaults: precision::gradients_in_fp32_by_default,
+    tower,
+    ..Framework::PLAIN
+};
+
+/// `use_fused_kernels`: the output layer and log-probabilities in one kernel.
+const FUSED_KERNELS: KeyRole = KeyRole::read(
+    "fused_kernels",
+    Decides::field(FieldId::token_loss),
+    |draft, _, item| {
+        if truth(&item.value) != Some(true) {
+            return draft.row(item, KeyStatus::Ignored, None, "switched off");
+        }
+        let value = Value::Text("verl_fused".to_owned());
+        draft.set(item, FieldId::token_loss, value, KeyStatus::Derived, "");
+    },
+);
+
+/// `use_kl_loss` and `use_kl_in_reward`: a reference model to compare with. [`other_models::reference`] says where it
+/// stays on the GPUs.
+const REFERENCE_MODEL: KeyRole = KeyRole::read(
+    "reference_model",
+    Decides::field(FieldId::ref_model),
+    |draft, _, item| {
+        let note = "no weights of its own stay on the GPUs";
+        draft.row(item, KeyStatus::Ignored, None, note);
+    },
+);
 
 /// Where the engine's keys stand, in the order in which they count.
 pub const ENGINES: [&str; 4] = [
@@ -21,8 +84,8 @@ pub const ENGINES: [&str; 4] = [
 
 /// Keys of the engine that are not called like Megatron-LM's fields.
 const ENGINE: &[(&str, KeyMeaning)] = &[
-    ("virtual_pipeline_model_parallel_size", Rule(KeyRule::VirtualStages)),
-    ("dtype", Rule(KeyRule::Dtype)),
+    ("virtual_pipeline_model_parallel_size", Role(model::VIRTUAL_STAGES)),
+    ("dtype", Role(precision::DTYPE)),
     (
         "param_offload",
         KeyMeaning::nothing("parameters move to the host between phases, not during training"),
@@ -35,9 +98,9 @@ const ENGINE: &[(&str, KeyMeaning)] = &[
         "optimizer_offload",
         KeyMeaning::nothing("optimizer states move to the host between phases, not during training"),
     ),
-    ("override_ddp_config", Rule(KeyRule::Nested)),
-    ("override_transformer_config", Rule(KeyRule::Nested)),
-    ("override_mcore_model_config", Rule(KeyRule::Nested)),
+    ("override_ddp_config", Role(NESTED)),
+    ("override_transformer_config", Role(NESTED)),
+    ("override_mcore_model_config", Role(NESTED)),
     ("bias_activation_fusion", Field("bias_swiglu_fusion")),
     ("persist_layer_norm", Irrelevant),
     ("use_remove_padding", Irrelevant),
@@ -55,36 +118,33 @@ const ENGINE: &[(&str, KeyMeaning)] = &[
 
 /// Keys outside the engine.
 const OTHERS: &[(&str, KeyMeaning)] = &[
-    ("actor_rollout_ref.model.path", Rule(KeyRule::HfModel)),
-    ("data.max_prompt_length", Rule(KeyRule::PromptLength)),
-    ("data.max_response_length", Rule(KeyRule::ResponseLength)),
+    ("actor_rollout_ref.model.path", Role(model::HUGGING_FACE)),
+    ("data.max_prompt_length", Role(lengths::PROMPT)),
+    ("data.max_response_length", Role(lengths::RESPONSE)),
     (
         "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
         Field("micro_batch_size"),
     ),
-    (
-        "actor_rollout_ref.actor.ppo_mini_batch_size",
-        Rule(KeyRule::PromptBatch),
-    ),
+    ("actor_rollout_ref.actor.ppo_mini_batch_size", Role(batch::PROMPTS)),
     (
         "actor_rollout_ref.actor.ppo_max_token_len_per_gpu",
-        Rule(KeyRule::TokensPerGpu),
+        Role(lengths::TOKENS),
     ),
-    ("actor_rollout_ref.actor.use_dynamic_bsz", Rule(KeyRule::DynamicBatch)),
-    ("actor_rollout_ref.rollout.n", Rule(KeyRule::SamplesPerPrompt)),
+    ("actor_rollout_ref.actor.use_dynamic_bsz", Role(lengths::DYNAMIC)),
+    ("actor_rollout_ref.rollout.n", Role(batch::SAMPLES)),
     // Which engine: all that has its keys here is Megatron's.
     ("engine", Irrelevant),
     // Of fine-tuning, which has the same sections without an actor.
-    ("model.path", Rule(KeyRule::HfModel)),
+    ("model.path", Role(model::HUGGING_FACE)),
     ("data.micro_batch_size_per_gpu", Field("micro_batch_size")),
     ("data.max_length", Field("seq_length")),
-    ("data.max_token_len_per_gpu", Rule(KeyRule::TokensPerGpu)),
-    ("data.use_dynamic_bsz", Rule(KeyRule::DynamicBatch)),
-    ("data.train_batch_size", Rule(KeyRule::TrainBatch)),
+    ("data.max_token_len_per_gpu", Role(lengths::TOKENS)),
+    ("data.use_dynamic_bsz", Role(lengths::DYNAMIC)),
+    ("data.train_batch_size", Role(batch::LOADED)),
     ("actor_rollout_ref.actor.optim.optimizer", Field("optimizer")),
     ("optim.optimizer", Field("optimizer")),
-    ("trainer.nnodes", Rule(KeyRule::Nodes)),
-    ("trainer.n_gpus_per_node", Rule(KeyRule::GpusPerNode)),
+    ("trainer.nnodes", Role(gpus::NODES)),
+    ("trainer.n_gpus_per_node", Role(gpus::PER_NODE)),
 ];
 
 /// Names in sections of which other names do matter.
@@ -148,10 +208,10 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
         "actor_rollout_ref.model.override_config",
         KeyMeaning::more("changes to the model's config.json are not followed"),
     ),
-    ("actor_rollout_ref.model.use_fused_kernels", Rule(KeyRule::FusedKernels)),
-    ("actor_rollout_ref.actor.use_kl_loss", Rule(KeyRule::ReferenceModel)),
-    ("algorithm.use_kl_in_reward", Rule(KeyRule::ReferenceModel)),
-    ("actor_rollout_ref.actor.use_fused_kernels", Rule(KeyRule::FusedKernels)),
+    ("actor_rollout_ref.model.use_fused_kernels", Role(FUSED_KERNELS)),
+    ("actor_rollout_ref.actor.use_kl_loss", Role(REFERENCE_MODEL)),
+    ("algorithm.use_kl_in_reward", Role(REFERENCE_MODEL)),
+    ("actor_rollout_ref.actor.use_fused_kernels", Role(FUSED_KERNELS)),
     ("actor_rollout_ref.actor.entropy_coeff", LOSS),
     ("actor_rollout_ref.actor.calculate_entropy", LOSS),
     ("actor_rollout_ref.actor.calculate_sum_pi_squared", LOSS),
@@ -198,7 +258,7 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
 const ROLLOUT: KeyMeaning = KeyMeaning::nothing("rollout engines on the same GPUs sleep while the model is trained");
 const OTHER_MODELS: KeyMeaning =
     KeyMeaning::nothing("reference, reward and value models are not of the training of the actor");
-const ADAPTERS: KeyMeaning = Rule(KeyRule::Adapter);
+const ADAPTERS: KeyMeaning = Role(adapters::SETTING);
 const LOSS: KeyMeaning = KeyMeaning::more("the loss is counted as Megatron's cross entropy");
 const FSDP: KeyMeaning = KeyMeaning::more("the FSDP engine shards parameters, gradients and optimizer states");
 
@@ -253,7 +313,7 @@ fn transformer(name: &str) -> Option<KeyMeaning> {
 }
 
 /// Fields whose default differs from that of Megatron-LM's command line.
-pub const DEFAULTS: &[(&str, &str)] = &[
+pub const DEFAULTS: Defaults = &[
     ("sequence_parallel", "True"),
     ("use_distributed_optimizer", "True"),
     ("bf16", "True"),
@@ -261,3 +321,46 @@ pub const DEFAULTS: &[(&str, &str)] = &[
     ("attention_backend", "flash"),
     ("moe_token_dispatcher_type", "alltoall"),
 ];
+
+/// The adapters of `lora`, which are there where they have a rank.
+fn adapters(draft: &mut JobDraft, keys: &Keys<'_>) {
+    let ranks = ["rank", "lora_rank"].map(|name| adapters::find(keys, name).and_then(int));
+    let on = ranks.into_iter().flatten().any(|rank| rank > 0);
+    let given = adapters::find(keys, "type").map(|item| item.value.clone());
+    let kind = on.then(|| given.unwrap_or_else(|| adapters::named(AdapterType::Lora)));
+    adapters::set(draft, keys, Ok(kind), &[]);
+}
+
+/// Sets the sequence length and the tokens of a micro batch. Fine-tuning fills micro batches up to a number of tokens
+/// unless it is told otherwise. There are defaults for the number (`ppo_max_token_len_per_gpu` and
+/// `max_token_len_per_gpu` in `trainer/config`).
+fn lengths(draft: &mut JobDraft, keys: &Keys<'_>) {
+    let tokens = keys.get(lengths::TOKENS);
+    let by_default = tokens.filter(|item| keys.get(lengths::DYNAMIC).is_none() && item.key.starts_with("data."));
+    let budget = lengths::switch(keys)
+        .or(by_default)
+        .map(|switch| tokens.and_then(Budget::of).unwrap_or_else(|| default_budget(switch)));
+    lengths::with_budget(draft, keys, budget);
+    lengths::report(draft, keys);
+}
+
+fn default_budget(key: &KeyValue) -> Budget<'_> {
+    let (tokens, note) = if key.key.starts_with("data.") {
+        (8192, "verl's default: 8192 tokens of a micro batch on each GPU")
+    } else {
+        (16_384, "verl's default: 16384 tokens of a micro batch on each GPU")
+    };
+    Budget { key, tokens, note }
+}
+
+/// verl trains the whole model that Megatron-Bridge builds, or mbridge before it; `freeze_vision_tower` is of other
+/// engines.
+fn tower(import: &Import, mut tower: Tower, has_sounds: bool) -> Outcome {
+    if has_sounds || has_adapters(import) {
+        return Outcome::NotFollowed;
+    }
+    if tower.is_qwen2_5() {
+        tower.is_of_hugging_face(Recompute::Nothing);
+    }
+    Outcome::Built(tower)
+}

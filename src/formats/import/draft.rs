@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::imported::{Import, Question, Row};
 use super::missing::Missing;
 use super::towers::Tower;
-use super::{Import, Question, RankBatch, Row};
 use crate::config::canonical::{Meaning, hybrid_pattern, meaning};
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::LayerSymbol;
@@ -13,48 +13,45 @@ use crate::config::not_modelled::{self, MemoryEffect, NotModelled};
 use crate::config::raw::{RawJob, Settings};
 use crate::config::relevance::is_switched_off;
 use crate::formats::detect::Format;
-use crate::formats::dialects::{Dialect, destination_of};
+use crate::formats::dialects::destinations::destination_of;
+use crate::formats::dialects::framework::Framework;
 use crate::formats::report::{KeyStatus, shown};
 use crate::formats::state::{Setup, ShareState};
 use crate::value::Value;
 
 /// One key of a text with its value and line.
 #[derive(Clone, Debug)]
-pub(super) struct KeyValue {
+pub(in crate::formats) struct KeyValue {
     /// The key as the text spells it.
-    pub(super) key: String,
-    pub(super) value: Value,
-    pub(super) line: u32,
+    pub(in crate::formats) key: String,
+    pub(in crate::formats) value: Value,
+    pub(in crate::formats) line: u32,
 }
 
 /// The settings, report rows and questions so far.
-pub(super) struct JobDraft {
-    pub(super) dialect: Dialect,
-    pub(super) settings: Settings,
-    pub(super) report: Vec<Row>,
-    pub(super) questions: Vec<Question>,
+pub(in crate::formats) struct JobDraft {
+    pub(in crate::formats) framework: &'static Framework,
+    pub(in crate::formats) settings: Settings,
+    pub(in crate::formats) report: Vec<Row>,
+    pub(in crate::formats) questions: Vec<Question>,
     /// The keys that have no usable value.
-    pub(super) missing: Vec<Missing>,
+    pub(in crate::formats) missing: Vec<Missing>,
     /// What changes memory by 2 % or more and is not modelled.
-    pub(super) marks: Vec<NotModelled>,
+    pub(in crate::formats) marks: Vec<NotModelled>,
     /// Whether all modules that are offloaded are ones that the estimate does not follow.
-    pub(super) nothing_offloaded: bool,
+    pub(in crate::formats) nothing_offloaded: bool,
     /// The class of the model, where the text names it.
-    pub(super) model_class: Option<KeyValue>,
+    pub(in crate::formats) model_class: Option<KeyValue>,
     /// The encoders beside the language model.
-    pub(super) towers: Vec<Tower>,
-    /// The batch, where the text says it for each data-parallel rank.
-    pub(super) batch: Option<RankBatch>,
-    /// What is true of all numbers of the job.
-    pub(super) warning: Option<&'static str>,
+    pub(in crate::formats) towers: Vec<Tower>,
     /// The index of the report row that set a field.
     rows: BTreeMap<FieldId, usize>,
 }
 
 impl JobDraft {
-    pub(super) fn new(dialect: Dialect) -> Self {
+    pub(in crate::formats) fn new(framework: &'static Framework) -> Self {
         Self {
-            dialect,
+            framework,
             settings: Settings::default(),
             report: Vec::new(),
             questions: Vec::new(),
@@ -63,14 +60,12 @@ impl JobDraft {
             nothing_offloaded: false,
             model_class: None,
             towers: Vec::new(),
-            batch: None,
-            warning: None,
             rows: BTreeMap::new(),
         }
     }
 
     /// Adds a report row.
-    pub(super) fn row(
+    pub(in crate::formats) fn row(
         &mut self,
         item: &KeyValue,
         status: KeyStatus,
@@ -90,7 +85,7 @@ impl JobDraft {
 
     /// Adds the report row of a key that the estimate does not follow, and marks the job where the key changes memory
     /// by 2 % or more.
-    pub(super) fn not_modelled(&mut self, item: &KeyValue, effect: MemoryEffect, reason: &'static str) {
+    pub(in crate::formats) fn not_modelled(&mut self, item: &KeyValue, effect: MemoryEffect, reason: &'static str) {
         self.row(item, KeyStatus::NotModelled, None, reason);
         if let Some(row) = self.report.last_mut() {
             row.effect = Some(effect);
@@ -107,7 +102,7 @@ impl JobDraft {
 
     /// Sets a field from a key and adds the report row. A row that set the field before becomes conflicting; a value
     /// that the field cannot take is reported as missing.
-    pub(super) fn set(
+    pub(in crate::formats) fn set(
         &mut self,
         item: &KeyValue,
         id: FieldId,
@@ -157,12 +152,12 @@ impl JobDraft {
     }
 
     /// Whether a key has set the field.
-    pub(super) fn has(&self, id: FieldId) -> bool {
+    pub(in crate::formats) fn has(&self, id: FieldId) -> bool {
         self.settings.get(id).is_some()
     }
 
     /// The value of a whole-number field, where a key has set it.
-    pub(super) fn number(&self, id: FieldId) -> Option<u64> {
+    pub(in crate::formats) fn number(&self, id: FieldId) -> Option<u64> {
         match meaning(id, self.settings.get(id)) {
             Meaning::Is(crate::config::parse::Parsed::Int(i)) => Some(i),
             _ => None,
@@ -171,7 +166,7 @@ impl JobDraft {
 
     /// Sets the fields that the text leaves out to the defaults of the front end, where those differ from the defaults
     /// of the fields themselves.
-    pub(super) fn defaults(&mut self) {
+    pub(in crate::formats) fn defaults(&mut self) {
         let pattern = hybrid_pattern(&self.settings);
         let has_latent = self.has(FieldId::multi_latent_attention)
             || pattern.as_ref().is_some_and(|pattern| {
@@ -180,8 +175,8 @@ impl JobDraft {
         for id in FieldId::ALL {
             let destination = destination_of(*id);
             let default = match pattern {
-                Some(_) => self.dialect.hybrid_default_of(destination),
-                None => self.dialect.default_of(destination),
+                Some(_) => self.framework.hybrid_default_of(destination),
+                None => self.framework.default_of(destination),
             };
             let Some(text) = default else { continue };
             let latent = matches!(id, FieldId::q_lora_rank | FieldId::kv_lora_rank);
@@ -199,20 +194,20 @@ impl JobDraft {
     }
 
     /// Sets a field to a default of the front end and adds the report row.
-    pub(super) fn default(&mut self, id: FieldId, value: Value) {
+    pub(in crate::formats) fn default(&mut self, id: FieldId, value: Value) {
         self.report.push(Row {
             key: id.field().name.to_owned(),
             value: shown(&value),
             line: None,
             status: KeyStatus::Defaulted,
             field: Some(id),
-            note: format!("default of {}", self.dialect.name()).into(),
+            note: format!("default of {}", self.framework.name).into(),
             effect: None,
         });
         self.settings.set(id, value);
     }
 
-    pub(super) fn finish(mut self, format: Format) -> Import {
+    pub(in crate::formats) fn finish(mut self, format: Format) -> Import {
         self.report.sort_by_key(|row| (row.line.is_none(), row.line));
         let job = RawJob {
             shared: self.settings,
@@ -226,9 +221,8 @@ impl JobDraft {
         Import {
             questions: self.questions,
             towers: self.towers,
-            batch: self.batch,
-            warning: self.warning,
-            ..Import::new(format, self.dialect.name(), state, self.report)
+            framework: Some(self.framework),
+            ..Import::new(format, self.framework.name, state, self.report)
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Keys without a usable value: it depends on a variable that nobody sets, or the field cannot take it.
 
-use super::combined::CombinedKeys;
 use super::draft::{JobDraft, KeyValue};
-use super::rules::{self, Decides};
-use super::{Question, Row};
+use super::imported::{Question, Row};
+use super::keys::Keys;
+use super::rules;
 use crate::config::canonical::meaning;
 use crate::config::field::Default;
 use crate::config::fields::FieldId;
+use crate::formats::dialects::meaning::Decides;
 use crate::formats::interpolation::open_names;
 use crate::formats::report::{KeyStatus, shown};
 use crate::formats::shell::{ShellImport, Variable, Word};
@@ -16,7 +17,7 @@ use crate::value::Value;
 pub const GPUS: &str = "GPUs";
 
 /// A key without a usable value.
-pub(super) struct Missing {
+pub(in crate::formats) struct Missing {
     key: String,
     field: Option<FieldId>,
     /// The script's variables that occur in the value.
@@ -27,14 +28,14 @@ pub(super) struct Missing {
 
 impl Missing {
     /// Whether the key sets this field.
-    pub(super) fn is_of(&self, id: FieldId) -> bool {
+    pub(in crate::formats) fn is_of(&self, id: FieldId) -> bool {
         self.field == Some(id)
     }
 }
 
 impl JobDraft {
     /// Adds a key that has no usable value, with its report row.
-    pub(super) fn add_missing(&mut self, item: &KeyValue, field: Option<FieldId>, why: String) {
+    pub(in crate::formats) fn add_missing(&mut self, item: &KeyValue, field: Option<FieldId>, why: String) {
         self.missing.push(Missing {
             key: item.key.clone(),
             field,
@@ -46,7 +47,7 @@ impl JobDraft {
 
     /// Records the variables that occur in `words` for the missing keys from index `known` on: other values of these
     /// variables would give the keys a value.
-    pub(super) fn name_variables(&mut self, known: usize, words: &[Word]) {
+    pub(in crate::formats) fn name_variables(&mut self, known: usize, words: &[Word]) {
         for missing in self.missing.iter_mut().skip(known) {
             let names = words.iter().flat_map(|word| &word.variables);
             missing.variables = names.cloned().collect();
@@ -55,18 +56,18 @@ impl JobDraft {
 
     /// Applies a key whose value may have references to variables of the environment. With a variable that has no value
     /// the key is missing, where it decides a setting.
-    pub(super) fn apply_referring(&mut self, combined: &mut CombinedKeys, item: &KeyValue, name: &str) {
+    pub(in crate::formats) fn apply_referring(&mut self, keys: &mut Keys<'_>, item: &KeyValue, name: &str) {
         let known = self.missing.len();
         let names: Vec<String> = match &item.value {
             Value::Text(text) => open_names(text).into_iter().map(str::to_owned).collect(),
             _ => Vec::new(),
         };
-        match rules::decides(self.dialect, name) {
+        match rules::decides(self.framework, name) {
             Decides::Setting(field) if !names.is_empty() => {
                 let dollars: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
                 self.add_missing(item, field, not_set(&dollars));
             }
-            _ => rules::apply(self, combined, item, name),
+            _ => rules::apply(self, keys, item, name),
         }
         for missing in self.missing.iter_mut().skip(known) {
             missing.variables.clone_from(&names);
@@ -75,7 +76,7 @@ impl JobDraft {
 
     /// Asks for the variables of the environment that decide settings: those without a value, and those that have a
     /// default.
-    pub(super) fn ask_for(&mut self, variables: Vec<Variable>) {
+    pub(in crate::formats) fn ask_for(&mut self, variables: Vec<Variable>) {
         for variable in variables {
             let keys = self.keys_of(&variable.name);
             let decides =
@@ -93,7 +94,7 @@ impl JobDraft {
     }
 
     /// The missing keys in whose values a variable occurs.
-    pub(super) fn keys_of(&self, variable: &str) -> Vec<String> {
+    pub(in crate::formats) fn keys_of(&self, variable: &str) -> Vec<String> {
         let of_it = self
             .missing
             .iter()
@@ -102,7 +103,7 @@ impl JobDraft {
     }
 
     /// Completes the report rows of missing keys with the value that is used in their place.
-    pub(super) fn explain_missing(&mut self, partial: bool) {
+    pub(in crate::formats) fn explain_missing(&mut self, partial: bool) {
         for missing in &self.missing {
             let stands = match missing.field {
                 Some(id) if meaning(id, self.settings.get(id)).is_bad() => "the job cannot run with it".to_owned(),
@@ -115,7 +116,7 @@ impl JobDraft {
                     },
                     (Some(value), _) => format!("{} stands in", shown(value)),
                 },
-                None => format!("the default of {} stands in", self.dialect.name()),
+                None => format!("the default of {} stands in", self.framework.name),
             };
             if let Some(row) = self.report.get_mut(missing.row) {
                 row.note = format!("{}; {stands}", row.note).into();
@@ -125,7 +126,7 @@ impl JobDraft {
 }
 
 /// The reason why words have no value: the variables in them that nobody sets.
-pub(super) fn unset(words: &[Word], script: &ShellImport) -> String {
+pub(in crate::formats) fn unset(words: &[Word], script: &ShellImport) -> String {
     let read = |name: &str| words.iter().any(|word| word.variables.iter().any(|read| read == name));
     let open = script.unresolved().map(|variable| variable.name.as_str());
     let open: Vec<String> = open.filter(|name| read(name)).map(|name| format!("${name}")).collect();

@@ -2,23 +2,23 @@
 
 mod arguments;
 mod documents;
-mod layered;
 mod model_zoo;
 mod nemo2;
-mod neox;
 mod script;
+mod sections;
 mod trees;
 
 pub(super) use arguments::{arguments, training_log};
 pub(super) use documents::{hf_config, hub_model, link, own_json};
-pub(super) use layered::layered;
 pub(super) use nemo2::nemo2;
-pub(super) use neox::neox;
 pub(super) use script::command;
+pub(super) use sections::sections;
 pub(super) use trees::{model_args, overrides, python, yaml_tree};
 
 use super::draft::JobDraft;
-use super::{Import, ImportError, Options, Question, precision, rules};
+use super::imported::{Import, Question};
+use super::keys::Keys;
+use super::{ImportError, Options, rules};
 use crate::config::fields::FieldId;
 use crate::formats::detect::Format;
 use crate::formats::report::KeyStatus;
@@ -48,6 +48,13 @@ fn fits(draft: &JobDraft, format: Format) -> Result<(), ImportError> {
     Ok(())
 }
 
+/// Sets what several keys decide, once all keys were read.
+fn derive(draft: &mut JobDraft, keys: &Keys<'_>) {
+    for derivation in draft.framework.derivations {
+        derivation(draft, keys);
+    }
+}
+
 /// Completes a draft whose keys were all read: the defaults of the front end, the notes of keys without a value, and
 /// the question for the number of GPUs.
 fn finish(mut draft: JobDraft, format: Format, options: &Options<'_>) -> Result<Import, ImportError> {
@@ -59,7 +66,7 @@ fn finish(mut draft: JobDraft, format: Format, options: &Options<'_>) -> Result<
     rules::graphs(&mut draft);
     if !options.partial {
         draft.defaults();
-        precision::gradients(&mut draft);
+        (draft.framework.after_defaults)(&mut draft);
     }
     draft.explain_missing(options.partial);
     if !draft.has(FieldId::world_size) {

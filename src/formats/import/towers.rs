@@ -1,15 +1,10 @@
 //! The encoders of images and sounds that a framework builds beside the language model, as modules of the job on the
 //! ranks of the language model's first stage.
 
-mod bridge;
-pub(super) mod flag_scale;
-mod frameworks;
-mod sizes;
+pub(in crate::formats) mod sizes;
 
-pub(super) use bridge::read;
-
-use super::values::word;
-use super::{Choice, Import, Question};
+use super::imported::{Choice, Import, Question};
+use super::values::{truth, word};
 use crate::config::edit::module_name;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::NotModelled;
@@ -17,7 +12,6 @@ use crate::config::raw::Settings;
 use crate::formats::node::Node;
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
-use frameworks::Fate;
 
 /// The key of a model's file under which its vision tower is, and of the mark while the tower is left out.
 const CONFIG: &str = "vision_config";
@@ -26,10 +20,10 @@ const CONFIG: &str = "vision_config";
 const AUDIO: &str = "audio_config";
 
 /// The mark of a configuration of Megatron-Bridge while the tower is left out.
-const CLASS: &str = "model._target_";
+pub(in crate::formats) const CLASS: &str = "model._target_";
 
 /// The field that tells how much a tower has to do, where neither the text nor its model says how large images are.
-const TOKENS: FieldId = FieldId::image_tokens_per_sample;
+pub(in crate::formats) const TOKENS: FieldId = FieldId::image_tokens_per_sample;
 
 /// The field that tells how much an audio tower has to do, where nobody says how long sounds are.
 const AUDIO_TOKENS: FieldId = FieldId::audio_tokens_per_sample;
@@ -38,24 +32,36 @@ const AUDIO_TOKENS: FieldId = FieldId::audio_tokens_per_sample;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tower {
     /// The fields of the module.
-    settings: Settings,
+    pub(in crate::formats) settings: Settings,
     /// The width of what it gives to the language model.
-    output: Option<Value>,
+    pub(in crate::formats) output: Option<Value>,
     /// How many of the tower's layers the backward pass recomputes.
-    recompute: Recompute,
+    pub(in crate::formats) recompute: Recompute,
     /// Whether the language model is not trained.
-    language_frozen: bool,
+    pub(in crate::formats) language_frozen: bool,
     /// The field that the text does not give.
-    asks: Option<FieldId>,
+    pub(in crate::formats) asks: Option<FieldId>,
     /// The key of the mark that the job has while the tower is left out.
-    mark: &'static str,
+    pub(in crate::formats) mark: &'static str,
     /// Other keys, without their sections, that say something about the tower.
-    honoured: &'static [&'static str],
+    pub(in crate::formats) honoured: &'static [&'static str],
+}
+
+/// What becomes of a tower in a framework.
+pub(in crate::formats) enum Outcome {
+    /// It is built.
+    Built(Tower),
+    /// The framework builds the language model alone.
+    LeftOut,
+    /// The framework builds it in a way that is not followed.
+    NotFollowed,
+    /// The framework builds none.
+    NotBuilt,
 }
 
 /// How many layers of a tower the backward pass recomputes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Recompute {
+pub(in crate::formats) enum Recompute {
     /// As many as of the language model.
     LikeLanguageModel,
     /// All, one at a time.
@@ -66,25 +72,25 @@ enum Recompute {
 
 impl Tower {
     /// Says which of its parts are not trained.
-    fn freeze(&mut self, layers: bool, projector: bool) {
+    pub(in crate::formats) fn freeze(&mut self, layers: bool, projector: bool) {
         self.settings.set(FieldId::frozen, Value::Bool(layers));
         let id = FieldId::projector_frozen;
         self.settings.set(id, Value::Bool(projector));
     }
 
     /// Makes it the module of Hugging Face, which knows nothing of tensor parallelism.
-    fn is_of_hugging_face(&mut self, recompute: Recompute) {
+    pub(in crate::formats) fn is_of_hugging_face(&mut self, recompute: Recompute) {
         self.settings.set(FieldId::replicated, Value::Bool(true));
         self.recompute = recompute;
     }
 
     /// Whether it has gated layers and no table of positions. Megatron-Bridge has no layers of its own for that.
-    fn is_qwen2_5(&self) -> bool {
+    pub(in crate::formats) fn is_qwen2_5(&self) -> bool {
         self.settings.get(FieldId::swiglu) == Some(&Value::Bool(true))
     }
 
     /// Whether it encodes sounds.
-    fn is_audio(&self) -> bool {
+    pub(in crate::formats) fn is_audio(&self) -> bool {
         self.mark == AUDIO
     }
 
@@ -131,7 +137,7 @@ pub(crate) fn of_model(file: &Node, model_type: Option<&Node>) -> Vec<Tower> {
     images.into_iter().chain(sounds).collect()
 }
 
-fn int(map: &Node, key: &str) -> Option<i128> {
+pub(in crate::formats) fn int(map: &Node, key: &str) -> Option<i128> {
     match map.get(key)?.to_value() {
         Value::Int(number) => Some(number),
         _ => None,
@@ -141,21 +147,23 @@ fn int(map: &Node, key: &str) -> Option<i128> {
 /// Sets what the framework of the text does with the towers of its model, and asks for the images and the sounds of a
 /// sample where nobody says how large or how many they are. A tower that is not followed is dropped, and the job stays
 /// marked.
-pub(in crate::formats) fn settle(import: &mut Import) {
+pub(in crate::formats) fn build(import: &mut Import) {
     let towers = core::mem::take(&mut import.towers);
     if !towers.is_empty() {
-        forget_marks(import, frameworks::never_built(import.dialect));
+        let never_built = import.framework.map_or(&[][..], |framework| framework.never_built);
+        forget_marks(import, never_built);
     }
     let has_sounds = towers.iter().any(Tower::is_audio);
     for tower in towers {
         let key = tower.mark;
-        let fate = match key {
-            CONFIG | AUDIO => frameworks::settle(import, tower, has_sounds),
-            CLASS if frameworks::has_adapters(import) => bridge::beside_adapters(import, tower),
-            _ => Fate::Built(tower),
+        let outcome = match (key, import.framework) {
+            (CONFIG | AUDIO, Some(framework)) => (framework.tower)(import, tower, has_sounds),
+            (CONFIG | AUDIO, None) => Outcome::NotBuilt,
+            (CLASS, Some(framework)) if has_adapters(import) => (framework.tower)(import, tower, has_sounds),
+            _ => Outcome::Built(tower),
         };
-        match fate {
-            Fate::Built(tower) => {
+        match outcome {
+            Outcome::Built(tower) => {
                 mark(import, key);
                 if let Some(field) = tower.open() {
                     let choices = choices(import, &tower, field);
@@ -163,9 +171,9 @@ pub(in crate::formats) fn settle(import: &mut Import) {
                 }
                 import.towers.push(tower);
             }
-            Fate::NotFollowed => mark(import, key),
-            Fate::LeftOut => forget_marks(import, &[key]),
-            Fate::NotBuilt => {}
+            Outcome::NotFollowed => mark(import, key),
+            Outcome::LeftOut => forget_marks(import, &[key]),
+            Outcome::NotBuilt => {}
         }
     }
 }
@@ -199,7 +207,7 @@ fn choices(import: &Import, tower: &Tower, field: FieldId) -> Vec<Choice> {
     let mut choices = vec![choice("text alone", 0)];
     let pixels = ["image_max_pixels", "max_pixels"];
     let pixels = pixels.into_iter().find_map(|key| {
-        let given = frameworks::value(import, key)?;
+        let given = said(import, key)?;
         given.parse::<u64>().ok()
     });
     let size = |id| word(tower.settings.get(id)?).parse::<u64>().ok();
@@ -210,6 +218,25 @@ fn choices(import: &Import, tower: &Tower, field: FieldId) -> Vec<Choice> {
     choices.extend(largest.map(|tokens| choice("the largest image", tokens)));
     choices.extend(longest.map(|tokens| choice("images alone", tokens)));
     choices
+}
+
+/// The value of a key, as the report shows it. Sections and dashes before the key do not count.
+pub(in crate::formats) fn said(import: &Import, name: &str) -> Option<String> {
+    let mut rows = import.report.iter().rev();
+    let row = rows.find(|row| row.status != KeyStatus::Conflicting && last(&row.key) == name)?;
+    Some(row.value.clone())
+}
+
+/// The truth value of a key; `other` where the text does not have it.
+pub(in crate::formats) fn is_on(import: &Import, name: &str, other: bool) -> bool {
+    let given = said(import, name);
+    given.map_or(other, |text| truth(&Value::Text(text)).unwrap_or(other))
+}
+
+/// Whether the job trains adapters.
+pub(in crate::formats) fn has_adapters(import: &Import) -> bool {
+    let shared = &import.state.setup.job.shared;
+    shared.get(FieldId::peft_type).is_some()
 }
 
 /// Takes back that a job is marked with these keys, whatever sections they stand in.

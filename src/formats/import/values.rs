@@ -10,7 +10,7 @@ use crate::parallel::stages::PipelineLayout;
 use crate::value::Value;
 
 /// A value in the form that a field reads: names without their module, dtypes by short name, layouts as text.
-pub(super) fn plain(id: FieldId, value: &Value) -> Value {
+pub(in crate::formats) fn plain(id: FieldId, value: &Value) -> Value {
     let kind = id.field().kind;
     match (kind, value) {
         // The router computes in the dtype of the parameters where it has none of its own.
@@ -98,20 +98,20 @@ fn short(word: &str) -> String {
 }
 
 /// The last part of a dotted name; of `{_target_: …}` that of the target.
-pub(super) fn word(value: &Value) -> String {
+pub(in crate::formats) fn word(value: &Value) -> String {
     let text = shown(value.get("_target_").or(value.get("_name_")).unwrap_or(value));
     text.rsplit('.').next().unwrap_or_default().to_owned()
 }
 
 /// A truth value as any front end writes it.
-pub(super) fn truth(value: &Value) -> Option<bool> {
+pub(in crate::formats) fn truth(value: &Value) -> Option<bool> {
     match parse(FieldId::bf16.field(), value) {
         Ok(Some(Parsed::Flag(on))) => Some(on),
         _ => None,
     }
 }
 
-pub(super) fn is_off(value: &Value) -> bool {
+pub(in crate::formats) fn is_off(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) | Value::Int(0) => true,
         Value::Text(text) => matches!(text.as_str(), "" | "None" | "none" | "null" | "false" | "False"),
@@ -120,7 +120,7 @@ pub(super) fn is_off(value: &Value) -> bool {
     }
 }
 
-pub(super) fn int(item: &KeyValue) -> Option<u64> {
+pub(in crate::formats) fn int(item: &KeyValue) -> Option<u64> {
     match parse(FieldId::ddp_bucket_size.field(), &item.value) {
         Ok(Some(Parsed::Int(i))) => Some(i),
         _ => None,
@@ -128,14 +128,14 @@ pub(super) fn int(item: &KeyValue) -> Option<u64> {
 }
 
 /// A decimal number such as `1.3`, as a fraction.
-pub(super) struct Decimal {
+pub(in crate::formats) struct Decimal {
     numerator: u64,
     denominator: u64,
 }
 
 impl Decimal {
     /// The product with a whole number, rounded down.
-    pub(super) fn of(&self, number: u64) -> u64 {
+    pub(in crate::formats) fn of(&self, number: u64) -> u64 {
         number.saturating_mul(self.numerator) / self.denominator.max(1)
     }
 }

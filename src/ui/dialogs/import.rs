@@ -44,11 +44,6 @@ pub(super) fn ImportDialog(
         let session = session.read();
         session.imported().map(understood_as).unwrap_or_default()
     });
-    let warning = Signal::derive(move || {
-        let session = session.read();
-        let warning = session.imported().and_then(|read| read.import.warning);
-        warning.unwrap_or_default().to_owned()
-    });
     view! {
         <Title text="Import a job" />
         <p>
@@ -60,7 +55,6 @@ pub(super) fn ImportDialog(
         <p role="status" class="modal-format">
             {format}
         </p>
-        <Alert message=warning />
         <Questions session />
         <Report session />
         <Actions session text />

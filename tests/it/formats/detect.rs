@@ -108,6 +108,10 @@ fn configurations_that_are_not_read_are_refused_by_name() {
             "a log of GPT-NeoX",
         ),
         (
+            "pipe_parallel_size: 1\nmodel_parallel_size: 2\nnum_layers: 12\nhidden_size: 768\nzero_optimization:\n  stage: 1\n",
+            "a GPT-NeoX configuration (it trains with DeepSpeed, whose memory is another program's)",
+        ),
+        (
             "torchrun --nproc_per_node 8 pretrain_t5.py --encoder-num-layers 12 --hidden-size 768",
             "a job of T5",
         ),

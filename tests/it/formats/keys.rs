@@ -1,7 +1,8 @@
 //! The key tables of Megatron-Bridge, verl, ms-swift and slime.
 
 use megatron_memory::config::not_modelled::MemoryEffect;
-use megatron_memory::formats::dialects::{KeyMeaning, KeyRule, bridge, slime, swift, verl};
+use megatron_memory::formats::dialects::meaning::KeyMeaning;
+use megatron_memory::formats::dialects::{bridge, slime, swift, verl};
 use megatron_memory::formats::megatron_args::default_of;
 
 /// Fields that Megatron-Bridge's own translation keeps under their names, by section.
@@ -46,11 +47,11 @@ fn bridge_keys_agree_with_its_own_translation() {
             let field = match bridge::find(&key) {
                 Some(KeyMeaning::Field(field)) => field,
                 // The presence of the number is the switch.
-                Some(KeyMeaning::Rule(KeyRule::QueryGroups)) if name == "num_query_groups" => {
+                Some(KeyMeaning::Role(role)) if role.name == "num_query_groups" => {
                     continue;
                 }
                 // Read together with the keys around it.
-                Some(KeyMeaning::Rule(KeyRule::HybridPattern | KeyRule::MtpPattern)) => name,
+                Some(KeyMeaning::Role(role)) if role.name == name => name,
                 other => panic!("{key}: {other:?}"),
             };
             assert_eq!(field, name, "{key}");
@@ -64,7 +65,6 @@ fn bridge_keys_with_other_names() {
     for (key, expected) in [
         ("model.num_moe_experts", Some(KeyMeaning::Field("num_experts"))),
         ("tokenizer.vocab_size", Some(KeyMeaning::Field("vocab_size"))),
-        ("model.vocab_size", Some(KeyMeaning::Rule(KeyRule::PaddedVocabulary))),
         ("dataset.seq_length", Some(KeyMeaning::Field("seq_length"))),
         ("model.add_bias_linear", Some(KeyMeaning::Field("add_bias_linear"))),
         (
@@ -72,14 +72,9 @@ fn bridge_keys_with_other_names() {
             Some(KeyMeaning::Opposite("untie_embeddings_and_output_weights")),
         ),
         (
-            "model.virtual_pipeline_model_parallel_size",
-            Some(KeyMeaning::Rule(KeyRule::VirtualStages)),
-        ),
-        (
             "model.num_layers_in_first_pipeline_stage",
             Some(KeyMeaning::Field("decoder_first_pipeline_num_layers")),
         ),
-        ("mixed_precision", Some(KeyMeaning::Rule(KeyRule::PrecisionPreset))),
         ("mixed_precision.fp8", Some(KeyMeaning::Field("fp8"))),
         ("optimizer.exp_avg_dtype", Some(KeyMeaning::Field("exp_avg_dtype"))),
         ("optimizer.lr", Some(KeyMeaning::Irrelevant)),
@@ -96,10 +91,6 @@ fn bridge_keys_with_other_names() {
         Some(("model.share_embeddings_and_output_weights".to_owned(), true))
     );
     assert_eq!(bridge::key_of("nonsense"), None);
-    assert!(matches!(
-        bridge::find("peft.dim"),
-        Some(KeyMeaning::Rule(KeyRule::Adapter))
-    ));
 }
 
 #[test]
@@ -164,15 +155,9 @@ fn verl_keys_are_found_under_the_actor() {
             Some(KeyMeaning::Field("decoder_first_pipeline_num_layers")),
         ),
         (
-            "actor_rollout_ref.actor.megatron.override_ddp_config.grad_reduce_in_fp32",
-            Some(KeyMeaning::Rule(KeyRule::Gradients)),
-        ),
-        (
             "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
             Some(KeyMeaning::Field("micro_batch_size")),
         ),
-        ("data.max_prompt_length", Some(KeyMeaning::Rule(KeyRule::PromptLength))),
-        ("trainer.nnodes", Some(KeyMeaning::Rule(KeyRule::Nodes))),
         (
             "actor_rollout_ref.ref.megatron.tensor_model_parallel_size",
             Some(KeyMeaning::NotModelled {
@@ -205,7 +190,6 @@ fn swift_arguments_and_slime_flags() {
         ),
         ("max_length", Some(KeyMeaning::Field("seq_length"))),
         ("fp8_format", Some(KeyMeaning::Field("fp8"))),
-        ("model", Some(KeyMeaning::Rule(KeyRule::HfModel))),
         ("lr", Some(KeyMeaning::Irrelevant)),
         ("num_train_epochs", Some(KeyMeaning::Irrelevant)),
         ("no_such_thing", None),
@@ -213,12 +197,51 @@ fn swift_arguments_and_slime_flags() {
         assert_eq!(swift::find(name), expected, "{name}");
     }
     for (name, expected) in [
-        ("actor-num-nodes", Some(KeyMeaning::Rule(KeyRule::Nodes))),
-        ("max_tokens_per_gpu", Some(KeyMeaning::Rule(KeyRule::TokensPerGpu))),
         ("sglang-mem-fraction-static", Some(KeyMeaning::Irrelevant)),
         // Megatron-LM's own flags are looked up in Megatron-LM's table.
         ("tensor-model-parallel-size", None),
     ] {
         assert_eq!(slime::find(name), expected, "{name}");
+    }
+}
+
+/// What a key is for the functions that read it, by the front end.
+#[test]
+fn keys_have_roles_in_derivations() {
+    type Find = fn(&str) -> Option<KeyMeaning>;
+    let all: [(Find, &[(&str, &str)]); 4] = [
+        (
+            bridge::find,
+            &[
+                ("model.vocab_size", "vocabulary"),
+                ("model.virtual_pipeline_model_parallel_size", "virtual_stages"),
+                ("mixed_precision", "precision_preset"),
+                ("peft.dim", "adapters"),
+            ],
+        ),
+        (
+            verl::find,
+            &[
+                (
+                    "actor_rollout_ref.actor.megatron.override_ddp_config.grad_reduce_in_fp32",
+                    "gradients",
+                ),
+                ("data.max_prompt_length", "prompt_length"),
+                ("trainer.nnodes", "nodes"),
+            ],
+        ),
+        (swift::find, &[("model", "hf_model")]),
+        (
+            slime::find,
+            &[("actor-num-nodes", "nodes"), ("max_tokens_per_gpu", "tokens_per_gpu")],
+        ),
+    ];
+    for (find, keys) in all {
+        for (key, expected) in keys {
+            let Some(KeyMeaning::Role(role)) = find(key) else {
+                panic!("{key}");
+            };
+            assert_eq!(role.name, *expected, "{key}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::export::bridge;
-use megatron_memory::formats::detect::{Format, detect};
+use megatron_memory::formats::detect::detect;
 use megatron_memory::formats::import_text::{ImportOptions, ImportedText, import_text};
 use megatron_memory::value::Value;
 
@@ -46,7 +46,7 @@ fn unknown(imported: &ImportedText) -> Vec<&str> {
 
 #[test]
 fn flag_scale_hands_its_leaves_to_megatron() {
-    assert_eq!(detect(FLAG_SCALE).unwrap().format, Format::FlagScaleYaml);
+    assert_eq!(detect(FLAG_SCALE).unwrap().format.id(), "flag_scale_yaml");
     let import = read(FLAG_SCALE, None);
     has(
         &import.import,
@@ -103,7 +103,7 @@ fn flag_scale_puts_stages_on_meshes() {
 
 #[test]
 fn primus_overrides_the_arguments_of_its_trainer() {
-    assert_eq!(detect(PRIMUS).unwrap().format, Format::PrimusYaml);
+    assert_eq!(detect(PRIMUS).unwrap().format.id(), "primus_yaml");
     let import = read(PRIMUS, Some("llama3.1-8b"));
     has(
         &import.import,
@@ -156,7 +156,7 @@ fn primus_dispatches_tokens_with_deepep() {
 
 #[test]
 fn nemo_rl_trains_its_policy_with_bridge() {
-    assert_eq!(detect(NEMO_RL).unwrap().format, Format::NemoRlYaml);
+    assert_eq!(detect(NEMO_RL).unwrap().format.id(), "nemo_rl_yaml");
     let import = read(NEMO_RL, Some("llama3.1-8b"));
     has(
         &import.import,
@@ -196,7 +196,7 @@ const NEMO: &str = "run:\n  name: x\ntrainer:\n  num_nodes: 2\n  devices: 8\n  p
 
 #[test]
 fn nemo_has_its_own_words_for_megatrons_arguments() {
-    assert_eq!(detect(NEMO).unwrap().format, Format::NemoYaml);
+    assert_eq!(detect(NEMO).unwrap().format.id(), "nemo_yaml");
     let import = read(NEMO, None);
     has(
         &import.import,

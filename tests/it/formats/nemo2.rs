@@ -4,7 +4,7 @@ use megatron_memory::config::canonical::{Meaning, meaning};
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::detect::{Format, detect};
-use megatron_memory::formats::dialects::layered::nemo2::models;
+use megatron_memory::formats::dialects::nemo2::models;
 use megatron_memory::formats::import::Question;
 use megatron_memory::formats::import_text::{ImportOptions, ImportedText, import_text};
 

@@ -1,24 +1,19 @@
 //! What a key decides, known without its value: for keys that have none.
 
 use crate::config::fields::FieldId;
-use crate::formats::dialects::{Dialect, KeyMeaning, KeyRule, field_of};
-
-/// What a key decides, independent of its value.
-pub(in crate::formats::import) enum Decides {
-    /// Nothing that changes memory, or the key is unknown.
-    Nothing,
-    /// A setting, and its field where it is exactly one.
-    Setting(Option<FieldId>),
-}
+use crate::formats::dialects::destinations::field_of;
+use crate::formats::dialects::framework::Framework;
+use crate::formats::dialects::meaning::{Decides, KeyMeaning};
 
 /// What a key decides. Used to report a key that has no value.
-pub(in crate::formats::import) fn decides(dialect: Dialect, name: &str) -> Decides {
+pub(in crate::formats) fn decides(framework: &Framework, name: &str) -> Decides {
     let of_field = |destination: &str| match destination {
-        "cuda_graph_scope_deprecated" => Decides::Setting(Some(FieldId::cuda_graph_modules)),
-        _ => field_of(destination).map_or(Decides::Nothing, |id| Decides::Setting(Some(id))),
+        "cuda_graph_scope_deprecated" => Decides::field(FieldId::cuda_graph_modules),
+        _ => field_of(destination).map_or(Decides::Nothing, Decides::field),
     };
-    let meaning = match dialect.find(name) {
-        Some(KeyMeaning::Retired(Some(successor))) => dialect.find(successor),
+    let find = framework.find;
+    let meaning = match find(name) {
+        Some(KeyMeaning::Retired(Some(successor))) => find(successor),
         meaning => meaning,
     };
     match meaning {
@@ -26,49 +21,6 @@ pub(in crate::formats::import) fn decides(dialect: Dialect, name: &str) -> Decid
             Decides::Nothing
         }
         Some(KeyMeaning::Field(destination) | KeyMeaning::Opposite(destination)) => of_field(destination),
-        Some(KeyMeaning::Rule(rule)) => of_rule(rule),
+        Some(KeyMeaning::Role(role)) => role.decides,
     }
-}
-
-fn of_rule(rule: KeyRule) -> Decides {
-    Decides::Setting(match rule {
-        KeyRule::HfModel | KeyRule::TokenizerType | KeyRule::TokenizerModel | KeyRule::ModelProvider => {
-            return Decides::Nothing;
-        }
-        KeyRule::QueryGroups => Some(FieldId::num_query_groups),
-        KeyRule::Adapter => Some(FieldId::peft_type),
-        KeyRule::CpuOffloading => Some(FieldId::cpu_offloading_num_layers),
-        KeyRule::LayerWiseOptimizer => Some(FieldId::use_distributed_optimizer),
-        KeyRule::FusedKernels => Some(FieldId::token_loss),
-        KeyRule::ReferenceModel => Some(FieldId::ref_model),
-        KeyRule::TaskType | KeyRule::NumLabels => Some(FieldId::num_labels),
-        KeyRule::VirtualStages => Some(FieldId::virtual_pipeline_model_parallel_size),
-        KeyRule::Gradients => Some(FieldId::accumulate_allreduce_grads_in_fp32),
-        KeyRule::PaddedVocabulary | KeyRule::PadVocabulary | KeyRule::ExtraVocabulary | KeyRule::PatchTokenizer => {
-            Some(FieldId::padded_vocab_size)
-        }
-        KeyRule::Nodes | KeyRule::GpusPerNode => Some(FieldId::world_size),
-        KeyRule::PromptLength | KeyRule::ResponseLength | KeyRule::PackLength => Some(FieldId::seq_length),
-        KeyRule::TokensPerGpu | KeyRule::DynamicBatch => Some(FieldId::max_seqlen_per_dp_cp_rank),
-        KeyRule::PromptBatch | KeyRule::SamplesPerPrompt | KeyRule::StepsPerRollout | KeyRule::TrainBatch => {
-            Some(FieldId::global_batch_size)
-        }
-        KeyRule::HybridPattern
-        | KeyRule::OlderHybridPattern
-        | KeyRule::MtpPattern
-        | KeyRule::AttentionRatio
-        | KeyRule::MlpRatio => Some(FieldId::hybrid_layer_pattern),
-        KeyRule::LayerSpec => Some(FieldId::spec),
-        KeyRule::GatedLinearUnit
-        | KeyRule::ActivationFunction
-        | KeyRule::PrecisionPreset
-        | KeyRule::Dtype
-        | KeyRule::MambaChunkSize
-        | KeyRule::RlhfType
-        | KeyRule::Nested => None,
-        KeyRule::FirstDenseLayers => Some(FieldId::moe_layer_freq),
-        KeyRule::SharedExperts => Some(FieldId::moe_shared_expert_intermediate_size),
-        KeyRule::NoopLayers => Some(FieldId::num_layers),
-        KeyRule::LayerList => Some(FieldId::pipeline_model_parallel_layout),
-    })
 }

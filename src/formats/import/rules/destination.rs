@@ -2,8 +2,7 @@
 
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{Feature, MemoryEffect};
-use crate::formats::dialects::{Dialect, field_of};
-use crate::formats::import::bridge;
+use crate::formats::dialects::destinations::field_of;
 use crate::formats::import::draft::{JobDraft, KeyValue, python};
 use crate::formats::import::values::{is_off, plain, truth};
 use crate::formats::megatron_args::{self, Known};
@@ -47,16 +46,10 @@ const WITHOUT_FIELD: &[(&str, KeyStatus, &str)] = &[
 /// Sets the field behind one of Megatron-LM's destinations.
 pub(super) fn field(draft: &mut JobDraft, item: &KeyValue, destination: &'static str) {
     if let Some(id) = field_of(destination) {
-        if let Some((known, unknown)) = bridge::known_names(id, &item.value)
-            && draft.dialect == Dialect::Bridge
-        {
-            bridge::partly_followed(draft, item, id, known, &unknown);
+        if (draft.framework.unknown_value)(draft, item, id) {
             return;
         }
         let value = plain(id, &item.value);
-        if let Some(reason) = bridge::unknown_attention(draft.dialect, id, &value) {
-            return draft.not_modelled(item, MemoryEffect::More, reason);
-        }
         return draft.set(item, id, value, KeyStatus::Mapped, "");
     }
     if is_off(&item.value) {
@@ -79,7 +72,7 @@ pub(super) fn field(draft: &mut JobDraft, item: &KeyValue, destination: &'static
         "encoder_seq_length" => draft.set(item, FieldId::seq_length, item.value.clone(), KeyStatus::Mapped, ""),
         _ => {
             let known = WITHOUT_FIELD.iter().find(|(name, ..)| *name == destination);
-            let default = draft.dialect.default_of(destination).map(python);
+            let default = draft.framework.default_of(destination).map(python);
             if let Some((_, status, note)) = known {
                 draft.row(item, *status, None, *note);
             } else if default.is_some_and(|default| shown(&default) == shown(&item.value)) {

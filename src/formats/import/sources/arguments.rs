@@ -1,14 +1,16 @@
 //! Megatron-LM's arguments after parsing: printed in a training log, or written down by a program.
 
 use super::trees::read_tree;
-use super::{finish, limit_keys};
+use super::{derive, finish, limit_keys};
 use crate::config::fields::FieldId;
 use crate::formats::arguments::{self as written, ArgumentsError};
 use crate::formats::detect::Format;
-use crate::formats::dialects::Dialect;
-use crate::formats::import::combined::{self, CombinedKeys};
+use crate::formats::dialects::arguments::ARGUMENTS;
+use crate::formats::dialects::bridge::BRIDGE;
 use crate::formats::import::draft::{JobDraft, KeyValue};
-use crate::formats::import::{Import, ImportError, Options, derived, rules};
+use crate::formats::import::imported::Import;
+use crate::formats::import::keys::Keys;
+use crate::formats::import::{ImportError, Options, derived, rules};
 use crate::formats::node::Data;
 use crate::formats::report::KeyStatus;
 use crate::formats::{python_literal, training_log};
@@ -41,7 +43,7 @@ pub(in crate::formats::import) fn arguments(text: &str, options: &Options<'_>) -
     limit_keys(root.entries().len())?;
     // A run of Megatron-Bridge has sections there.
     if matches!(root.get("model").map(|model| &model.data), Some(Data::Map(_))) {
-        let draft = read_tree(&root, Dialect::Bridge, None)?;
+        let draft = read_tree(&root, &BRIDGE, None)?;
         return finish(draft, Format::BridgeYaml, options);
     }
     let arguments = root.entries().iter().map(|entry| KeyValue {
@@ -56,11 +58,11 @@ pub(in crate::formats::import) fn arguments(text: &str, options: &Options<'_>) -
 
 /// Applies arguments. `vocabulary` is the vocabulary before and after padding, with its line.
 fn draft(arguments: impl Iterator<Item = KeyValue>, vocabulary: Option<(u64, u64, u32)>) -> JobDraft {
-    let mut draft = JobDraft::new(Dialect::Arguments);
-    let mut combined = CombinedKeys::default();
+    let mut draft = JobDraft::new(&ARGUMENTS);
+    let mut keys = Keys::default();
     for item in arguments {
         let name = item.key.clone();
-        rules::apply(&mut draft, &mut combined, &item, &name);
+        rules::apply(&mut draft, &mut keys, &item, &name);
     }
     if let Some((size, padded, line)) = vocabulary {
         for (id, count) in [(FieldId::vocab_size, size), (FieldId::padded_vocab_size, padded)] {
@@ -75,7 +77,7 @@ fn draft(arguments: impl Iterator<Item = KeyValue>, vocabulary: Option<(u64, u64
             }
         }
     }
-    combined::combine(&mut draft, combined);
+    derive(&mut draft, &keys);
     draft
 }
 

@@ -2,10 +2,11 @@
 
 use crate::config::fields::FieldId;
 use crate::formats::dialects::model_zoo::{self, Run};
-use crate::formats::import::combined::CombinedKeys;
 use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::imported::Question;
+use crate::formats::import::keys::Keys;
 use crate::formats::import::missing::GPUS;
-use crate::formats::import::{ImportError, Options, Question};
+use crate::formats::import::{ImportError, Options};
 use crate::formats::node::{Data, Node};
 use crate::formats::report::KeyStatus;
 use crate::formats::shell::{self, Answers, Assignment, Flag, ShellImport, Variable, Word};
@@ -264,9 +265,9 @@ impl<'a> FileOfModel<'a> {
     pub(super) fn add(
         &self,
         draft: &mut JobDraft,
-        combined: &mut CombinedKeys,
+        keys: &mut Keys<'_>,
         file: &Node,
-        apply: impl Fn(&mut JobDraft, &mut CombinedKeys, &Flag),
+        apply: impl Fn(&mut JobDraft, &mut Keys<'_>, &Flag),
     ) {
         let flags = file.entries().iter();
         let flags = flags.map(|entry| Flag {
@@ -281,7 +282,7 @@ impl<'a> FileOfModel<'a> {
         let kept: Vec<Flag> = kept.collect();
         self.with_run(|run| {
             for flag in run.added_flags(&kept) {
-                apply(draft, combined, &flag);
+                apply(draft, keys, &flag);
             }
             let Some((nodes, each)) = run.nodes() else {
                 return;

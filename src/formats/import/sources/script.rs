@@ -1,18 +1,26 @@
 //! Command lines and launch scripts.
 
-use super::trees::{dialect_of_keys, read_tree};
-use super::{finish, limit_keys, model_zoo};
+use super::trees::{framework_of_keys, read_tree};
+use super::{derive, finish, limit_keys, model_zoo};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{Feature, MemoryEffect};
+use crate::formats::derivations::{adapters, environment as variables, hybrid, vocabulary};
 use crate::formats::detect::Format;
-use crate::formats::dialects::{Dialect, arity};
-use crate::formats::import::combined::{self, CombinedKeys};
+use crate::formats::dialects::arity;
+use crate::formats::dialects::bridge::BRIDGE;
+use crate::formats::dialects::chatlearn::{self, CHATLEARN};
+use crate::formats::dialects::framework::Framework;
+use crate::formats::dialects::meaning::Decides;
+use crate::formats::dialects::megatron_lm::MEGATRON_LM;
+use crate::formats::dialects::mindspeed::{self, MINDSPEED};
+use crate::formats::dialects::slime::{self, SLIME};
+use crate::formats::dialects::swift::SWIFT;
 use crate::formats::import::draft::{JobDraft, KeyValue};
-use crate::formats::import::mindspeed;
+use crate::formats::import::imported::{Import, Question, Row};
+use crate::formats::import::keys::Keys;
 use crate::formats::import::missing::{GPUS, unset};
-use crate::formats::import::rules::{self, Decides};
-use crate::formats::import::{Import, ImportError, Options, Question, Row};
-use crate::formats::import::{adapters, chatlearn};
+use crate::formats::import::rules;
+use crate::formats::import::{ImportError, Options};
 use crate::formats::megatron_args::Arity;
 use crate::formats::node::{Entry, Node};
 use crate::formats::python::recipe::model_of;
@@ -44,50 +52,49 @@ pub(in crate::formats::import) fn command(
         return Err(ImportError::NotRead("a conversion of checkpoints"));
     }
     let flags = script.flags();
-    let dialect = if is_swift {
-        Dialect::Swift
-    } else if flags.iter().any(|flag| rules::is_slime(&flag.name)) {
-        Dialect::Slime
-    } else if flags.iter().filter(|flag| rules::is_mindspeed(&flag.name)).count() > 1 {
-        Dialect::MindSpeed
+    let framework = if is_swift {
+        &SWIFT
+    } else if flags.iter().any(|flag| slime::is_own(&flag.name)) {
+        &SLIME
+    } else if flags.iter().filter(|flag| mindspeed::is_own(&flag.name)).count() > 1 {
+        &MINDSPEED
     } else {
-        Dialect::MegatronLm
+        &MEGATRON_LM
     };
     let words = script.command.arguments.iter();
     let set = overrides::from_words(words.map(|word| (word.text.as_str(), word.line)));
     refuse_other_trainers(program, flags, &set.root)?;
     let is_recipe = flags.iter().any(|flag| shell::same_name(&flag.name, "recipe"));
     if set.root.entries().len() > flags.len() || is_recipe {
-        let dialect = if is_recipe {
-            Dialect::Bridge
+        let framework = if is_recipe {
+            &BRIDGE
         } else {
-            dialect_of_keys(&set.root)
+            framework_of_keys(&set.root)
         };
-        let mut draft = read_tree(&set.root, dialect, Some(&script))?;
+        let mut draft = read_tree(&set.root, framework, Some(&script))?;
         recipe_flags(&mut draft, flags);
         add_questions(&mut draft, &script);
         return finish(draft, format, options);
     }
-    let mut draft = JobDraft::new(dialect);
-    let mut combined = CombinedKeys::default();
-    combined.hybrid.entry_point = hybrid_entry_point(&script);
+    let mut draft = JobDraft::new(framework);
+    let mut keys = Keys::default();
+    if let Some(program) = hybrid_entry_point(&script) {
+        keys.keep(hybrid::ENTRY_POINT, &program);
+    }
     entry_point(&mut draft, &script)?;
     for flag in flags {
-        self::flag(&mut draft, &mut combined, flag, &script);
+        self::flag(&mut draft, &mut keys, flag, &script);
     }
-    refuse_encoders(&combined)?;
-    combined::combine(&mut draft, combined);
-    if dialect == Dialect::MindSpeed {
-        mindspeed::settle(&mut draft);
-    }
+    refuse_encoders(&keys)?;
+    derive(&mut draft, &keys);
     add_questions(&mut draft, &script);
     draft.questions.extend(which);
     finish(draft, format, options)
 }
 
 /// Refuses jobs with a tokenizer that only BERT and T5 are trained with.
-pub(super) fn refuse_encoders(combined: &CombinedKeys) -> Result<(), ImportError> {
-    let kind = combined.tokenizer.kind.as_ref();
+pub(super) fn refuse_encoders(keys: &Keys<'_>) -> Result<(), ImportError> {
+    let kind = keys.get(vocabulary::TOKENIZER);
     let is_encoder = kind.is_some_and(|item| match &item.value {
         Value::Text(name) => name.starts_with("BertWordPiece"),
         _ => false,
@@ -109,7 +116,7 @@ fn refuse_other_trainers(program: &str, flags: &[Flag], overrides: &Node) -> Res
     let is_chatlearn = program.contains("chatlearn");
     if is_chatlearn && flags.iter().any(has_fsdp) {
         Err(ImportError::NotRead(chatlearn::FSDP))
-    } else if is_chatlearn && dialect_of_keys(overrides) != Dialect::ChatLearn {
+    } else if is_chatlearn && *framework_of_keys(overrides) != CHATLEARN {
         let what = "a job of ChatLearn whose settings are in another file";
         Err(ImportError::NotRead(what))
     } else if overrides.entries().iter().any(of_lite) {
@@ -218,7 +225,7 @@ fn hybrid_entry_point(script: &ShellImport) -> Option<KeyValue> {
 }
 
 /// Applies a flag of a script.
-pub(super) fn flag(draft: &mut JobDraft, combined: &mut CombinedKeys, flag: &Flag, script: &ShellImport) {
+pub(super) fn flag(draft: &mut JobDraft, keys: &mut Keys<'_>, flag: &Flag, script: &ShellImport) {
     let arity = arity(&flag.name);
     let words: Vec<Value> = flag.values.iter().map(|word| Value::Text(word.text.clone())).collect();
     let value = match (arity, words.as_slice()) {
@@ -233,48 +240,28 @@ pub(super) fn flag(draft: &mut JobDraft, combined: &mut CombinedKeys, flag: &Fla
         value,
         line: flag.line,
     };
-    apply_written(draft, combined, &item, &flag.name, &flag.values, script);
+    apply_written(draft, keys, &item, &flag.name, &flag.values, script);
 }
 
 /// Applies a key whose value is made of these words of a script. Where a word has a variable that nobody sets, the
 /// key is reported as missing.
 pub(super) fn apply_written(
     draft: &mut JobDraft,
-    combined: &mut CombinedKeys,
+    keys: &mut Keys<'_>,
     item: &KeyValue,
     name: &str,
     words: &[Word],
     script: &ShellImport,
 ) {
     let known = draft.missing.len();
-    let decides = rules::decides(draft.dialect, name);
+    let decides = rules::decides(draft.framework, name);
     match decides {
         Decides::Setting(field) if words.iter().any(|word| word.unresolved) => {
             draft.add_missing(item, field, unset(words, script));
         }
-        _ => rules::apply(draft, combined, item, name),
+        _ => rules::apply(draft, keys, item, name),
     }
     draft.name_variables(known, words);
-}
-
-/// Applies a variable of the training processes' environment. Returns whether it decides a field.
-fn environment_variable(draft: &mut JobDraft, item: &KeyValue) -> bool {
-    let name = item.key.rsplit('.').next().unwrap_or_default();
-    let said = match &item.value {
-        Value::Text(text) => environment::field(name, text),
-        _ => None,
-    };
-    if let Some((id, value)) = said.clone() {
-        draft.set(item, id, value, KeyStatus::Mapped, "read by PyTorch");
-    }
-    said.is_some()
-}
-
-/// Applies an environment variable that a configuration lists; it gets a report row in any case.
-pub(super) fn listed_environment_variable(draft: &mut JobDraft, item: &KeyValue) {
-    if !environment_variable(draft, item) {
-        draft.row(item, KeyStatus::Ignored, None, "does not change memory");
-    }
 }
 
 /// Takes from a script what stands outside its flags: the number of GPUs, environment variables, the questions that it
@@ -309,11 +296,11 @@ fn add_questions(draft: &mut JobDraft, script: &ShellImport) {
             value,
             line: assigned.value.line,
         };
-        environment_variable(draft, &item);
+        variables::variable(draft, &item);
     }
     for variable in &script.variables {
         let keys = draft.keys_of(&variable.name);
-        let is_open = variable.answer.is_none() && decides_something(draft.dialect, variable, script);
+        let is_open = variable.answer.is_none() && decides_something(draft.framework, variable, script);
         if is_open || !keys.is_empty() {
             draft.questions.push(Question::Variable {
                 name: variable.name.clone(),
@@ -344,10 +331,10 @@ fn add_questions(draft: &mut JobDraft, script: &ShellImport) {
 }
 
 /// Whether a variable of a script occurs in a setting, in the launch, or in a choice that sets something.
-fn decides_something(dialect: Dialect, variable: &Variable, script: &ShellImport) -> bool {
+fn decides_something(framework: &Framework, variable: &Variable, script: &ShellImport) -> bool {
     let name = &variable.name;
     let reads = |word: &Word| word.variables.contains(name);
-    let is_setting = |key: &str| !matches!(rules::decides(dialect, key), Decides::Nothing);
+    let is_setting = |key: &str| !matches!(rules::decides(framework, key), Decides::Nothing);
     let in_flag = |flag: &Flag| is_setting(&flag.name) && flag.values.iter().any(reads);
     let in_argument = |word: &Word| {
         let (key, _) = word.text.split_once('=').unwrap_or((&word.text, ""));

@@ -3,16 +3,25 @@
 use core::slice;
 
 use super::model_zoo::FileOfModel;
-use super::script::{apply_written, flag, listed_environment_variable, refuse_encoders};
-use super::{finish, limit_keys};
+use super::script::{apply_written, flag, refuse_encoders};
+use super::{derive, finish, limit_keys};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{MemoryEffect, NotModelled};
+use crate::formats::derivations::environment::listed_variable;
 use crate::formats::detect::Format;
-use crate::formats::dialects::Dialect;
-use crate::formats::import::combined::{self, CombinedKeys};
+use crate::formats::dialects::bridge::BRIDGE;
+use crate::formats::dialects::chatlearn::CHATLEARN;
+use crate::formats::dialects::framework::Framework;
+use crate::formats::dialects::meaning::Decides;
+use crate::formats::dialects::megatron_lm::MEGATRON_LM;
+use crate::formats::dialects::swift::SWIFT;
+use crate::formats::dialects::verl::VERL;
+use crate::formats::dialects::yaml_cfg::YAML_CFG;
 use crate::formats::import::draft::{JobDraft, KeyValue};
-use crate::formats::import::rules::{Decides, decides};
-use crate::formats::import::{Import, ImportError, Options, Question, bridge, chatlearn, towers, verl};
+use crate::formats::import::imported::{Import, Question};
+use crate::formats::import::keys::Keys;
+use crate::formats::import::rules::decides;
+use crate::formats::import::{ImportError, Options};
 use crate::formats::interpolation;
 use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Entry, Node};
@@ -31,8 +40,8 @@ pub(in crate::formats::import) fn model_args(text: &str, options: &Options<'_>) 
     let known = launched.as_deref().unwrap_or(options.variables);
     let mut variables = interpolation::resolve(&mut root, known);
     refuse_other_tests(&root)?;
-    let mut draft = JobDraft::new(Dialect::MegatronLm);
-    let mut combined = CombinedKeys::default();
+    let mut draft = JobDraft::new(&MEGATRON_LM);
+    let mut keys = Keys::default();
     for section in root.entries() {
         let item_of = |entry: &Entry| KeyValue {
             key: entry.key.clone(),
@@ -42,7 +51,7 @@ pub(in crate::formats::import) fn model_args(text: &str, options: &Options<'_>) 
         if section.key == "ENV_VARS" {
             limit_keys(section.node.entries().len())?;
             for item in section.node.entries().iter().map(item_of) {
-                listed_environment_variable(&mut draft, &item);
+                listed_variable(&mut draft, &item);
             }
             continue;
         }
@@ -62,21 +71,21 @@ pub(in crate::formats::import) fn model_args(text: &str, options: &Options<'_>) 
             {
                 draft.row(&item, KeyStatus::Ignored, None, "switched off");
             } else {
-                draft.apply_referring(&mut combined, &item, name);
+                draft.apply_referring(&mut keys, &item, name);
             }
         }
         if let Some(of_model) = &of_model {
             let script = ShellImport::default();
-            of_model.add(&mut draft, &mut combined, &section.node, |draft, combined, added| {
-                flag(draft, combined, added, &script);
+            of_model.add(&mut draft, &mut keys, &section.node, |draft, keys, added| {
+                flag(draft, keys, added, &script);
             });
         }
     }
     if let Some(of_model) = &of_model {
         of_model.defaults(&mut variables);
     }
-    refuse_encoders(&combined)?;
-    combined::combine(&mut draft, combined);
+    refuse_encoders(&keys)?;
+    derive(&mut draft, &keys);
     draft.ask_for(variables);
     finish(draft, Format::ModelArgsYaml, options)
 }
@@ -123,13 +132,13 @@ pub(in crate::formats::import) fn yaml_tree(
 ) -> Result<Import, ImportError> {
     let mut root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
     let variables = interpolation::resolve(&mut root, options.variables);
-    let dialect = match format {
-        Format::VerlYaml => Dialect::Verl,
-        Format::MegatronYaml => Dialect::YamlCfg,
-        Format::SwiftYaml => Dialect::Swift,
-        _ => Dialect::Bridge,
+    let framework = match format {
+        Format::VerlYaml => &VERL,
+        Format::MegatronYaml => &YAML_CFG,
+        Format::SwiftYaml => &SWIFT,
+        _ => &BRIDGE,
     };
-    let mut draft = read_tree(&root, dialect, None)?;
+    let mut draft = read_tree(&root, framework, None)?;
     draft.ask_for(variables);
     super::fits(&draft, format)?;
     finish(draft, format, options)
@@ -138,15 +147,15 @@ pub(in crate::formats::import) fn yaml_tree(
 /// Hydra overrides without the program that they belong to.
 pub(in crate::formats::import) fn overrides(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
     let set = hydra::parse(text);
-    let dialect = dialect_of_keys(&set.root);
-    assigned(set, dialect, Format::Overrides, options)
+    let framework = framework_of_keys(&set.root);
+    assigned(set, framework, Format::Overrides, options)
 }
 
 /// Assignments in Python, as recipes of Megatron-Bridge have them.
 pub(in crate::formats::import) fn python(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
     let Some(first) = recipe::read(text, None) else {
         let set = assignments::parse(text);
-        return assigned(set, Dialect::Bridge, Format::BridgePython, options);
+        return assigned(set, &BRIDGE, Format::BridgePython, options);
     };
     let line = first.functions.first().map_or(1, |(_, line)| *line);
     let mut answers = options.branches.iter().rev();
@@ -160,7 +169,7 @@ pub(in crate::formats::import) fn python(text: &str, options: &Options<'_>) -> R
 /// What one function of a file of recipes makes. `line` is that of the first function, at which the question stands
 /// which one.
 fn recipe_function(recipe: Recipe, line: u32, options: &Options<'_>) -> Result<Import, ImportError> {
-    let mut draft = read_tree(&recipe.overrides.root, Dialect::Bridge, None)?;
+    let mut draft = read_tree(&recipe.overrides.root, &BRIDGE, None)?;
     for (key, line) in recipe.elsewhere {
         let item = KeyValue {
             key,
@@ -180,7 +189,7 @@ fn recipe_function(recipe: Recipe, line: u32, options: &Options<'_>) -> Result<I
             line,
             key,
         };
-        if let Decides::Setting(field) = decides(Dialect::Bridge, &item.key) {
+        if let Decides::Setting(field) = decides(&BRIDGE, &item.key) {
             let why = "only running the recipe would tell its value";
             draft.add_missing(&item, field, why.to_owned());
             draft.marks.push(NotModelled::new(&item.key, why));
@@ -220,8 +229,13 @@ fn gpus_in_name(name: &str) -> Option<u64> {
     parts.find_map(|part| part.strip_suffix("gpu")?.parse().ok())
 }
 
-fn assigned(set: Overrides, dialect: Dialect, format: Format, options: &Options<'_>) -> Result<Import, ImportError> {
-    let mut draft = read_tree(&set.root, dialect, None)?;
+fn assigned(
+    set: Overrides,
+    framework: &'static Framework,
+    format: Format,
+    options: &Options<'_>,
+) -> Result<Import, ImportError> {
+    let mut draft = read_tree(&set.root, framework, None)?;
     for (key, line) in set.removed.into_iter().chain(set.unread) {
         let item = KeyValue {
             key,
@@ -234,14 +248,14 @@ fn assigned(set: Overrides, dialect: Dialect, format: Format, options: &Options<
 }
 
 /// The front end that overrides belong to, by their sections.
-pub(super) fn dialect_of_keys(root: &Node) -> Dialect {
+pub(super) fn framework_of_keys(root: &Node) -> &'static Framework {
     let has = |name: &str| {
         root.entries()
             .iter()
             .any(|entry| entry.key.split('.').next() == Some(name))
     };
     if has("models") && has("runtime_args") {
-        return Dialect::ChatLearn;
+        return &CHATLEARN;
     }
     // Sections that Megatron-Bridge does not have.
     let verl = [
@@ -257,86 +271,37 @@ pub(super) fn dialect_of_keys(root: &Node) -> Dialect {
         let first = entry.key.split('.').next().unwrap_or_default();
         verl.contains(&first)
     });
-    if is_verl { Dialect::Verl } else { Dialect::Bridge }
+    if is_verl { &VERL } else { &BRIDGE }
 }
 
 /// Applies the leaves of a tree of maps. `script` is the script whose words set them, if it was a script.
-pub(super) fn read_tree(root: &Node, dialect: Dialect, script: Option<&ShellImport>) -> Result<JobDraft, ImportError> {
-    let mut draft = JobDraft::new(dialect);
-    let mut combined = CombinedKeys::default();
-    let mut leaves = Vec::new();
-    flatten(root, "", &mut leaves);
+pub(super) fn read_tree(
+    root: &Node,
+    framework: &'static Framework,
+    script: Option<&ShellImport>,
+) -> Result<JobDraft, ImportError> {
+    let mut draft = JobDraft::new(framework);
+    let leaves = leaves_of(root);
     limit_keys(leaves.len())?;
-    if dialect == Dialect::Bridge {
-        mark_model_class(root, &mut draft)?;
-        draft.towers = towers::read(root).into_iter().collect();
-    }
-    if dialect == Dialect::ChatLearn {
-        chatlearn::refuse(&leaves)?;
-    }
+    let mut keys = Keys::of_tree(&leaves);
+    (framework.begin)(&mut draft, root, &keys)?;
     for item in &leaves {
-        // The layers of some models are a part of their own.
-        let name = match item.key.strip_prefix("model.transformer.") {
-            Some(name) if dialect == Dialect::Bridge => format!("model.{name}"),
-            _ => item.key.clone(),
-        };
+        let name = (framework.name_of)(&item.key);
         let last = name.rsplit('.').next().unwrap_or_default();
-        let section = name.split('.').next().unwrap_or_default();
-        let is_class_of_adapters = name == "peft._target_" && dialect == Dialect::Bridge;
-        if last.starts_with('_') && !is_class_of_adapters {
+        if last.starts_with('_') && name != "peft._target_" {
             draft.row(item, KeyStatus::Ignored, None, "how the configuration is built");
-        } else if dialect == Dialect::Swift && section == "ENV" {
-            listed_environment_variable(&mut draft, item);
-        } else if dialect == Dialect::Swift && matches!(section, "rollout" | "teacher") {
-            draft.row(item, KeyStatus::Ignored, None, "not of the training processes");
-        } else if matches!(dialect, Dialect::MegatronLm | Dialect::YamlCfg | Dialect::Swift) {
-            // Their sections only group what flags say as well.
-            draft.apply_referring(&mut combined, item, last);
-        } else {
-            // Without sections, as on its own, a key belongs to the model.
-            let name = match (dialect, name.contains('.')) {
-                (Dialect::Bridge, false) if dialect.find(&name).is_none() => {
-                    format!("model.{name}")
-                }
-                _ => name,
-            };
+        } else if !(framework.special)(&mut draft, &mut keys, item, &name) {
             let word = script.and_then(|script| Some((script, word_of(item, script)?)));
             match word {
                 Some((script, word)) => {
-                    apply_written(&mut draft, &mut combined, item, &name, slice::from_ref(word), script);
+                    apply_written(&mut draft, &mut keys, item, &name, slice::from_ref(word), script);
                 }
-                None => draft.apply_referring(&mut combined, item, &name),
+                None => draft.apply_referring(&mut keys, item, &name),
             }
         }
     }
-    combined::combine(&mut draft, combined);
-    match dialect {
-        Dialect::Verl => verl::settle(&mut draft, &leaves),
-        Dialect::ChatLearn => chatlearn::settle(&mut draft, &leaves),
-        _ => {}
-    }
+    derive(&mut draft, &keys);
     Ok(draft)
-}
-
-/// Marks a job whose model has more than a language model, by the class of the model.
-fn mark_model_class(root: &Node, draft: &mut JobDraft) -> Result<(), ImportError> {
-    let model = root.get("model").map_or([].as_slice(), Node::entries);
-    let Some(entry) = model.iter().find(|entry| entry.key == "_target_") else {
-        return Ok(());
-    };
-    let Data::Text(class) = &entry.node.data else {
-        return Ok(());
-    };
-    draft.model_class = Some(KeyValue {
-        key: String::from("model._target_"),
-        value: Value::Text(class.clone()),
-        line: entry.line,
-    });
-    if let Some(what) = bridge::other_model(class) {
-        return Err(ImportError::NotRead(what));
-    }
-    draft.marks.extend(bridge::mark_of_class(class));
-    Ok(())
 }
 
 /// The word of a script that sets a key.

@@ -48,7 +48,7 @@ pub(super) fn preset_of_type(model_type: &str) -> Option<&'static str> {
 }
 
 /// The encoder preset of a model by its class in Megatron-Bridge.
-pub(super) fn preset_of_class(class: &str) -> Option<&'static str> {
+pub(in crate::formats) fn preset_of_class(class: &str) -> Option<&'static str> {
     let mut families = FAMILIES.iter();
     let found = families.find(|(_, start, _)| start.is_some_and(|start| class.starts_with(start)));
     found.map(|(.., preset)| *preset)
@@ -56,7 +56,7 @@ pub(super) fn preset_of_class(class: &str) -> Option<&'static str> {
 
 /// The fields of an encoder preset without the size of its images or the length of its sounds. As a tower it computes
 /// in half precision and without CUDA graphs whatever the language model does, and does not split sequences.
-pub(super) fn of_preset(preset: &str) -> Option<Settings> {
+pub(in crate::formats) fn of_preset(preset: &str) -> Option<Settings> {
     let mut settings = encoders::by_id(preset)?.settings();
     settings.unset(FieldId::img_h);
     settings.unset(FieldId::img_w);
@@ -76,7 +76,7 @@ pub(super) fn of_preset(preset: &str) -> Option<Settings> {
 }
 
 /// The fields of a tower with this `vision_config`, without the size of its images.
-pub(super) fn settings(tower: &Node, preset: &str) -> Option<Settings> {
+pub(in crate::formats) fn settings(tower: &Node, preset: &str) -> Option<Settings> {
     let mut settings = of_preset(preset)?;
     for (key, id) in SIZES {
         match tower.get(key) {

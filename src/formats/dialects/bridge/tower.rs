@@ -1,0 +1,112 @@
+//! The vision tower in a configuration of Megatron-Bridge, with the images of its dataset.
+//!
+//! `get_vision_model_config` makes the configuration of the towers of Qwen3-VL, Qwen3.5 and Qwen3.6: it takes TP and
+//! recomputation from the language model, and neither sequence parallelism nor fp8 nor CUDA graphs. Qwen2.5-VL has the
+//! tower of Hugging Face, which recomputes nothing and is whole on every rank (`Qwen25VLModel.__init__`). Both are
+//! built on the first stage only (`pre_process`), with the first virtual chunk, and do all of their work on every rank
+//! of CP.
+
+use crate::config::fields::FieldId;
+use crate::formats::import::imported::Import;
+use crate::formats::import::towers::{CLASS, Outcome, Recompute, TOKENS, Tower, int, sizes};
+use crate::formats::import::values::word;
+use crate::formats::node::Node;
+use crate::value::Value;
+
+/// What `MockVLMSFTDatasetConfig` has where a configuration does not say it: the edge of its square images in pixels.
+const MOCK_EDGE: i128 = 256;
+
+/// The image processors enlarge images of fewer pixels.
+const FEWEST_PIXELS: i128 = 256 * 256;
+
+/// Reads the tower; `None` where the model has none of a known kind. The images of real datasets have many sizes: of
+/// these the import asks how many tokens they become.
+pub(super) fn read(root: &Node) -> Option<Tower> {
+    let model = root.get("model")?;
+    let preset = sizes::preset_of_class(&class(model)?)?;
+    let graphs = model.get("vision_cuda_graph_impl").map(|node| word(&node.to_value()));
+    if graphs.is_some_and(|graphs| graphs != "none") {
+        return None;
+    }
+    let tower = model.get("vision_config")?;
+    let mut settings = sizes::settings(tower, preset)?;
+    let images = root.get("dataset").and_then(|dataset| mock_images(dataset, tower));
+    if let Some([width, height, number]) = images {
+        let counts = [
+            (FieldId::img_h, height),
+            (FieldId::img_w, width),
+            (FieldId::items_per_sample, number),
+        ];
+        for (id, count) in counts {
+            settings.set(id, Value::Int(count));
+        }
+    }
+    let is_frozen = |key| model.get(key).map(Node::to_value) == Some(Value::Bool(true));
+    let of_hugging_face = preset == "qwen2.5-vl-vit";
+    let mut tower = Tower {
+        output: tower.get("out_hidden_size").map(Node::to_value),
+        recompute: Recompute::LikeLanguageModel,
+        language_frozen: is_frozen("freeze_language_model"),
+        asks: images.is_none().then_some(TOKENS),
+        mark: CLASS,
+        honoured: &[],
+        settings,
+    };
+    tower.freeze(is_frozen("freeze_vision_model"), is_frozen("freeze_vision_projection"));
+    if of_hugging_face {
+        tower.is_of_hugging_face(Recompute::Nothing);
+    }
+    Some(tower)
+}
+
+/// What becomes of a tower beside adapters. They go into Megatron's linear layers of every part of a model, which is
+/// not followed; the tower of Hugging Face has layers of other names and is frozen with the rest of the model
+/// (`PEFT.freeze_model`).
+pub(in crate::formats) fn beside_adapters(import: &Import, mut tower: Tower) -> Outcome {
+    let shared = &import.state.setup.job.shared;
+    let targets = shared.get(FieldId::peft_target_modules).map(word);
+    let of_megatron = targets.is_none_or(|names| {
+        let mut names = names.split(',');
+        names.all(|name| name.contains("linear_"))
+    });
+    let is_whole = tower.settings.get(FieldId::replicated) == Some(&Value::Bool(true));
+    if !(is_whole && of_megatron) {
+        return Outcome::NotBuilt;
+    }
+    tower.freeze(true, true);
+    Outcome::Built(tower)
+}
+
+/// The name of a section's class.
+fn class(section: &Node) -> Option<String> {
+    let target = word(&section.get("_target_")?.to_value());
+    Some(target.rsplit('.').next()?.to_owned())
+}
+
+/// Width, height and number of the random images of a dataset; `None` for other datasets, and for images whose size the
+/// processor changes.
+fn mock_images(dataset: &Node, tower: &Node) -> Option<[i128; 3]> {
+    if !class(dataset)?.starts_with("MockVLM") {
+        return None;
+    }
+    let edge = int(tower, "patch_size")?
+        .checked_mul(int(tower, "spatial_merge_size")?)
+        .filter(|edge| *edge > 0)?;
+    let [width, height] = image(dataset)?;
+    // Of other sizes the processor makes ones that are no multiples of this.
+    if width % edge != 0 || height % edge != 0 || width.checked_mul(height)? < FEWEST_PIXELS {
+        return None;
+    }
+    Some([width, height, int(dataset, "num_images").unwrap_or(1)])
+}
+
+/// Width and height of the images.
+fn image(dataset: &Node) -> Option<[i128; 2]> {
+    match dataset.get("image_size").map(Node::to_value) {
+        Some(Value::List(sizes)) => match sizes.as_slice() {
+            [Value::Int(width), Value::Int(height)] => Some([*width, *height]),
+            _ => None,
+        },
+        _ => Some([MOCK_EDGE; 2]),
+    }
+}

@@ -8,7 +8,7 @@ use core::num::ParseIntError;
 pub struct PythonError {
     /// The exception's class.
     pub exception: Exception,
-    /// The exception's message; empty for an `assert` without one.
+    /// The exception's message; empty for an `assert` without one, and where the class says enough.
     pub message: String,
 }
 

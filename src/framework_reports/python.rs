@@ -1,5 +1,5 @@
 //! The part of Python's semantics that the two estimators depend on: how its numbers behave, which
-//! exception an operation raises, and how values are written.
+//! class of exception an operation raises, and how values are written.
 //!
 //! A formula is written with Rust's operators on [`PyValue`]s. An operator gives a [`PyResult`], so
 //! that an expression stays one line: its operands are evaluated from left to right and the first

@@ -145,5 +145,5 @@ fn vocabulary_size<'a>(model: &ModelConfig<'a>) -> Result<PyValue<'a>, PythonErr
     }
     let multiple = (divisor * tensor_size).value()?;
     let multiples = (vocab_size / multiple).value()?.ceil()?;
-    (multiples * multiple).value()?.int()
+    Ok((multiples * multiple).value()?.int()?)
 }

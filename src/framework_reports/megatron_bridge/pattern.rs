@@ -29,7 +29,7 @@ pub(super) fn moe_layers(model: &ModelConfig<'_>) -> Result<Vec<bool>, PythonErr
         && mtp_num_layers.exceeds(0)?
     {
         let more = repetitions(mtp_num_layers)?;
-        let last = pattern.last().copied().ok_or(OperationError::IndexOutOfRange)?;
+        let last = pattern.last().copied().ok_or(OperationError::Raised(Exception::IndexError))?;
         pattern.resize(pattern.len() + more, last);
     }
     Ok(pattern)
@@ -72,7 +72,7 @@ fn repetitions(times: PyValue<'_>) -> Result<usize, PythonError> {
 pub(super) fn layer_count(layers: i128) -> Result<usize, PythonError> {
     match usize::try_from(layers.max(0)) {
         Ok(layers) if layers <= MOST_LAYERS => Ok(layers),
-        _ => Err(OperationError::OutOfMemory.into()),
+        _ => Err(Exception::MemoryError.with("")),
     }
 }
 

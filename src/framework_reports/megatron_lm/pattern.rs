@@ -47,7 +47,7 @@ impl<'a> LayerPattern<'a> {
                 let layers = args.num_layers.value()?.index()?;
                 let every = every.index()?;
                 if layers > 0 && every == 0 {
-                    return Err(OperationError::ZeroDivision("integer modulo by zero").into());
+                    return Err(Exception::ZeroDivisionError.with(""));
                 }
                 Ok(Self::Periodic { every, layers })
             }
@@ -80,10 +80,10 @@ impl<'a> LayerPattern<'a> {
                 Ok(i32::from(is_multiple).into())
             }
             Self::Listed([.., last]) => Ok(last.into()),
-            Self::Dense { .. } | Self::Periodic { .. } | Self::Listed([]) => Err(OperationError::IndexOutOfRange),
+            Self::Dense { .. } | Self::Periodic { .. } | Self::Listed([]) => Err(Exception::IndexError.into()),
             Self::Unbound => Err(UNBOUND),
         }
     }
 }
 
-const UNBOUND: OperationError = OperationError::Unbound("moe_layer_pattern");
+const UNBOUND: OperationError = OperationError::Raised(Exception::UnboundLocalError);

@@ -4,6 +4,7 @@ use core::ops::{Add, Div, Mul, Sub};
 
 use super::value::Number;
 use super::{OperationError, PyResult, PyValue};
+use crate::python::Exception;
 
 #[derive(Clone, Copy)]
 enum Operator {
@@ -16,12 +17,12 @@ enum Operator {
 
 /// Implements an operator with a Python value, a result or a literal on either side.
 macro_rules! operator {
-    ($trait:ident, $method:ident, $symbol:literal, $operator:ident) => {
+    ($trait:ident, $method:ident, $operator:ident) => {
         impl<'a, R: Into<PyResult<'a>>> $trait<R> for PyResult<'a> {
             type Output = PyResult<'a>;
 
             fn $method(self, right: R) -> PyResult<'a> {
-                evaluate(self, right.into(), Operator::$operator, $symbol)
+                evaluate(self, right.into(), Operator::$operator)
             }
         }
 
@@ -49,73 +50,60 @@ macro_rules! operator {
     };
 }
 
-operator!(Add, add, "+", Add);
-operator!(Sub, sub, "-", Subtract);
-operator!(Mul, mul, "*", Multiply);
-operator!(Div, div, "/", Divide);
+operator!(Add, add, Add);
+operator!(Sub, sub, Subtract);
+operator!(Mul, mul, Multiply);
+operator!(Div, div, Divide);
 
 impl PyResult<'_> {
     /// `self // other`.
     pub(in super::super) fn floor_div(self, other: impl Into<Self>) -> Self {
-        evaluate(self, other.into(), Operator::FloorDivide, "//")
+        evaluate(self, other.into(), Operator::FloorDivide)
     }
 }
 
-/// Assignments with an operator. Their messages have the symbol with `=`.
+/// Assignments with an operator.
 impl<'a> PyValue<'a> {
     /// `self += other`.
     pub(in super::super) fn add_assign(&mut self, other: impl Into<PyResult<'a>>) -> Result<(), OperationError> {
-        self.assign(other.into(), Operator::Add, "+=")
+        self.assign(other.into(), Operator::Add)
     }
 
     /// `self *= other`.
     pub(in super::super) fn mul_assign(&mut self, other: impl Into<PyResult<'a>>) -> Result<(), OperationError> {
-        self.assign(other.into(), Operator::Multiply, "*=")
+        self.assign(other.into(), Operator::Multiply)
     }
 
     /// `self /= other`.
     pub(in super::super) fn div_assign(&mut self, other: impl Into<PyResult<'a>>) -> Result<(), OperationError> {
-        self.assign(other.into(), Operator::Divide, "/=")
+        self.assign(other.into(), Operator::Divide)
     }
 
     /// `self //= other`.
     pub(in super::super) fn floor_div_assign(&mut self, other: impl Into<PyResult<'a>>) -> Result<(), OperationError> {
-        self.assign(other.into(), Operator::FloorDivide, "//=")
+        self.assign(other.into(), Operator::FloorDivide)
     }
 
-    fn assign(&mut self, other: PyResult<'a>, operator: Operator, symbol: &'static str) -> Result<(), OperationError> {
-        *self = evaluate((*self).into(), other, operator, symbol).0?;
+    fn assign(&mut self, other: PyResult<'a>, operator: Operator) -> Result<(), OperationError> {
+        *self = evaluate((*self).into(), other, operator).0?;
         Ok(())
     }
 }
 
 /// Evaluates the operands, left before right, and applies the operator.
-fn evaluate<'a>(left: PyResult<'a>, right: PyResult<'a>, operator: Operator, symbol: &'static str) -> PyResult<'a> {
-    PyResult(left.0.and_then(|left| apply(left, right.0?, operator, symbol)))
+fn evaluate<'a>(left: PyResult<'a>, right: PyResult<'a>, operator: Operator) -> PyResult<'a> {
+    PyResult(left.0.and_then(|left| apply(left, right.0?, operator)))
 }
 
-fn apply<'a>(
-    left: PyValue<'a>,
-    right: PyValue<'a>,
-    operator: Operator,
-    symbol: &'static str,
-) -> Result<PyValue<'a>, OperationError> {
+fn apply<'a>(left: PyValue<'a>, right: PyValue<'a>, operator: Operator) -> Result<PyValue<'a>, OperationError> {
     use PyValue::{List, Str};
     match (operator, left, right) {
         (Operator::Add, Str(_), Str(_)) | (Operator::Add, List(_), List(_)) => Ok(left),
-        (Operator::Add, Str(_) | List(_), _) => Err(OperationError::Concatenation {
-            sequence: left.type_name(),
-            other: right.type_name(),
-        }),
         (Operator::Multiply, Str(_) | List(_), times) => repeat(left, times),
         (Operator::Multiply, times, Str(_) | List(_)) => repeat(right, times),
         _ => match (left.number(), right.number()) {
             (Some(a), Some(b)) => on_numbers(a, b, operator),
-            _ => Err(OperationError::Operands {
-                operator: symbol,
-                left: left.type_name(),
-                right: right.type_name(),
-            }),
+            _ => Err(Exception::TypeError.into()),
         },
     }
 }
@@ -126,9 +114,9 @@ fn repeat<'a>(sequence: PyValue<'a>, times: PyValue<'a>) -> Result<PyValue<'a>, 
         PyValue::Bool(_) => Ok(sequence),
         PyValue::Int(times) => match i64::try_from(times) {
             Ok(_) => Ok(sequence),
-            Err(_) => Err(OperationError::RepetitionTooLong),
+            Err(_) => Err(Exception::OverflowError.into()),
         },
-        _ => Err(OperationError::Repetition(times.type_name())),
+        _ => Err(Exception::TypeError.into()),
     }
 }
 
@@ -152,7 +140,7 @@ fn on_numbers(left: Number, right: Number, operator: Operator) -> Result<PyValue
         Operator::Subtract => a - b,
         Operator::Multiply => a * b,
         Operator::Divide if b == 0.0 => {
-            return Err(OperationError::ZeroDivision("float division by zero"));
+            return Err(Exception::ZeroDivisionError.into());
         }
         Operator::Divide => a / b,
         Operator::FloorDivide => float_floor_quotient(a, b)?,
@@ -162,7 +150,7 @@ fn on_numbers(left: Number, right: Number, operator: Operator) -> Result<PyValue
 /// `a // b` of whole numbers. The one quotient that does not fit 128 bits saturates.
 fn int_floor_quotient(a: i128, b: i128) -> Result<i128, OperationError> {
     if b == 0 {
-        return Err(OperationError::ZeroDivision("integer division or modulo by zero"));
+        return Err(Exception::ZeroDivisionError.into());
     }
     let rest = a.wrapping_rem(b);
     let rounded_up = rest != 0 && (rest < 0) != (b < 0);
@@ -179,7 +167,7 @@ fn int_floor_quotient(a: i128, b: i128) -> Result<i128, OperationError> {
 fn int_quotient(a: i128, b: i128) -> Result<f64, OperationError> {
     const EXACT: u128 = 1 << 53;
     if b == 0 {
-        return Err(OperationError::ZeroDivision("division by zero"));
+        return Err(Exception::ZeroDivisionError.into());
     }
     let (dividend, divisor) = (a.unsigned_abs(), b.unsigned_abs());
     if dividend <= EXACT && divisor <= EXACT {
@@ -204,7 +192,7 @@ fn int_quotient(a: i128, b: i128) -> Result<f64, OperationError> {
 /// `a // b` of floats, in the steps of `CPython`'s `float_floor_div`.
 fn float_floor_quotient(a: f64, b: f64) -> Result<f64, OperationError> {
     if b == 0.0 {
-        return Err(OperationError::ZeroDivision("float floor division by zero"));
+        return Err(Exception::ZeroDivisionError.into());
     }
     let rest = a % b;
     let mut quotient = (a - rest) / b;

@@ -4,21 +4,22 @@ use core::cmp::Ordering;
 
 use super::value::Number;
 use super::{OperationError, PyResult, PyValue};
+use crate::python::Exception;
 
 impl PyValue<'_> {
     /// `self > other`.
     pub(in super::super) fn exceeds(self, other: impl Into<Self>) -> Result<bool, OperationError> {
-        Ok(compare(self, other.into(), ">")? == Some(Ordering::Greater))
+        Ok(compare(self, other.into())? == Some(Ordering::Greater))
     }
 
     /// `self < other`.
     pub(in super::super) fn is_below(self, other: impl Into<Self>) -> Result<bool, OperationError> {
-        Ok(compare(self, other.into(), "<")? == Some(Ordering::Less))
+        Ok(compare(self, other.into())? == Some(Ordering::Less))
     }
 
     /// `self <= other`.
     pub(in super::super) fn is_at_most(self, other: impl Into<Self>) -> Result<bool, OperationError> {
-        Ok(compare(self, other.into(), "<=")?.is_some_and(Ordering::is_le))
+        Ok(compare(self, other.into())?.is_some_and(Ordering::is_le))
     }
 
     /// `self == other`, where one of them is a number.
@@ -60,13 +61,9 @@ impl Number {
     }
 }
 
-fn compare(left: PyValue<'_>, right: PyValue<'_>, operator: &'static str) -> Result<Option<Ordering>, OperationError> {
+fn compare(left: PyValue<'_>, right: PyValue<'_>) -> Result<Option<Ordering>, OperationError> {
     match (left.number(), right.number()) {
         (Some(a), Some(b)) => Ok(a.compare(b)),
-        _ => Err(OperationError::NotComparable {
-            operator,
-            left: left.type_name(),
-            right: right.type_name(),
-        }),
+        _ => Err(Exception::TypeError.into()),
     }
 }

@@ -1,8 +1,8 @@
 //! Python values and the results of Python expressions.
 
 use super::text::parse_int;
-use super::{OperationError, repr};
-use crate::python::{Exception, PythonError};
+use super::OperationError;
+use crate::python::Exception;
 use crate::value::Value;
 
 /// A value that an estimator finds in a configuration or computes.
@@ -44,19 +44,6 @@ impl Number {
 }
 
 impl PyValue<'_> {
-    /// The name of the value's type.
-    pub(super) fn type_name(self) -> &'static str {
-        match self {
-            Self::None => "NoneType",
-            Self::Bool(_) => "bool",
-            Self::Int(_) => "int",
-            Self::Float(_) => "float",
-            Self::Str(_) => "str",
-            Self::List(_) => "list",
-            Self::Dict(_) => "dict",
-        }
-    }
-
     pub(super) fn number(self) -> Option<Number> {
         match self {
             Self::Bool(b) => Some(Number::Int(b.into())),
@@ -87,22 +74,17 @@ impl PyValue<'_> {
     /// The number as float64.
     pub(in super::super) fn float(self) -> Result<f64, OperationError> {
         let number = self.number().map(Number::float);
-        number.ok_or(OperationError::NotReal(self.type_name()))
+        number.ok_or(OperationError::Raised(Exception::TypeError))
     }
 
     /// `int(value)`.
-    pub(in super::super) fn int(self) -> Result<Self, PythonError> {
-        /// So many characters of a text are quoted in the message.
-        const QUOTED: usize = 200;
+    pub(in super::super) fn int(self) -> Result<Self, OperationError> {
         match self {
             Self::Bool(b) => Ok(Self::Int(b.into())),
             Self::Int(_) => Ok(self),
-            Self::Float(x) => Ok(float_to_int(x)?),
-            Self::Str(text) => parse_int(text).map(Self::Int).ok_or_else(|| {
-                let quoted: String = repr(self).chars().take(QUOTED).collect();
-                Exception::ValueError.with(format!("invalid literal for int() with base 10: {quoted}"))
-            }),
-            Self::None | Self::List(_) | Self::Dict(_) => Err(OperationError::NoIntOf(self.type_name()).into()),
+            Self::Float(x) => float_to_int(x),
+            Self::Str(text) => parse_int(text).map(Self::Int).ok_or(Exception::ValueError.into()),
+            Self::None | Self::List(_) | Self::Dict(_) => Err(Exception::TypeError.into()),
         }
     }
 
@@ -111,7 +93,7 @@ impl PyValue<'_> {
         match self {
             Self::Bool(b) => Ok(b.into()),
             Self::Int(i) => Ok(i),
-            _ => Err(OperationError::NoInteger(self.type_name())),
+            _ => Err(Exception::TypeError.into()),
         }
     }
 
@@ -123,7 +105,7 @@ impl PyValue<'_> {
     /// `hash(value)`, of which only the exception matters.
     pub(in super::super) fn hash(self) -> Result<(), OperationError> {
         match self {
-            Self::List(_) | Self::Dict(_) => Err(OperationError::Unhashable(self.type_name())),
+            Self::List(_) | Self::Dict(_) => Err(Exception::TypeError.into()),
             _ => Ok(()),
         }
     }
@@ -138,9 +120,9 @@ fn float_to_int(x: f64) -> Result<PyValue<'static>, OperationError> {
     /// 2 to the power of 127.
     const LIMIT: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
     if x.is_nan() {
-        Err(OperationError::IntOfNan)
+        Err(Exception::ValueError.into())
     } else if x.is_infinite() {
-        Err(OperationError::IntOfInfinity)
+        Err(Exception::OverflowError.into())
     } else if (-LIMIT..LIMIT).contains(&x) {
         Ok(PyValue::Int(x as i128))
     } else {

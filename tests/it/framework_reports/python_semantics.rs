@@ -1,4 +1,4 @@
-//! Inputs that no estimator expects: what Python then makes of them, bit for bit and word for word.
+//! Inputs that no estimator expects: what Python then makes of them, bit for bit; of exceptions, the class.
 
 use serde_json::{Value as Json, json};
 

@@ -16,6 +16,7 @@ pub mod json;
 pub mod megatron_args;
 mod merge;
 pub mod node;
+pub mod out_of_memory;
 pub mod overrides;
 pub mod paste;
 pub mod python;

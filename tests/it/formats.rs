@@ -25,6 +25,7 @@ mod megatron_args;
 mod mindspeed;
 mod nemo2;
 mod not_modelled;
+mod out_of_memory;
 mod overrides;
 mod paste;
 mod precision;

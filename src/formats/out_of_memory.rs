@@ -1,0 +1,125 @@
+//! Out-of-memory errors of PyTorch, as logs and threads quote them: what the message says of the GPU, and from the
+//! traceback what the job was doing.
+//!
+//! The messages of CUDA, HIP and Ascend NPUs of all years are read, alone or in a text with anything around them. The
+//! amounts are printed with two decimals, so each is a range.
+
+mod amount;
+mod message;
+mod surroundings;
+mod traceback;
+
+use std::collections::BTreeSet;
+
+pub use amount::PrintedAmount;
+pub use traceback::FailedPhase;
+
+use crate::units::Bytes;
+use message::Found;
+pub(super) use surroundings::without_messages;
+use surroundings::{content, prefix};
+
+/// Longer texts are searched up to here.
+const MAX_BYTES: usize = 4_000_000;
+/// Most messages that are told apart; ranks of one job print the same thing thousands of times.
+const MAX_MESSAGES: usize = 64;
+
+/// One out-of-memory error. An amount that the message does not have is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// The line where it begins, counted from 1.
+    pub line: u32,
+    /// The rank that printed it, where the line says so.
+    pub rank: Option<u64>,
+    /// The size of the allocation that failed, which PyTorch rounds up before it asks the driver for memory.
+    pub requested: Option<PrintedAmount>,
+    /// The GPU's memory as CUDA reports it.
+    pub capacity: Option<PrintedAmount>,
+    /// What is free on the GPU.
+    pub free: Option<PrintedAmount>,
+    /// The limit that the process set itself (`set_per_process_memory_fraction`).
+    pub allowed: Option<PrintedAmount>,
+    /// What the whole process uses, the CUDA context and NCCL included.
+    pub in_process: Option<PrintedAmount>,
+    /// What other processes use, one entry a process.
+    pub other_processes: Vec<PrintedAmount>,
+    /// What tensors use.
+    pub allocated: Option<PrintedAmount>,
+    /// What the allocator has reserved and no tensor uses.
+    pub unallocated: Option<PrintedAmount>,
+    /// The part of the allocated memory that is in private pools, as of CUDA graphs.
+    pub in_private_pools: Option<PrintedAmount>,
+    /// What the job was doing, by the traceback; `None` where there is none or it does not say.
+    pub phase: Option<FailedPhase>,
+    /// The function in which the allocation failed, the innermost of the traceback.
+    pub function: Option<String>,
+}
+
+impl OutOfMemory {
+    /// What all other processes use together: as listed, or what remains where the message has the rest; `None` where
+    /// it does not say.
+    #[must_use]
+    pub fn in_other_processes(&self) -> Option<Bytes> {
+        if !self.other_processes.is_empty() {
+            return Some(self.other_processes.iter().map(|amount| amount.bytes).sum());
+        }
+        let (capacity, free, own) = (self.capacity?, self.free?, self.in_process?);
+        // PyTorch prints 0 bytes where the driver does not tell processes apart, as in containers.
+        let known = own.bytes > Bytes::ZERO;
+        known.then(|| capacity.bytes.saturating_sub(free.bytes + own.bytes))
+    }
+
+    /// What the allocator has reserved, where the message says so.
+    #[must_use]
+    pub fn reserved(&self) -> Option<Bytes> {
+        Some(self.allocated?.bytes + self.unallocated?.bytes)
+    }
+}
+
+/// The out-of-memory errors of a text in the order of the text; those that several ranks print alike are one.
+#[must_use]
+pub fn read(text: &str) -> Vec<OutOfMemory> {
+    let text = text.get(..MAX_BYTES.min(text.len())).unwrap_or(text);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut known = BTreeSet::new();
+    let mut errors = Vec::new();
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        let Some(found) = message::find(&lines, at) else {
+            at += 1;
+            continue;
+        };
+        let Found { mut error, end } = found;
+        error.line = u32::try_from(at + 1).unwrap_or(u32::MAX);
+        error.rank = surroundings::rank(prefix(line));
+        let frames = traceback::frames(&lines, at);
+        error.phase = traceback::phase(&frames);
+        error.function = frames.last().map(|frame| frame.function.to_owned());
+        at = end.max(at + 1);
+        let amounts = (error.requested, error.allocated, error.phase);
+        if known.insert(format!("{amounts:?}")) && errors.len() < MAX_MESSAGES {
+            errors.push(error);
+        }
+    }
+    // A message without amounts repeats one that has them.
+    if errors.iter().any(|error: &OutOfMemory| error.requested.is_some()) {
+        errors.retain(|error| error.requested.is_some());
+    }
+    errors
+}
+
+/// Whether a line has the words of an out-of-memory error of a GPU.
+fn is_message(line: &str) -> bool {
+    let line = content(line);
+    let has = |words: &str| line.contains(words);
+    has("out of memory. Tried to allocate")
+        || has("OutOfMemoryError: ")
+        || has("CUDA error: out of memory")
+        || has("Cuda failure 2 'out of memory'")
+        || has("Cuda failure 'out of memory'")
+        || has("CUBLAS_STATUS_ALLOC_FAILED")
+        || has("Tried to allocate ") && (has("total capac") || has(" GPU ") || has("(GPU "))
+        || ["CUDA", "HIP", "NPU"]
+            .iter()
+            .any(|device| has(&format!("{device} out of memory")))
+}

@@ -1,5 +1,6 @@
 //! Assignments in Python, `cfg.model.num_layers = 32`, to the same tree as a YAML file. Nothing is executed.
 
+mod blocks;
 mod expressions;
 mod file;
 pub mod nemo2;

@@ -118,8 +118,9 @@ pub(super) fn repository(value: &str) -> Option<&str> {
     rest.get(..end).map(str::trim)
 }
 
+/// Whether a plain value without its quotes is true as a condition.
 pub(super) fn is_true(value: &str) -> bool {
-    !matches!(value, "False" | "None" | "0" | "\"\"" | "''" | "[]")
+    !matches!(value, "False" | "None" | "0" | "" | "[]")
 }
 
 /// The text before and after the first `separator` that stands outside of brackets and quotes.

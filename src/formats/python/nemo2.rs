@@ -4,7 +4,6 @@
 //! Nothing is executed. One function's statements are followed in order, with its default arguments and with calls of
 //! other functions of the file; of functions in other files only those of [`factories`] are known.
 
-mod conditions;
 mod evaluate;
 mod factories;
 mod objects;

@@ -7,7 +7,8 @@ mod published;
 
 use std::collections::BTreeMap;
 
-use super::expressions::{call, is_literal, is_true, joined, local, named, parts, repository};
+use super::blocks::{self, Blocks, Known, Values};
+use super::expressions::{call, is_literal, joined, local, named, parts, repository};
 use super::file::{File, Function, Statement};
 use super::{assignment, statements};
 use crate::formats::overrides::{self, Overrides};
@@ -121,6 +122,20 @@ impl File {
     }
 }
 
+/// A function's statements know the plain values of the run and of their locals.
+impl Values for (&Run<'_>, &BTreeMap<String, String>) {
+    fn known(&mut self, expression: &str) -> Known {
+        let value = self.0.plain(expression.trim(), self.1);
+        value.map_or(Known::Open, |value| {
+            Known::Plain(value.trim_matches(['"', '\'']).to_owned())
+        })
+    }
+
+    fn has_field(&mut self, _object: &str, _field: &str) -> Option<bool> {
+        None
+    }
+}
+
 /// The settings so far.
 struct Run<'f> {
     file: &'f File,
@@ -139,58 +154,14 @@ impl Run<'_> {
                 locals.insert(name.clone(), value.clone());
             }
         }
-        // The indentation of a block that is left out, and whether a branch of the choice at some indentation was
-        // taken.
-        let mut left_out: Option<usize> = None;
-        let mut taken: BTreeMap<usize, bool> = BTreeMap::new();
+        let mut blocks = Blocks::default();
         for statement in &function.body {
-            if left_out.is_some_and(|indent| statement.indent > indent) {
-                continue;
-            }
-            left_out = None;
-            let text = statement.text.as_str();
-            let indent = statement.indent;
-            let condition = ["if ", "elif "]
-                .into_iter()
-                .find_map(|word| text.strip_prefix(word))
-                .map(|condition| condition.trim_end_matches(':'));
-            if text.starts_with("else:") || text.starts_with("elif ") {
-                let is_done = taken.get(&indent).copied().unwrap_or(false);
-                let holds = condition.is_none_or(|condition| self.holds(condition, &locals));
-                if is_done || !holds {
-                    left_out = Some(indent);
-                } else {
-                    taken.insert(indent, true);
-                }
-            } else if let Some(condition) = condition {
-                let holds = self.holds(condition, &locals);
-                taken.insert(indent, holds);
-                if !holds {
-                    left_out = Some(indent);
-                }
-            } else if self.pairs.len() < MAX_PAIRS {
+            // A condition that is not known counts as true.
+            let holds = |condition: &str| blocks::condition(&mut (&*self, &locals), condition).unwrap_or(true);
+            if blocks.follows(statement, holds) && self.pairs.len() < MAX_PAIRS {
                 self.statement(statement, &mut locals, depth);
             }
         }
-    }
-
-    /// Whether a condition holds. One that depends on what is not known here counts as true.
-    fn holds(&self, condition: &str, locals: &BTreeMap<String, String>) -> bool {
-        let condition = condition.trim();
-        if let Some(inner) = condition.strip_prefix("not ") {
-            let known = self.plain(inner.trim(), locals);
-            return known.is_none_or(|value| !is_true(&value));
-        }
-        for (operator, wanted) in [(" is not ", false), (" is ", true), (" != ", false), (" == ", true)] {
-            if let Some((left, right)) = condition.split_once(operator) {
-                let (left, right) = (self.plain(left.trim(), locals), self.plain(right.trim(), locals));
-                return match (left, right) {
-                    (Some(left), Some(right)) => (left == right) == wanted,
-                    _ => true,
-                };
-            }
-        }
-        self.plain(condition, locals).is_none_or(|value| is_true(&value))
     }
 
     /// The plain value of an expression, as written: a literal, or a name that stands for one.

@@ -6,7 +6,7 @@ use super::condition::Verdict;
 use super::interpreter::{MAX_REPORTED, Machine, Stored};
 use super::syntax::{self, Statement};
 use super::text::{Text, is_unresolved, joined, literal};
-use super::{Command, Note, NoteKind, Word, arithmetic, flags, launch, parser};
+use super::{Command, Note, NoteKind, Word, flags, launch, parser};
 
 impl Machine<'_> {
     pub(super) fn simple(&mut self, words: &[syntax::Word], line: u32) -> Verdict {
@@ -36,21 +36,6 @@ impl Machine<'_> {
                     self.variables.remove(&joined(field));
                 }
             }
-            "let" => {
-                for field in fields.iter().skip(1) {
-                    let _ = arithmetic::evaluate(&joined(field), self);
-                }
-            }
-            "set" => {
-                let at = fields.iter().position(|field| joined(field) == "--");
-                if let Some(at) = at {
-                    let arguments = fields.into_iter().skip(at + 1).collect();
-                    match self.frames.last_mut() {
-                        Some(frame) => *frame = arguments,
-                        None => self.frames.push(arguments),
-                    }
-                }
-            }
             "shift" => {
                 if let Some(frame) = self.frames.last_mut()
                     && !frame.is_empty()
@@ -58,6 +43,8 @@ impl Machine<'_> {
                     frame.remove(0);
                 }
             }
+            "let" => self.not_followed("let", line),
+            "set" if fields.iter().any(|field| joined(field) == "--") => self.not_followed("set --", line),
             "source" | "." => {
                 let path = fields.get(1).map(|field| joined(field)).unwrap_or_default();
                 self.note(Note {
@@ -74,8 +61,8 @@ impl Machine<'_> {
                 }
                 self.script(&script, line);
             }
-            "echo" | "cd" | "mkdir" | "exit" | "return" | "wait" | "trap" | "ulimit" | "pip" | "rm" | "cp" | "ls"
-            | "read" | "module" | "sleep" | "tee" | "conda" => {}
+            "set" | "echo" | "cd" | "mkdir" | "exit" | "return" | "wait" | "trap" | "ulimit" | "pip" | "rm" | "cp"
+            | "ls" | "read" | "module" | "sleep" | "tee" | "conda" => {}
             _ => {
                 if let Some(body) = self.functions.get(&name).map(Rc::clone) {
                     self.call(&body, fields);
@@ -91,6 +78,11 @@ impl Machine<'_> {
             }
         }
         Verdict::default()
+    }
+
+    fn not_followed(&mut self, construct: &'static str, line: u32) {
+        let kind = NoteKind::NotFollowed(construct);
+        self.note(Note { line, kind });
     }
 
     fn call(&mut self, body: &[Statement], fields: Vec<Text>) {

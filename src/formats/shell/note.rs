@@ -28,6 +28,8 @@ pub enum NoteKind {
     HereDocument,
     /// A loop was not followed.
     Loop,
+    /// A construct of bash that no known launch script depends on.
+    NotFollowed(&'static str),
     /// An arithmetic expression was not understood.
     Arithmetic(String),
     /// There is no command that starts training; the flags are those of these variables.
@@ -51,6 +53,7 @@ impl fmt::Display for NoteKind {
             }
             Self::HereDocument => f.write_str("a here-document was skipped"),
             Self::Loop => f.write_str("this loop was not followed"),
+            Self::NotFollowed(construct) => write!(f, "`{construct}` is not followed: write the values out"),
             Self::Arithmetic(text) => write!(f, "`{text}` was not understood"),
             Self::FlagsOfVariables(names) => write!(
                 f,

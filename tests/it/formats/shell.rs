@@ -335,6 +335,19 @@ MODEL_ARGS=(--moe-layer-freq $FREQ $ARGS)";
 }
 
 #[test]
+fn constructs_that_no_launch_script_needs_are_named() {
+    let import = plain("let N=2*4\nset -ex\nset -- --bf16\npython x.py --num-layers 4 --hidden-size $N");
+    let notes: Vec<String> = import.notes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notes,
+        [
+            "line 1: `let` is not followed: write the values out",
+            "line 3: `set --` is not followed: write the values out"
+        ]
+    );
+}
+
+#[test]
 fn functions_and_nested_shells_are_followed() {
     let script = "launch() {
   local tp=$1

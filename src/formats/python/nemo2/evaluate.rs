@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::factories;
 use super::objects::{Configured, LIST, Object};
+use crate::formats::python::blocks::{self, Blocks, Known, Values};
 use crate::formats::python::expressions::{call, is_literal, is_path, joined, named, parts, split_outside};
 use crate::formats::python::file::{File, Function, Statement};
 
@@ -49,35 +50,22 @@ impl<'f> Evaluation<'f> {
             };
             locals.insert(name.clone(), object);
         }
-        // The indentation of a block that is left out, and whether a branch of the choice at some indentation was
-        // taken.
-        let mut left_out: Option<usize> = None;
-        let mut taken: BTreeMap<usize, bool> = BTreeMap::new();
+        let mut blocks = Blocks::default();
         for statement in &function.body {
-            let Statement { text, line, indent } = statement;
-            if left_out.is_some_and(|left_out| *indent > left_out) {
+            let Statement { text, line, .. } = statement;
+            // A condition that is not known counts as true.
+            let follows = blocks.follows(statement, |condition| {
+                self.line = *line;
+                self.condition(condition, &locals, depth).unwrap_or(true)
+            });
+            if !follows {
                 continue;
             }
-            left_out = None;
             self.line = *line;
-            let condition = ["if ", "elif "]
-                .into_iter()
-                .find_map(|word| text.strip_prefix(word))
-                .map(|condition| condition.trim_end_matches(':'));
-            if text.starts_with("else:") || condition.is_some() {
-                // A condition that is not known counts as true.
-                let holds = condition.is_none_or(|condition| self.condition(condition, &locals, depth).unwrap_or(true));
-                let is_first = text.starts_with("if ");
-                let is_done = !is_first && taken.get(indent).copied().unwrap_or(false);
-                if is_done || !holds {
-                    left_out = Some(*indent);
-                }
-                taken.insert(*indent, is_done || holds);
-            } else if let Some(value) = text.strip_prefix("return ") {
+            if let Some(value) = text.strip_prefix("return ") {
                 return Some(self.evaluate(value, &locals, depth));
-            } else {
-                self.statement(text, &mut locals, depth);
             }
+            self.statement(text, &mut locals, depth);
         }
         None
     }
@@ -103,6 +91,16 @@ impl<'f> Evaluation<'f> {
         {
             object.set(field, value, line);
         }
+    }
+
+    /// Whether a condition holds; `None` where that is not known.
+    fn condition(&mut self, condition: &str, locals: &Locals, depth: usize) -> Option<bool> {
+        let mut scope = Scope {
+            evaluation: self,
+            locals,
+            depth,
+        };
+        blocks::condition(&mut scope, condition)
     }
 
     /// The value of an expression.
@@ -373,6 +371,35 @@ impl<'f> Evaluation<'f> {
                 }
             }
         }
+    }
+}
+
+/// The values that expressions have at one place of a function.
+struct Scope<'e, 'f> {
+    evaluation: &'e mut Evaluation<'f>,
+    locals: &'e Locals,
+    depth: usize,
+}
+
+impl Values for Scope<'_, '_> {
+    fn known(&mut self, expression: &str) -> Known {
+        match self.evaluation.evaluate(expression, self.locals, self.depth) {
+            Object::Plain(value) => Known::Plain(value.trim_matches(['"', '\'']).to_owned()),
+            Object::Configured(index) => {
+                let is_true = |object: &Configured| object.class != LIST || !object.fields.is_empty();
+                let object = self.evaluation.objects.get(index);
+                object.map_or(Known::Open, |object| Known::Object {
+                    is_true: is_true(object),
+                })
+            }
+            Object::Open(_) => Known::Open,
+        }
+    }
+
+    fn has_field(&mut self, object: &str, field: &str) -> Option<bool> {
+        let object = self.evaluation.evaluate(object, self.locals, self.depth);
+        let is_known = matches!(object, Object::Configured(_));
+        is_known.then(|| self.evaluation.field(&object, field).is_some())
     }
 }
 

@@ -26,6 +26,6 @@ pub use recipes::{Recipe, read_recipes};
 pub use record::{FieldError, ReadError, read, write};
 pub use repeats::{Repeat, Spread, read_repeats, spread};
 pub use review::{Review, review};
-pub use run::{Confidence, Measured, MeasuredStage, Predicted, Run, RunJob, SOFTWARE};
+pub use run::{Confidence, Measured, MeasuredStage, Predicted, Run, Software};
 pub use submission::{SUBMITTED, mistakes, predicted, submission};
 pub use summary::{Summary, summaries};

@@ -2,8 +2,11 @@
 
 use core::cell::Cell;
 use core::fmt;
+use std::io;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+use serde_json::ser::Formatter;
 
 /// A value from a JSON file, a JavaScript object, a form field or a launch script.
 ///
@@ -52,54 +55,41 @@ impl Value {
     }
 }
 
-/// The value as compact JSON.
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Writes the value as it is.
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Bool(b) => write!(f, "{b}"),
-            Self::Int(i) => write!(f, "{i}"),
-            Self::Float(x) if x.is_finite() => write!(f, "{x:?}"),
-            Self::Null | Self::Float(_) => f.write_str("null"),
-            Self::Text(s) => write_json_string(f, s),
-            Self::List(items) => {
-                f.write_str("[")?;
-                for (i, item) in items.iter().enumerate() {
-                    if i > 0 {
-                        f.write_str(",")?;
-                    }
-                    write!(f, "{item}")?;
-                }
-                f.write_str("]")
-            }
-            Self::Map(entries) => {
-                f.write_str("{")?;
-                for (i, (key, value)) in entries.iter().enumerate() {
-                    if i > 0 {
-                        f.write_str(",")?;
-                    }
-                    write_json_string(f, key)?;
-                    write!(f, ":{value}")?;
-                }
-                f.write_str("}")
-            }
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(b) => serializer.serialize_bool(*b),
+            Self::Int(i) => match i64::try_from(*i) {
+                Ok(i) => serializer.serialize_i64(i),
+                Err(_) => serializer.serialize_i128(*i),
+            },
+            Self::Float(x) => serializer.serialize_f64(*x),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(items) => serializer.collect_seq(items),
+            Self::Map(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, value))),
         }
     }
 }
 
-fn write_json_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-    f.write_str("\"")?;
-    for c in text.chars() {
-        match c {
-            '"' => f.write_str("\\\"")?,
-            '\\' => f.write_str("\\\\")?,
-            '\n' => f.write_str("\\n")?,
-            '\r' => f.write_str("\\r")?,
-            '\t' => f.write_str("\\t")?,
-            c if u32::from(c) < 0x20 => write!(f, "\\u{:04x}", u32::from(c))?,
-            c => write!(f, "{c}")?,
-        }
+/// Compact JSON whose small numbers have exponents, as in `1e-5`.
+struct Compact;
+
+impl Formatter for Compact {
+    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, x: f64) -> io::Result<()> {
+        write!(writer, "{x:?}")
     }
-    f.write_str("\"")
+}
+
+/// The value as compact JSON.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut json = Vec::new();
+        let mut serializer = serde_json::Serializer::with_formatter(&mut json, Compact);
+        self.serialize(&mut serializer).map_err(|_| fmt::Error)?;
+        f.write_str(&String::from_utf8_lossy(&json))
+    }
 }
 
 /// How deep lists and maps may be nested. A job has five levels at most.

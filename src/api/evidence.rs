@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 
 use super::error::type_error;
 use super::{arguments, job};
-use megatron_memory::evidence::{Measured, MeasuredStage, Run, predicted, submission, write};
+use megatron_memory::evidence::{Measured, MeasuredStage, ReadError, predicted, read, submission, write};
 use megatron_memory::value::Value;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -39,9 +39,8 @@ pub fn evidence_record(
     #[wasm_bindgen(unchecked_param_type = "RecordFields | null | undefined")] fields: &JsValue,
 ) -> Result<String, JsValue> {
     let job = job::read_state(given, None)?.setup.job;
-    let measured = Measured::from_value(&arguments::read(measured)?);
-    let measured = measured.map_err(|error| type_error(&error.to_string()))?;
-    let mut record = submission(job, measured, MeasuredStage::At(0)).to_value();
+    let mut record = submission(job, Measured::default(), MeasuredStage::At(0)).to_value();
+    let measured = [("measured".to_owned(), arguments::read(measured)?)];
     let fields = if fields.is_null() || fields.is_undefined() {
         Value::Map(Vec::new())
     } else {
@@ -50,11 +49,17 @@ pub fn evidence_record(
     let (Value::Map(entries), Value::Map(fields)) = (&mut record, fields) else {
         return Err(type_error("fields must be an object"));
     };
-    for (key, value) in fields {
+    for (key, value) in measured.into_iter().chain(fields) {
         entries.retain(|(own, _)| *own != key);
         entries.push((key, value));
     }
-    let mut run = Run::from_value(&record).map_err(|error| type_error(&error.to_string()))?;
-    run.predicted = predicted(&run);
-    Ok(write(&run))
+    let mut runs = read(&record.to_string()).map_err(|error| match error {
+        ReadError::Field { error, .. } => type_error(&error.to_string()),
+        error => type_error(&error.to_string()),
+    })?;
+    let files = runs.iter_mut().map(|run| {
+        run.predicted = predicted(run);
+        write(run)
+    });
+    Ok(files.collect())
 }

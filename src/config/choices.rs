@@ -4,6 +4,7 @@
 
 use super::from_field::{Choice, FromField};
 use super::parse::Parsed;
+use serde::{Deserialize, Serialize};
 use strum::{FromRepr, IntoStaticStr, VariantArray, VariantNames};
 
 /// Declares enums together with Megatron's spelling of each variant.
@@ -11,9 +12,9 @@ macro_rules! choices {
     ($($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $text:literal),+ $(,)? })+) => {$(
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        #[derive(FromRepr, IntoStaticStr, VariantArray, VariantNames)]
+        #[derive(FromRepr, IntoStaticStr, VariantArray, VariantNames, Serialize, Deserialize)]
         #[repr(u8)]
-        pub enum $name { $($(#[$variant_meta])* #[strum(serialize = $text)] $variant),+ }
+        pub enum $name { $($(#[$variant_meta])* #[strum(serialize = $text)] #[serde(rename = $text)] $variant),+ }
 
         impl $name {
             /// The names, in the order of the variants.

@@ -1,5 +1,8 @@
 //! A job as it arrives: plain values by field, nothing checked yet, nothing lost.
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::adapters::{PeftSetting, read_peft};
 use super::field::Scope;
 use super::fields::FieldId;
@@ -114,6 +117,23 @@ pub struct RawJob {
     pub unknown: Vec<(String, Value)>,
     /// What changes the job's memory and is not modelled. With a mark, the estimate is that of another job.
     pub not_modelled: Vec<NotModelled>,
+}
+
+/// Writes the public JSON form.
+impl Serialize for RawJob {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_value().serialize(serializer)
+    }
+}
+
+/// Reads the public JSON form.
+impl<'de> Deserialize<'de> for RawJob {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            job @ Value::Map(_) => Ok(Self::from_value(&job)),
+            _ => Err(D::Error::custom("a job is an object with Megatron's arguments")),
+        }
+    }
 }
 
 impl RawJob {

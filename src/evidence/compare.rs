@@ -85,7 +85,7 @@ pub fn compare(run: &Run) -> Option<Comparison> {
     if run.stack.is_none() && run.moment == JobMoment::default() {
         return Some(compared);
     }
-    let alone = compare_with(run, run.job()?, JobMoment::default())?;
+    let alone = compare_with(run, run.job.as_deref()?, JobMoment::default())?;
     Some(Comparison {
         unadjusted: Some(Unadjusted {
             steady: alone.steady,

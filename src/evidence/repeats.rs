@@ -4,15 +4,16 @@
 //! The recordings are Megatron-LM's golden values with and without `_2nd` in their names, each at the last iteration
 //! that both have. `src/evidence/repeats.json` is a list of them.
 
+use serde::Deserialize;
+
 use super::compare::Error;
-use super::record::{FieldError, Fields, ReadError};
+use super::record::{ReadError, read_records};
 use super::summary::quantile;
-use crate::formats::json;
 use crate::units::Bytes;
-use crate::value::Value;
 
 /// The two recordings of one job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Repeat {
     /// The folder of the test and the platform.
     pub id: String,
@@ -39,42 +40,7 @@ pub struct Spread {
 ///
 /// When the text is not JSON, or a field is missing or has a wrong value.
 pub fn read_repeats(text: &str) -> Result<Vec<Repeat>, ReadError> {
-    let Value::List(records) = json::parse(text)?.to_value() else {
-        return Err(ReadError::NotARecord);
-    };
-    let records = records.iter().zip(1..);
-    let read = records.map(|(record, number)| {
-        Repeat::from_value(record).map_err(|error| ReadError::Field {
-            number,
-            id: None,
-            error,
-        })
-    });
-    read.collect()
-}
-
-impl Repeat {
-    fn from_value(record: &Value) -> Result<Self, FieldError> {
-        let fields = Fields::of(record, "", &["id", "steady", "peak"])?;
-        let both = |key| match fields.required(key, "[1000, 1001]")? {
-            Value::List(amounts) => match amounts.as_slice() {
-                [Value::Int(first), Value::Int(second)] => {
-                    let bytes = |amount: &i128| u64::try_from(*amount).map(Bytes);
-                    match (bytes(first), bytes(second)) {
-                        (Ok(first), Ok(second)) => Ok([first, second]),
-                        _ => Err(fields.must_be(key, "amounts of bytes")),
-                    }
-                }
-                _ => Err(fields.must_be(key, "two amounts of bytes")),
-            },
-            _ => Err(fields.must_be(key, "a list of two amounts of bytes")),
-        };
-        Ok(Self {
-            id: fields.required_text("id", "gpt/gpt3_mcore_te_tp1_pp1:dev_dgx_h100")?,
-            steady: both("steady")?,
-            peak: both("peak")?,
-        })
-    }
+    read_records(text, |_| Ok(()))
 }
 
 /// How far pairs of recordings differ; `None` where there are none.

@@ -1,6 +1,9 @@
 //! The measured runs as data.
 
-use strum::{EnumString, IntoStaticStr};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::config::choices::SoftwareStack;
 use crate::config::fields::FieldId;
@@ -10,7 +13,7 @@ use crate::units::Bytes;
 use crate::value::Value;
 
 /// How exact a run's numbers are, and how complete its arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, Serialize, Deserialize)]
 pub enum Confidence {
     /// Numbers of the allocator, and arguments that reproduce the run.
     A,
@@ -29,42 +32,42 @@ impl Confidence {
 }
 
 /// The measurements on one GPU. A quantity that the source does not give is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Measured {
     /// `torch.cuda.memory_allocated` after an optimizer step.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub steady_allocated: Option<Bytes>,
     /// `torch.cuda.max_memory_allocated`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_allocated: Option<Bytes>,
     /// `torch.cuda.max_memory_reserved`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_reserved: Option<Bytes>,
     /// The peak of used memory that the driver reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_device: Option<Bytes>,
     /// A peak whose source does not say which quantity it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_unspecified: Option<Bytes>,
 }
 
 /// The pipeline stage on which a run was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MeasuredStage {
-    /// The stage of this pipeline rank.
-    At(usize),
     /// The last stage: Megatron-LM logs on the last rank of the job.
     Last,
     /// The stage with the largest peak: the source gives the largest number of all ranks.
     Largest,
-}
-
-/// The job of a run, or why there is no prediction for it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RunJob {
-    /// The complete job.
-    Complete(Box<RawJob>),
-    /// The reason why there is no prediction.
-    OutOfScope(String),
+    /// The stage of this pipeline rank.
+    #[serde(untagged)]
+    At(usize),
 }
 
 /// One measured run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Run {
     /// The run's name, which never changes.
     pub id: String,
@@ -75,51 +78,71 @@ pub struct Run {
     /// The URL where the numbers are published, with the revision.
     pub source: String,
     /// The GPU's name; `None` where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hardware: Option<String>,
     /// The number of GPUs; `None` where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus: Option<u64>,
     /// Whether the number of GPUs is not published, but was found by matching the steady memory.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub gpus_inferred: bool,
-    /// The versions of the software, by the names in [`SOFTWARE`].
-    pub software: Vec<(&'static str, String)>,
+    /// The versions of the software.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub software: BTreeMap<Software, String>,
     /// How exact the numbers and arguments are.
     pub confidence: Confidence,
     /// The measured numbers.
     pub measured: Measured,
     /// The stage on which they were measured; `None` where the source does not say.
+    #[serde(rename = "pp_rank", skip_serializing_if = "Option::is_none")]
     pub stage: Option<MeasuredStage>,
-    /// The job, or why there is no prediction for it.
-    pub job: RunJob,
+    /// The complete job as published, without the run's software; `None` where there is no prediction for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<Box<RawJob>>,
+    /// Why there is no prediction for the run, where it has no job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub out_of_scope: Option<String>,
     /// The moment at which the numbers were printed.
+    #[serde(default, skip_serializing_if = "JobMoment::is_default")]
     pub moment: JobMoment,
     /// The software of the run; `None` where it is not known, or the same as the estimate's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<SoftwareStack>,
     /// Why the published numbers cannot belong to the published arguments; `None` where they can.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
     /// The assumptions of the job beyond the published arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub assumed: Option<String>,
     /// Why the measured peak of allocated memory is not compared; `None` where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_not_compared: Option<String>,
     /// A remark on the measurement.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The prediction at the time when the record was made; `None` where the record has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
 }
 
-/// The names of the software whose versions a run may give.
-pub const SOFTWARE: [&str; 8] = [
-    "container",
-    "cuda",
-    "pytorch",
-    "transformer_engine",
-    "apex",
-    "megatron_core",
-    "megatron_lm",
-    "megatron_bridge",
-];
+/// Software whose version a run may give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names are those of the packages")]
+pub enum Software {
+    Container,
+    Cuda,
+    Pytorch,
+    TransformerEngine,
+    Apex,
+    MegatronCore,
+    MegatronLm,
+    MegatronBridge,
+}
 
 /// What a version of this calculator predicted for a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Predicted {
     /// The version of this calculator.
     pub version: String,
@@ -133,29 +156,17 @@ impl Run {
     /// Why the run, or its measured peak, is not compared; `None` where both are.
     #[must_use]
     pub fn not_compared(&self) -> Option<&str> {
-        match &self.job {
-            RunJob::OutOfScope(reason) => Some(reason),
-            RunJob::Complete(_) => self.peak_not_compared.as_deref(),
-        }
+        self.out_of_scope.as_deref().or(self.peak_not_compared.as_deref())
     }
 
     /// The complete job with the run's software; `None` where there is no prediction for it.
     #[must_use]
     pub fn job_with_software(&self) -> Option<RawJob> {
-        let mut job = self.job()?.clone();
+        let mut job = RawJob::clone(self.job.as_deref()?);
         if let Some(stack) = self.stack {
             let name = stack.name().to_owned();
             job.shared.set(FieldId::software_stack, Value::Text(name));
         }
         Some(job)
-    }
-
-    /// The complete job as published, without the run's software; `None` where there is no prediction for it.
-    #[must_use]
-    pub fn job(&self) -> Option<&RawJob> {
-        match &self.job {
-            RunJob::Complete(job) => Some(job),
-            RunJob::OutOfScope(_) => None,
-        }
     }
 }

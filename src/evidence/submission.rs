@@ -1,9 +1,11 @@
 //! Runs that readers measure and submit: the record of a job with measured numbers, and what is checked before it is
 //! taken.
 
+use std::collections::BTreeMap;
+
 use super::compare::compare;
 use super::record::FieldError;
-use super::run::{Confidence, Measured, MeasuredStage, Predicted, Run, RunJob};
+use super::run::{Confidence, Measured, MeasuredStage, Predicted, Run};
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::config::{check, gpus};
@@ -40,14 +42,15 @@ pub fn submission(job: RawJob, measured: Measured, stage: MeasuredStage) -> Run 
         hardware: gpu.map(|gpu| gpu.name.to_owned()),
         gpus,
         gpus_inferred: false,
-        software: Vec::new(),
+        software: BTreeMap::new(),
         confidence: match from_allocator {
             Some(_) => Confidence::A,
             None => Confidence::C,
         },
         measured,
         stage: Some(stage),
-        job: RunJob::Complete(Box::new(job)),
+        job: Some(Box::new(job)),
+        out_of_scope: None,
         moment: JobMoment::default(),
         stack: None,
         stale: None,
@@ -118,7 +121,7 @@ pub fn mistakes(run: &Run) -> Vec<FieldError> {
             wrong(larger, format!("must be at least {smaller}, which is {}", less.0));
         }
     }
-    let RunJob::Complete(job) = &run.job else {
+    let Some(job) = &run.job else {
         return found;
     };
     if let Some((key, _)) = job.unknown.first() {

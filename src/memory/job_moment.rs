@@ -41,6 +41,12 @@ impl JobMoment {
         Self::SavingCheckpoint,
     ];
 
+    /// Whether this is the moment that is meant where none is named.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The name in options and files, such as `first_iteration`.
     #[must_use]
     pub fn name(self) -> &'static str {

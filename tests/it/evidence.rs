@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
-use megatron_memory::evidence::{self, Confidence, Run, RunJob, compare};
+use megatron_memory::evidence::{self, Confidence, Run, compare};
 use megatron_memory::formats::megatron_args::{self, Arity, Known};
 use megatron_memory::memory::estimate;
 use megatron_memory::report::summary::{Standing, Verdict};
@@ -48,7 +48,7 @@ fn every_measured_run_is_listed_once() {
 #[test]
 fn every_job_of_a_run_is_accepted() {
     for run in runs() {
-        let Some(job) = run.job() else { continue };
+        let Some(job) = run.job.as_deref() else { continue };
         assert_eq!(job.unknown, [], "{}", run.id);
         let checked = check(job);
         let errors: Vec<_> = checked.errors().map(|p| &p.message).collect();
@@ -62,7 +62,7 @@ fn every_job_of_a_run_is_accepted() {
 fn no_run_that_ran_is_said_not_to_fit() {
     let mut compared = 0;
     for run in runs() {
-        let Some(config) = run.job().and_then(|job| check(job).config) else {
+        let Some(config) = run.job.as_deref().and_then(|job| check(job).config) else {
             continue;
         };
         if compare(&run).is_none_or(|compared| compared.peak_error.is_none()) {
@@ -121,7 +121,7 @@ fn jobs_of_megatron_tests_are_their_published_arguments() {
             .find(|run| run.id == record["id"].as_str().unwrap())
             .unwrap();
         // What the modules of multimodal tests are, their programs say and not their arguments.
-        let job = run.job().filter(|job| job.modules.is_empty());
+        let job = run.job.as_deref().filter(|job| job.modules.is_empty());
         let Some(job) = job else { continue };
         for (field, value) in imported(oracle["megatron_args"][args].as_object().unwrap()) {
             let name = field.field().name;
@@ -240,7 +240,8 @@ fn runs_that_were_set_aside_are_met_like_the_others() {
 fn jobs_with_megatron_fsdp_need_what_was_measured() {
     let runs = runs();
     let sets = |run: &&Run| {
-        run.job()
+        run.job
+            .as_deref()
             .is_some_and(|job| job.get(0, FieldId::use_megatron_fsdp).is_some())
     };
     let compared: Vec<_> = runs
@@ -271,7 +272,7 @@ fn routers_need_a_workspace_of_transformer_engine() {
     let steady = |dtype: &str| {
         let id = "mlm-golden:moe/gpt3_mcore_tp2_pp2_ep2_etp2_te_4experts2parallel:dev_dgx_h100";
         let mut run = runs().into_iter().find(|run| run.id == id).unwrap();
-        let RunJob::Complete(job) = &mut run.job else {
+        let Some(job) = &mut run.job else {
             panic!("{id} has a job");
         };
         let implementation = job.get(0, FieldId::transformer_impl);
@@ -297,7 +298,7 @@ fn deferred_weight_gradients_wait_on_the_last_stage() {
 #[test]
 fn jobs_in_fp8_need_what_was_measured() {
     let runs = runs();
-    let sets = |run: &Run, field| run.job().is_some_and(|job| job.get(0, field).is_some());
+    let sets = |run: &Run, field| run.job.as_deref().is_some_and(|job| job.get(0, field).is_some());
     let in_fp8 = runs.iter().filter(|run| {
         let other = [FieldId::cuda_graph_impl, FieldId::use_megatron_fsdp];
         sets(run, FieldId::fp8_format) && !other.iter().any(|field| sets(run, *field))
@@ -319,7 +320,8 @@ fn jobs_in_fp8_need_what_was_measured() {
 fn jobs_with_cuda_graphs_need_what_was_measured() {
     let runs = runs();
     let graphed = runs.iter().filter(|run| {
-        run.job()
+        run.job
+            .as_deref()
             .is_some_and(|job| job.get(0, FieldId::cuda_graph_impl).is_some())
     });
     let compared: Vec<_> = graphed.filter_map(compare).collect();

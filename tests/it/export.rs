@@ -16,7 +16,7 @@ use megatron_memory::config::check;
 use megatron_memory::config::field::Group;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, Settings};
-use megatron_memory::evidence::{self, MeasuredStage};
+use megatron_memory::evidence::{self, MeasuredStage, Software};
 use megatron_memory::export::{EXPORTS, Refusal, bridge, bridge_recipe, links, megatron_args, one_gpu, tables};
 use megatron_memory::formats::import::{Options, import};
 use megatron_memory::formats::share_url::decode;
@@ -215,7 +215,7 @@ fn every_preset_golden_link_and_measured_job_needs_the_same_after_every_format()
     let runs = crate::evidence::runs();
     let measured = runs
         .iter()
-        .filter_map(|run| Some((run.id.clone(), run.job()?.clone())))
+        .filter_map(|run| Some((run.id.clone(), run.job.as_deref()?.clone())))
         // These formats know one model.
         .filter(|(_, job)| job.modules.is_empty());
     let presets = presets().map(|(id, state)| (id.to_owned(), state.setup.job));
@@ -411,14 +411,18 @@ fn a_check_on_one_gpu_ends_in_a_record() {
         panic!("{text}")
     };
     assert_eq!(evidence::mistakes(record), []);
-    assert_eq!(record.job(), Some(&job));
+    assert_eq!(record.job.as_deref(), Some(&job));
     assert_eq!(record.confidence, evidence::Confidence::A);
     assert_eq!(record.stage, Some(MeasuredStage::At(2)));
     assert_eq!(record.measured.peak_allocated, Some(Bytes(32_751_747_072)));
     assert_eq!(record.hardware.as_deref(), Some("NVIDIA H100 80GB HBM3"));
     assert_eq!(
         record.software,
-        [("cuda", "12.9".to_owned()), ("pytorch", "2.8.0".to_owned())]
+        [
+            (Software::Cuda, "12.9".to_owned()),
+            (Software::Pytorch, "2.8.0".to_owned())
+        ]
+        .into()
     );
     assert_eq!(record.predicted, evidence::predicted(record));
     assert!(!run("17").status.success(), "only first ranks of stages print");

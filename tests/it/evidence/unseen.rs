@@ -102,6 +102,6 @@ fn repeats_of_one_job_differ() {
     assert!((20_000..40_000).contains(&peak.p90_ppm), "{peak:?}");
     assert_eq!(
         read_repeats("[{\"id\":\"a\"}]").unwrap_err().to_string(),
-        "record 1: steady is missing; it is something like [1000, 1001]"
+        "record 1 (a): the record cannot be read: missing field `steady`"
     );
 }

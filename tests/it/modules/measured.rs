@@ -39,7 +39,7 @@ fn workspaces_are_counted_once() {
     let text = include_str!("../../../src/evidence/runs/megatron_lm.json");
     let run = evidence::read(text).unwrap();
     let run = run.iter().find(|run| run.id.contains("llava")).unwrap();
-    let config = check(run.job().unwrap()).config.unwrap();
+    let config = check(run.job.as_deref().unwrap()).config.unwrap();
     let estimate = estimate(&config);
     let stages: Vec<_> = estimate.modules.iter().map(|m| &m.stages[0]).collect();
     let rank = rank_memory(&config, &estimate, 3).unwrap();

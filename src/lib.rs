@@ -53,6 +53,7 @@ pub mod units;
 
 pub mod verdict;
 
+pub mod diagnosis;
 pub mod evidence;
 pub mod fit;
 pub mod framework_reports;

@@ -1,6 +1,7 @@
 //! How much memory every pipeline stage of a checked job needs. [`estimate`] is the only entry point:
 //! total, deterministic, and in whole bytes.
 
+pub mod allocations;
 mod assumptions;
 pub mod blocks;
 pub mod bucket;

@@ -8,6 +8,7 @@ pub mod caption;
 pub mod card;
 pub mod charts;
 pub mod curves;
+pub mod diagnosis;
 pub mod explain;
 pub mod fewest_gpus;
 pub mod grouping;

@@ -255,6 +255,19 @@ impl Config {
         (batches.count() > 0).then_some(job)
     }
 
+    /// The same job with a fullest micro batch of so many packed tokens, over all context-parallel ranks; `None` where
+    /// samples are not packed, so that no micro batch is longer than the sequence.
+    #[must_use]
+    pub fn with_packed_tokens(&self, tokens: u64) -> Option<Self> {
+        let mut job = self.clone();
+        let batches = job.modules.iter_mut().filter_map(|module| {
+            module.packing.as_mut()?.batch.tokens = tokens;
+            module.args.seq_length = tokens;
+            Some(())
+        });
+        (batches.count() > 0).then_some(job)
+    }
+
     /// What changes the job's memory and is not modelled, in the order of the keys.
     #[must_use]
     pub fn not_modelled(&self) -> &[NotModelled] {

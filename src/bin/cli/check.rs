@@ -3,15 +3,22 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use megatron_memory::config;
 use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::job::Config;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::diagnosis::diagnose;
+use megatron_memory::fit::{self, Offer};
+use megatron_memory::formats::out_of_memory::OutOfMemory;
 use megatron_memory::formats::share_url;
-use megatron_memory::memory;
+use megatron_memory::memory::bucket::Bucket;
+use megatron_memory::memory::{self, Estimate};
 use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::offers::OfferRow;
 use megatron_memory::report::summary::{Standing, Verdict, stage_name};
 use megatron_memory::units::{Bytes, MIB};
 use megatron_memory::value::Value;
 use megatron_memory::verdict::Refusal;
+use megatron_memory::{config, report};
 use serde::Serialize;
 
 use super::amount::amount;
@@ -55,6 +62,8 @@ struct Report {
     /// The part of the result that a job with problems does not have.
     #[serde(flatten)]
     memory: Option<Memory>,
+    /// What an out-of-memory error in the text comes from, and what would make the job fit.
+    explanation: Vec<String>,
     /// Messages: the rules that the job breaks, its settings that are not modelled, or open questions of the text.
     problems: Vec<String>,
     /// The job as a link: the part of the calculator's address from the #.
@@ -74,6 +83,80 @@ struct Memory {
     limit_bytes: Option<u64>,
     /// The stage with the largest peak.
     worst_stage: String,
+    /// Its largest parts at the peak, by the names of the buckets.
+    largest_parts: Vec<LargestPart>,
+}
+
+/// A part of a stage's memory at its peak.
+#[derive(Debug, Serialize)]
+struct LargestPart {
+    name: &'static str,
+    bytes: u64,
+}
+
+/// The parts that are named of the fullest stage.
+const NAMED_PARTS: usize = 3;
+
+/// The largest buckets of the fullest stage.
+fn largest_parts(estimate: &Estimate) -> Vec<LargestPart> {
+    let stage = estimate.worst_stage();
+    let buckets = stage
+        .into_iter()
+        .flat_map(|stage| Bucket::ALL.map(|bucket| (bucket, stage.bytes(bucket))));
+    let mut parts: Vec<(Bucket, Bytes)> = buckets.filter(|(_, bytes)| *bytes > Bytes::ZERO).collect();
+    parts.sort_by_key(|(_, bytes)| core::cmp::Reverse(*bytes));
+    let named = parts.into_iter().take(NAMED_PARTS);
+    named
+        .map(|(bucket, bytes)| LargestPart {
+            name: bucket.label(),
+            bytes: bytes.0,
+        })
+        .collect()
+}
+
+/// What the out-of-memory errors of a text come from, and for a job that has one or does not surely fit, the first
+/// change with which it fits.
+fn explain(
+    config: &Config,
+    estimate: &Estimate,
+    job: &RawJob,
+    errors: &[OutOfMemory],
+    verdict: Verdict,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    for error in errors {
+        let found = diagnose(error, config, estimate);
+        let sentences = report::diagnosis::sentences(error, config, &found);
+        lines.push(format!("out of memory, line {}: {}", error.line, sentences.join(" ")));
+    }
+    if errors.is_empty() && !matches!(verdict, Verdict::Tight | Verdict::DoesNotFit) {
+        return lines;
+    }
+    let Ok(offers) = fit::offers(job) else {
+        return lines;
+    };
+    let scale = Scale::coarse(Unit::Gib);
+    let row = |offer: &Offer| OfferRow::new(offer.clone(), offers.replica_gpus, scale);
+    lines.extend(match (offers.offers.first(), &offers.closest) {
+        (Some(offer), _) => {
+            let OfferRow {
+                name,
+                saves,
+                peak,
+                cost,
+                ..
+            } = row(offer);
+            Some(format!("first way out: {name} ({saves}, peak {peak}; {cost})"))
+        }
+        (None, Some(closest)) => {
+            let OfferRow { name, peak, .. } = row(closest);
+            Some(format!(
+                "no single change makes it fit; the closest is {name}, peak {peak}"
+            ))
+        }
+        (None, None) => None,
+    });
+    lines
 }
 
 impl Check {
@@ -101,6 +184,7 @@ impl Check {
             reason,
             exit_status: status as u8,
             memory: None,
+            explanation: Vec::new(),
             problems: Vec::new(),
             link: None,
         };
@@ -170,13 +254,16 @@ impl Check {
             device_bytes_high: high.0,
             limit_bytes: summary.gpu.map(|gpu| gpu.0),
             worst_stage: stage_name(config, summary.worst),
+            largest_parts: largest_parts(&estimate),
         };
         let report = report(status, verdict.id().unwrap_or("unknown"), reason);
+        let explanation = explain(config, &estimate, &share.setup.job, &loaded.errors, verdict);
         let memory = Some(memory);
         (
             status,
             Report {
                 memory,
+                explanation,
                 problems,
                 link,
                 ..report
@@ -189,8 +276,17 @@ impl Report {
     /// The result in words, with a line for each problem.
     fn text(&self) -> String {
         let lines = [format!("{}: {}", self.job, self.reason)];
-        let problems = self.problems.iter().map(|problem| format!("  {problem}"));
-        let lines: Vec<String> = lines.into_iter().chain(problems).collect();
+        let scale = Scale::coarse(Unit::Gib);
+        let fullest = self.memory.as_ref().map(|memory| {
+            let parts = memory.largest_parts.iter();
+            let parts: Vec<String> = parts
+                .map(|part| format!("{} {}", part.name, scale.amount(Bytes(part.bytes))))
+                .collect();
+            format!("fullest: {}; {}", memory.worst_stage, parts.join(", "))
+        });
+        let below = fullest.iter().chain(&self.explanation).chain(&self.problems);
+        let below = below.map(|line| format!("  {line}"));
+        let lines: Vec<String> = lines.into_iter().chain(below).collect();
         lines.join("\n") + "\n"
     }
 }

@@ -11,9 +11,11 @@ use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::detect::Format;
 use megatron_memory::formats::import::{Import, Question};
 use megatron_memory::formats::import_text::{ImportOptions, import_text};
+use megatron_memory::formats::out_of_memory::{self, OutOfMemory};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::{PresetRef, Setup, ShareState};
 use megatron_memory::presets;
+use megatron_memory::units::MIB;
 use megatron_memory::value::Value;
 
 use super::exit::Failure;
@@ -59,6 +61,8 @@ pub(crate) struct Loaded {
     pub(crate) share: ShareState,
     /// The import of the text; `None` for presets.
     pub(crate) import: Option<Import>,
+    /// The out-of-memory errors in the text.
+    pub(crate) errors: Vec<OutOfMemory>,
 }
 
 impl JobArgument {
@@ -78,10 +82,15 @@ impl JobOptions {
     /// When it cannot be read, or when an option has no place in it.
     pub(crate) fn load(&self, place: &str) -> Result<Loaded, Failure> {
         let mut loaded = match preset(place) {
-            Some(share) => Loaded { share, import: None },
+            Some(share) => Loaded {
+                share,
+                import: None,
+                errors: Vec::new(),
+            },
             None => self.import(&text(place)?)?,
         };
         self.change(&mut loaded.share.setup.job)?;
+        loaded.take_capacity();
         Ok(loaded)
     }
 
@@ -105,6 +114,7 @@ impl JobOptions {
         Ok(Loaded {
             share: import.state.clone(),
             import: Some(import),
+            errors: out_of_memory::read(text),
         })
     }
 
@@ -145,6 +155,22 @@ impl JobOptions {
 }
 
 impl Loaded {
+    /// Takes the GPU's memory from an out-of-memory error: what CUDA reported on that machine is nearer to the truth
+    /// than a table.
+    fn take_capacity(&mut self) {
+        let capacity = self.errors.iter().find_map(|error| error.capacity);
+        if let Some(capacity) = capacity {
+            let job = &mut self.share.setup.job;
+            for module in 0..job.module_count() {
+                job.put(
+                    module,
+                    FieldId::gpu_memory_mib,
+                    Value::Int((capacity.bytes.0 / MIB).into()),
+                );
+            }
+        }
+    }
+
     /// Checks that the text leaves no question open.
     ///
     /// # Errors

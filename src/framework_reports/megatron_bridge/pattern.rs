@@ -29,7 +29,10 @@ pub(super) fn moe_layers(model: &ModelConfig<'_>) -> Result<Vec<bool>, PythonErr
         && mtp_num_layers.exceeds(0)?
     {
         let more = repetitions(mtp_num_layers)?;
-        let last = pattern.last().copied().ok_or(OperationError::Raised(Exception::IndexError))?;
+        let last = pattern
+            .last()
+            .copied()
+            .ok_or(OperationError::Raised(Exception::IndexError))?;
         pattern.resize(pattern.len() + more, last);
     }
     Ok(pattern)

@@ -1,7 +1,7 @@
 //! Python values and the results of Python expressions.
 
-use super::text::parse_int;
 use super::OperationError;
+use super::text::parse_int;
 use crate::python::Exception;
 use crate::value::Value;
 

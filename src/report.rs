@@ -3,6 +3,7 @@
 //! Nothing here knows the page. Marks of charts and rows of tables carry a [`target::Target`], the part of the
 //! estimate that they show, and a semantic class, for which style sheets have colors.
 
+pub mod against;
 pub mod amount;
 pub mod caption;
 pub mod card;

@@ -1,5 +1,7 @@
 //! Sets what the log of a run measured beside the estimate of its job, stage by stage.
 
+use std::collections::BTreeMap;
+
 use strum::{IntoStaticStr, VariantArray};
 
 use super::compare::Error;
@@ -9,7 +11,7 @@ use crate::config::check;
 use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
 use crate::formats::training_log::{LogMeasurements, MemoryReport};
-use crate::memory::{Estimate, JobMoment, estimate, rank_memory};
+use crate::memory::{Estimate, JobMoment, estimate_at, rank_memory};
 use crate::units::Bytes;
 
 /// The measurements of one pipeline stage beside their predictions.
@@ -23,6 +25,8 @@ pub struct StageComparison {
     pub parameters: Option<u64>,
     /// The report of memory that is compared: of the rank of the stage that needed most, at the last moment.
     pub report: Option<MemoryReport>,
+    /// The moment that is predicted: that of the report, where the log tells it.
+    pub moment: JobMoment,
     /// Predicted allocated memory after an optimizer step.
     pub predicted_steady: Bytes,
     /// Predicted peak of allocated memory.
@@ -41,7 +45,7 @@ pub struct StageComparison {
 pub enum Reason {
     /// The model of the run has other parameters than the job.
     Parameters,
-    /// The run printed its memory before the optimizer's states existed, or while the passes ran without them.
+    /// The log does not tell after which iteration the memory was printed.
     Moment,
     /// A checkpoint was written or read before: its buffers are in the peak.
     Checkpoint,
@@ -71,7 +75,7 @@ impl Reason {
                 "The ranks of this stage have other parameters than the job: its model or its split is another one."
             }
             Self::Moment => {
-                "The numbers were printed after the first iteration or after skipped steps, before the passes ran beside the optimizer's states. The prediction is for later iterations."
+                "The log does not say after which iteration these numbers were printed. The prediction is for later iterations: after the first one, the peak is lower."
             }
             Self::Checkpoint => "A checkpoint was loaded or saved before: its copies can be in the peak.",
             Self::Software => {
@@ -114,25 +118,33 @@ pub struct LogComparison {
 #[must_use]
 pub fn compare_log(job: &RawJob, log: &LogMeasurements) -> Option<LogComparison> {
     let config = check(job).config?;
-    let estimate = estimate(&config);
     let module = config.modules().first()?;
-    let count = estimate.modules.first()?.stages.len();
+    let mut estimates = BTreeMap::new();
+    let count = estimate_of(&mut estimates, &config, JobMoment::default())
+        .modules
+        .first()?
+        .stages
+        .len();
     let stages: Vec<_> = (0..count)
-        .filter_map(|pp_rank| compare_stage(&config, &estimate, module, pp_rank, log))
+        .filter_map(|pp_rank| compare_stage(&config, &mut estimates, module, (pp_rank, count), log))
         .collect();
     (!stages.is_empty()).then_some(LogComparison { stages })
 }
 
+/// The estimate of a job at a moment, made once.
+fn estimate_of<'a>(made: &'a mut BTreeMap<JobMoment, Estimate>, config: &Config, at: JobMoment) -> &'a Estimate {
+    made.entry(at).or_insert_with(|| estimate_at(config, at))
+}
+
+/// Compares a stage, by its pipeline rank and their number, at the moment of its own report.
 fn compare_stage(
     config: &Config,
-    estimate: &Estimate,
+    estimates: &mut BTreeMap<JobMoment, Estimate>,
     module: &Module,
-    pp_rank: usize,
+    (pp_rank, count): (usize, usize),
     log: &LogMeasurements,
 ) -> Option<StageComparison> {
-    let stages = &estimate.modules.first()?.stages;
-    let stage = stages.get(pp_rank)?;
-    let is_here = |rank: u64| stage_of(module, stages.len(), rank) == Some(pp_rank);
+    let is_here = |rank: u64| stage_of(module, count, rank) == Some(pp_rank);
     let parameters = log
         .parameters
         .iter()
@@ -145,7 +157,10 @@ fn compare_stage(
     if parameters.is_none() && report.is_none() {
         return None;
     }
-    let first = module.rank_offset() + module.ranks() / stages.len() as u64 * pp_rank as u64;
+    let at = report.and_then(moment);
+    let estimate = estimate_of(estimates, config, at.unwrap_or_default());
+    let stage = estimate.modules.first()?.stages.get(pp_rank)?;
+    let first = module.rank_offset() + module.ranks() / count as u64 * pp_rank as u64;
     let needed = rank_memory(config, estimate, first)?;
     let predicted_parameters = stage.chunks.iter().map(|chunk| chunk.parameters.total()).sum();
     let error = |predicted, measured| Error::new(predicted, measured);
@@ -154,8 +169,7 @@ fn compare_stage(
         reasons.push(Reason::Parameters);
     }
     if let Some(report) = report {
-        let later = JobMoment::LaterIteration;
-        if moment(report).is_some_and(|moment| moment != later) {
+        if at.is_none() {
             reasons.push(Reason::Moment);
         }
         if report.iteration.is_none() || log.memory.iter().any(|report| report.iteration.is_none()) {
@@ -174,6 +188,7 @@ fn compare_stage(
         predicted_parameters,
         parameters,
         report: report.cloned(),
+        moment: at.unwrap_or_default(),
         predicted_steady: needed.steady,
         predicted_peak: needed.total,
         steady_error: report.and_then(|report| error(needed.steady, report.allocated)),

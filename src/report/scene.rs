@@ -222,10 +222,12 @@ impl Class {
     }
 
     /// Whether the shape has a texture besides its color. Buckets of routed experts do: they share the hue of
-    /// their dense counterparts, and lightness alone would not tell them apart.
+    /// their dense counterparts, and lightness alone would not tell them apart. Of the activations, which share a hue
+    /// too, every other bucket does.
     #[must_use]
     pub const fn textured(self) -> bool {
         match self {
+            Self::Bucket(Bucket::ActivationsResidual | Bucket::ActivationsMlp | Bucket::ActivationsOutput) => true,
             Self::Bucket(bucket) => matches!(bucket.state(), Some((_, View::Expert))),
             _ => false,
         }

@@ -25,16 +25,13 @@ impl Standing {
         }
     }
 
-    /// The same beside a number in large type: `peak · nvidia-smi 66.3 to 72.6 · GPU 79.6`.
+    /// What the GPU has, in words that follow the number of allocated memory in large type: `peak of 79.6`.
     #[must_use]
-    pub fn headline_words(&self, config: &Config, scale: Scale) -> String {
-        let (low, high) = self.device;
-        let range = match (scale.number(low), scale.number(high)) {
-            (low, high) if low == high => high,
-            (low, high) => format!("{low} to {high}"),
-        };
-        let gpu = self.gpu.map(|gpu| format!(" · GPU {}", scale.number(gpu)));
-        format!("peak · {} {range}{}", device_monitor(config), gpu.unwrap_or_default())
+    pub fn headline_words(&self, scale: Scale) -> String {
+        match self.gpu {
+            Some(gpu) => format!("peak of {}", scale.number(gpu)),
+            None => String::from("peak"),
+        }
     }
 
     /// The headline in one sentence: `Fits, 7.0 to 13.3 GiB free: 63.9 GiB allocated, 66.3 to 72.6 on the device, of

@@ -8,6 +8,7 @@ pub(crate) mod fetch;
 pub(crate) mod files;
 pub(crate) mod picture;
 mod pointer;
+mod toolbar;
 
 use leptos::prelude::request_animation_frame;
 use leptos::task::spawn_local;
@@ -19,6 +20,7 @@ pub(crate) use disabled::on_press_of_disabled;
 pub(crate) use elsewhere::on_click_elsewhere_or_escape;
 pub(crate) use embed::query;
 pub(crate) use pointer::{is_mouse, pointer_cell, table_column};
+pub(crate) use toolbar::{press_in_toolbar, set_tab_stop};
 
 fn window() -> Option<Window> {
     web_sys::window()
@@ -47,11 +49,22 @@ pub(crate) fn focus(id: impl Into<String>) {
     });
 }
 
-/// Scrolls the element with this id to the top of what it scrolls in, and moves the focus there.
+/// How many frames an element is waited for that is on its way to the page.
+const FRAMES: u32 = 60;
+
+/// Scrolls the element with this id to the top of what it scrolls in, and moves the focus there, once it is there.
 pub(crate) fn go_to(id: &'static str) {
+    go_to_within(FRAMES, id);
+}
+
+fn go_to_within(frames: u32, id: &'static str) {
     request_animation_frame(move || {
         let element = document().and_then(|document| document.get_element_by_id(id));
-        if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+        let element = element.and_then(|element| element.dyn_into::<HtmlElement>().ok());
+        if element.is_none() && frames > 0 {
+            return go_to_within(frames - 1, id);
+        }
+        if let Some(element) = element {
             element.scroll_into_view_with_bool(true);
             let options = FocusOptions::new();
             options.set_prevent_scroll(true);
@@ -212,6 +225,12 @@ pub(crate) fn is_embed() -> bool {
 /// Whether the page is mostly used with fingers.
 pub(crate) fn is_coarse() -> bool {
     let query = window().and_then(|window| window.match_media("(pointer: coarse)").ok());
+    query.flatten().is_some_and(|query| query.matches())
+}
+
+/// Whether the window is as narrow as a phone; style sheets ask the same.
+pub(crate) fn is_narrow() -> bool {
+    let query = window().and_then(|window| window.match_media("(max-width: 480px)").ok());
     query.flatten().is_some_and(|query| query.matches())
 }
 

@@ -14,10 +14,11 @@ use super::browser;
 use super::components::toasts::Toasts;
 use super::results::{Legend, NumbersPanel, StagesPanel, TimelinePanel};
 use super::state::{ResultsState, State};
-use super::summary::Summary;
+use super::summary::{Remarks, Summary};
 use super::title::job_of;
 use frame_result::FrameResult;
 use megatron_memory::formats::share_url::encode;
+use megatron_memory::report::grouping::Grouping;
 use presentation::{EmbedView, Presentation};
 use settings::Settings;
 
@@ -25,9 +26,13 @@ use settings::Settings;
 #[component]
 pub(super) fn Embed() -> impl IntoView {
     let state = expect_context::<State>();
-    ResultsState::provide();
     let asked = Presentation::from_query(&browser::query());
     let view = asked.view;
+    ResultsState::provide(match view {
+        // There is room for the names of four groups.
+        EmbedView::Compact | EmbedView::Bar => Grouping::CLOSED,
+        EmbedView::Full | EmbedView::Table | EmbedView::Timeline | EmbedView::Sweep => Grouping::Buckets,
+    });
     let job = Memo::new(move |_| job_of(state, state.outcome.read().as_deref()));
     let hash = Memo::new(move |_| encode(&state.share()));
     Effect::new(move |_| {
@@ -41,6 +46,7 @@ pub(super) fn Embed() -> impl IntoView {
                 {job}
             </h1>
             <Summary />
+            <Remarks />
             <Settings asked=asked />
             <div class="results-pane">
                 <Panels view=view />

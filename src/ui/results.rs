@@ -4,13 +4,13 @@
 //! highlights all that is about the same; choosing it shows its stage, and explains its number.
 
 mod chart;
+mod checks;
 mod compare;
 mod detail;
 mod explain;
 mod fit;
 mod frameworks;
 mod gpus;
-mod index;
 mod legend;
 mod measured;
 mod methods;
@@ -24,15 +24,18 @@ mod stages;
 
 use leptos::prelude::*;
 
+use super::parts::{InTasks, Part, TabList};
+use super::state::{ResultsTab, State};
 pub(super) use chart::pixel_width;
 use chart::{Chart, MarkRole};
+use checks::{EvidencePanel, OneGpuPanel};
 use compare::ComparePanel;
 use detail::DetailPanel;
 pub(super) use detail::TimelinePanel;
 use fit::FitPanel;
+pub(super) use fit::{LargestSize, LimitSize};
 use frameworks::FrameworksPanel;
 use gpus::GpusPanel;
-use index::PanelIndex;
 pub(super) use legend::Legend;
 use measured::MeasuredPanel;
 use megatron_memory::report::charts::bucket_bar;
@@ -45,26 +48,68 @@ use ranks::RanksPanel;
 use savings::SavingsPanel;
 pub(super) use stages::{StagesPanel, pointed_at};
 
-/// All results below the headline. [`ResultsState`](super::state::ResultsState) is provided first.
+/// The id of the element that holds the panels of the open tab.
+const TAB_PANEL: &str = "results-tab";
+
+/// All results below the headline, in tabs: only the panels of the open one are there. [`ResultsState`] is provided
+/// first.
+///
+/// [`ResultsState`]: super::state::ResultsState
 #[component]
 pub(super) fn Results() -> impl IntoView {
+    let view_state = expect_context::<State>().view;
+    let tab = view_state.results_tab;
+    let open = move || {
+        ResultsTab::ALL
+            .iter()
+            .position(|known| *known == tab.get())
+            .unwrap_or(0)
+    };
+    let on_open = move |number: usize| {
+        if let Some(to) = ResultsTab::ALL.get(number) {
+            tab.set(*to);
+        }
+    };
+    let is_busy = RwSignal::new(true);
+    let panels = move || view! { <InTasks parts=panels_of(tab.get()) is_busy /> };
     view! {
-        <PanelIndex />
-        <div class="results">
-            <ComparePanel />
-            <FitPanel />
-            <StagesPanel />
-            <DetailPanel />
-            <PlotPanel />
-            <GpusPanel />
-            <MethodsPanel />
-            <PlansPanel />
-            <SavingsPanel />
-            <FrameworksPanel />
-            <MeasuredPanel />
-            <NumbersPanel />
-            <RanksPanel />
+        <div class="results-tabs">
+            <TabList
+                id="results-tab"
+                label="Results"
+                panel=TAB_PANEL
+                titles=ResultsTab::ALL.map(ResultsTab::label).into()
+                open=Signal::derive(open)
+                on_open
+            />
         </div>
+        <div class="results" id=TAB_PANEL role="tabpanel" aria-label=move || tab.get().label() aria-busy=move || is_busy.get().to_string()>
+            {panels}
+        </div>
+    }
+}
+
+/// The panels of a tab, in their order.
+fn panels_of(tab: ResultsTab) -> Vec<Part> {
+    match tab {
+        ResultsTab::Memory => vec![
+            || view! { <StagesPanel /> }.into_any(),
+            || view! { <DetailPanel /> }.into_any(),
+            || view! { <NumbersPanel /> }.into_any(),
+            || view! { <RanksPanel /> }.into_any(),
+        ],
+        ResultsTab::Change => vec![
+            || view! { <FitPanel /> }.into_any(),
+            || view! { <SavingsPanel /> }.into_any(),
+            || view! { <PlotPanel /> }.into_any(),
+            || view! { <MethodsPanel /><GpusPanel /> }.into_any(),
+        ],
+        ResultsTab::Compare => vec![|| view! { <ComparePanel /> }.into_any(), || {
+            view! { <PlansPanel /><MeasuredPanel /> }.into_any()
+        }],
+        ResultsTab::Check => vec![|| view! { <FrameworksPanel /> }.into_any(), || {
+            view! { <EvidencePanel /><OneGpuPanel /> }.into_any()
+        }],
     }
 }
 

@@ -21,6 +21,7 @@ mod pins;
 mod plotted_field;
 mod preferences;
 mod results;
+mod results_tab;
 mod saved_plans;
 mod toasts;
 mod view;
@@ -32,12 +33,13 @@ pub use form::FormState;
 pub use highlight::Highlight;
 use history::History;
 pub use link::{DEMONSTRATION, LinkState};
-pub use measured_log::MeasuredLog;
+pub use measured_log::{MEASURED_TITLE, MeasuredLog};
 pub use open_dialog::{DialogKind, OpenDialog};
 pub use outcome::Outcome;
 pub use plotted_field::{PLOT_TITLE, PlottedField};
 pub use preferences::Preferences;
 pub use results::ResultsState;
+pub use results_tab::ResultsTab;
 pub use saved_plans::{Plan, SavedPlans};
 pub use toasts::Toasts;
 pub use view::ViewState;
@@ -114,9 +116,9 @@ impl State {
             outcome: outcome::of_last_valid(setup, checked, replacements),
             stale: Memo::new(move |_| checked.read().config.is_none()),
             relevance: Memo::new(move |_| Relevance::of(&setup.read().job, form.module.get())),
+            view: ViewState::new(share.view, !share.pinned.is_empty()),
             pinned: RwSignal::new(share.pinned),
             form,
-            view: ViewState::new(share.view),
             link: LinkState::default(),
             preferences: Preferences::stored(),
             toasts: Toasts::default(),

@@ -1,5 +1,6 @@
 //! The headline: the memory of the fullest stage against the GPU's, in words, an icon and a color.
 
+mod answers;
 mod demonstration;
 mod figures;
 mod marks;
@@ -11,16 +12,17 @@ use leptos::prelude::*;
 use super::browser;
 use super::results::HeadlineBar;
 use super::state::{Outcome, State};
+use answers::Answers;
 use demonstration::Demonstration;
 use figures::Figures;
-use marks::Marks;
+pub(super) use marks::Remarks;
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::packing;
 use megatron_memory::report::summary::{self as report, Verdict};
 use megatron_memory::report::verdict::refused;
 use megatron_memory::units::Bytes;
-use notes::Notes;
+use notes::{Details, Notes};
 use refusal::Refusal;
 
 /// The headline, which stays in sight while the rest of the page scrolls.
@@ -36,11 +38,14 @@ pub(super) fn Summary() -> impl IntoView {
             <Figures headline=headline details_open />
             <HeadlineBar />
             <div class="summary-foot">
-                <Demonstration />
-                <Refusal />
-                <Marks />
-                <Notes headline=headline details_open />
+                <div class="summary-words">
+                    <Demonstration />
+                    <Refusal />
+                    <Notes headline=headline />
+                </div>
+                <Answers />
             </div>
+            <Details headline=headline details_open />
         </section>
     }
 }
@@ -95,11 +100,11 @@ impl Headline {
         let summary = report::Standing::new(config, estimate);
         Some(Self {
             summary,
-            place: report::worst_place(config, estimate),
+            place: notes::place(config, estimate),
             refused: refused(config),
             not_modelled: marks::in_short(config.not_modelled()),
             batches: packing::batches(config, estimate, scale),
-            beside_total: summary.headline_words(config, scale),
+            beside_total: summary.headline_words(scale),
             basis: notes::basis(config, estimate, scale),
             details: notes::details(config, estimate, scale),
             memory: estimate.worst_rank.memory,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::browser;
-use super::state::State;
+use super::state::{ResultsTab, State};
 use gloo::timers::callback::Timeout;
 use leptos::ev;
 use leptos::prelude::*;
@@ -108,6 +108,12 @@ pub(super) fn UrlSync() -> impl IntoView {
     };
     Effect::new(write);
     let follow = move || {
+        // A link to a panel leaves the job, and its address, as they are.
+        if let Some(heading) = ResultsTab::heading_of(&browser::fragment()) {
+            browser::write_fragment(&address.borrow().fragment, browser::HistoryEntry::Same);
+            state.view.go_to(heading);
+            return;
+        }
         let visit = address.borrow_mut().read();
         if let Some(visit) = visit {
             state.follow(visit);

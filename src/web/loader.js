@@ -13,6 +13,9 @@
   /** Milliseconds after the start before the browser fetches all files for visits without a network. */
   const QUIET = 5_000;
 
+  /** Milliseconds that the first view's paint is waited for. */
+  const FIRST_PAINT = 1_000;
+
   const recover = (reason) => {
     clearTimeout(waiting);
     document.getElementById("loading")?.remove();
@@ -38,9 +41,38 @@
   addEventListener("error", (event) => stopped(event.error));
   addEventListener("unhandledrejection", (event) => stopped(event.reason));
 
+  /** The compiled module; its address where the server or the browser has no stream to compile. */
+  const compiled = async (address) => {
+    try {
+      return await WebAssembly.compileStreaming(fetch(address));
+    } catch {
+      return address;
+    }
+  };
+
+  /**
+   * Waits until the browser has reported the paint of the first view: an element that is replaced before its paint is
+   * reported counts as never painted, and the largest paint would be whatever comes last.
+   */
+  const painted = () =>
+    new Promise((done) => {
+      const kind = "largest-contentful-paint";
+      const isReported = globalThis.PerformanceObserver?.supportedEntryTypes?.includes(kind);
+      if (!isReported || document.visibilityState === "hidden") return done();
+      new PerformanceObserver((_, observer) => {
+        observer.disconnect();
+        done();
+      }).observe({ type: kind, buffered: true });
+      setTimeout(done, FIRST_PAINT);
+    });
+
   const start = async () => {
-    const { default: init } = await import(beside("page.js"));
-    await init({ module_or_path: beside("page_bg.wasm") });
+    const [{ default: init }, module] = await Promise.all([
+      import(beside("page.js")),
+      compiled(beside("page_bg.wasm")),
+      painted(),
+    ]);
+    await init({ module_or_path: module });
     clearTimeout(waiting);
     const update = document.getElementById("update");
     // Builds that reload themselves while somebody edits keep nothing.

@@ -29,7 +29,14 @@ fn no_barriers_beside_problems_and_with_everything_open() {
 #[test]
 fn no_barriers_beside_timeline_and_ledger() {
     let page = Page::open(super::peaks::LLAMA);
-    page.until("document.querySelectorAll('.savings tbody tr').length > 5");
+    for tab in ["Change", "Compare", "Check"] {
+        page.show(tab);
+        if tab == "Change" {
+            page.until("document.querySelectorAll('.savings tbody tr').length > 5");
+        }
+        assert_eq!(page.barriers(), Vec::<String>::new(), "{tab}");
+    }
+    page.show("Memory");
     page.click("#tab-2");
     assert_eq!(page.barriers(), Vec::<String>::new());
 }

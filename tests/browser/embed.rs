@@ -374,3 +374,29 @@ fn a_sweep_shows_what_other_values_come_to_and_a_click_applies_one() {
     let total = page.text("[data-testid=total]");
     assert_eq!(promised.as_str().unwrap().split(' ').next(), Some(total.as_str()));
 }
+
+/// A number among the words of another page is no taller than a paragraph of it.
+#[test]
+fn small_embeds_are_low() {
+    let site = Site::new("");
+    for (view, width, most) in [
+        ("compact", 700, 160),
+        ("compact", 390, 240),
+        ("bar", 700, 120),
+        ("bar", 390, 160),
+    ] {
+        let page = Page::blank();
+        page.viewport(width, 500);
+        page.visit(&format!(
+            "{}embed.html?view={view}#v1;m=deepseek-v3@2",
+            site.calculator()
+        ));
+        page.until("document.querySelector('.legend li') && document.querySelector('[data-testid=total]')?.innerText");
+        let height = page.eval("Math.ceil(document.body.getBoundingClientRect().height)");
+        assert!(height.as_u64().unwrap() <= most, "{height} of {view} at {width}");
+        assert_eq!(page.barriers(), Vec::<String>::new(), "{view}");
+        // What is left out is behind the tip.
+        page.click("[aria-label='About these numbers']");
+        page.until("document.querySelector('.details')?.innerText.includes('79.6 GiB')");
+    }
+}

@@ -57,16 +57,19 @@ fn the_first_view_is_what_the_calculator_draws() {
     }
 }
 
+/// Windows from a small phone's to a desktop's.
+const WIDTHS: [(u32, u32); 5] = [(360, 740), (412, 800), (768, 900), (1280, 800), (1440, 900)];
+
 /// Left, top and width of the parts that both views have, in CSS pixels.
 const PLACES: &str = "
-    ['.header', '.total', '.verdict', '.summary-foot', '.form'].map((selector) => {
+    ['.header', '.total', '.verdict', '.summary-foot', '.where', '.ways-out', '.form'].map((selector) => {
       const { left, top, width } = document.querySelector(`#app ${selector}`).getBoundingClientRect();
       return [left, top, width];
     })";
 
 #[test]
 fn the_calculator_takes_the_place_of_the_first_view() {
-    for (width, height) in [(1280, 800), (360, 740)] {
+    for (width, height) in WIDTHS {
         let page = Page::blank();
         page.viewport(width, height);
         page.block(&["*.wasm*"]);
@@ -89,7 +92,7 @@ fn the_calculator_takes_the_place_of_the_first_view() {
 
 #[test]
 fn the_largest_paint_is_the_first_view_and_nothing_shifts() {
-    for (width, height) in [(1280, 800), (360, 740)] {
+    for (width, height) in WIDTHS {
         let page = Page::blank();
         page.viewport(width, height);
         // Fast enough for the test and slow enough for the page to be painted before the calculator has arrived.

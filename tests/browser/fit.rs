@@ -29,13 +29,16 @@ fn a_newcomer_gets_the_longest_sequence_in_five_actions() {
     page.type_keys("#preset-search", "qwen3-235b\u{E007}");
     page.until("document.getElementById('preset').value === 'qwen3-235b-a22b'");
     page.fill("#gpu-count", "64");
-    page.until("document.querySelector('.trouble [data-testid=lay-out]')?.checkVisibility()");
+    page.until("document.querySelector('.summary [data-testid=lay-out]')?.checkVisibility()");
     assert_eq!(page.value("#gpu-type"), "h100-80gb");
-    page.click(".trouble [data-testid=lay-out]");
+    page.click(".summary [data-testid=lay-out]");
     page.until_within(
         LIMIT,
         "['Fits', 'Tight'].includes(document.querySelector('[data-testid=verdict]').innerText)",
     );
+    // The changes are where the free memory is offered.
+    page.until("document.querySelector('.summary .primary').innerText === 'Use the free memory'");
+    page.click(".summary .primary");
     let longest = chip(&page, "longest-sequence").replace([',', ' '], "");
     page.click("[data-testid=longest-sequence]");
     let tokens = longest.trim_end_matches("tokens");
@@ -49,6 +52,7 @@ fn a_newcomer_gets_the_longest_sequence_in_five_actions() {
 fn a_change_makes_the_job_fit_and_is_undone_by_a_click() {
     let page = Page::open("v1;m=mixtral-8x7b@2;mbs=4");
     assert!(!fits(&page));
+    page.show("Change");
     page.until_within(LIMIT, "document.querySelectorAll('.moves li').length > 2");
     let before = page.fragment();
     page.click(".moves li:first-child button");
@@ -64,6 +68,7 @@ fn a_change_makes_the_job_fit_and_is_undone_by_a_click() {
 fn the_free_memory_of_a_job_is_spent_by_a_click_and_the_job_still_fits() {
     let page = Page::open("v1;m=qwen3-235b-a22b@1;rc=full;rcm=uniform;rcn=1");
     assert!(fits(&page));
+    page.show("Change");
     page.until_within(LIMIT, "document.querySelectorAll('.moves li').length > 1");
     let change = page.text(".moves li:first-child");
     assert!(change.contains("Recompute") && change.contains('+'), "{change}");
@@ -82,6 +87,7 @@ fn the_free_memory_of_a_job_is_spent_by_a_click_and_the_job_still_fits() {
 fn the_fewest_gpus_of_several_modules_are_one_click_away() {
     let page = Page::open("v1;m=qwen2.5-vl-3b@1");
     assert!(fits(&page));
+    page.show("Change");
     page.until_within(LIMIT, "!document.querySelector('.limits.waiting')");
     assert_eq!(page.text("[data-testid=fewest-gpus] strong"), "2 GPUs");
     page.click("[data-testid=fewest-gpus]");
@@ -100,7 +106,7 @@ fn what_is_below_the_changes_stays_where_it_is() {
             ("v1;m=deepseek-v3@1", "length === 2"),
         ]
         .map(|(link, changes)| {
-            page.load(link);
+            page.load(&format!("{link};tab=change"));
             page.until("document.querySelector('.fit-changes')");
             let at_first = page.eval("document.querySelector('.fit-changes').offsetHeight");
             page.until_within(LIMIT, &format!("document.querySelectorAll('.moves li').{changes}"));

@@ -580,6 +580,7 @@ fn other_values_show_what_they_would_come_to_and_a_click_applies_one() {
 #[test]
 fn a_plot_says_up_to_where_the_job_fits_and_has_a_line_for_the_pinned_job() {
     let page = Page::open("v1;m=llama3-8b@2;vs;m=llama3-8b@2;tp=2");
+    page.show("Change");
     // Nothing is worked out before it is asked for.
     assert_eq!(page.count(".plot svg.scene"), 0);
     page.click(".plot .plot-fields [data-field=seq]");
@@ -629,6 +630,7 @@ fn the_last_job_comes_back_and_a_link_wins_over_it() {
 #[test]
 fn the_same_job_is_shown_on_every_gpu_and_a_click_moves_it() {
     let page = Page::open("v1;m=llama3-8b@2");
+    page.show("Change");
     assert_eq!(page.count(".gpu-strip button"), 0);
     page.click("[data-testid=all-gpus]");
     page.until("document.querySelectorAll('.gpu-strip button').length > 10");
@@ -640,16 +642,65 @@ fn the_same_job_is_shown_on_every_gpu_and_a_click_moves_it() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+/// Of every panel the id of its heading, which a link can name.
+const HEADINGS: [&str; 14] = [
+    "fit-title",
+    "stages-title",
+    "detail-title",
+    "plot-title",
+    "gpus-title",
+    "methods-title",
+    "plans-title",
+    "savings-title",
+    "frameworks-title",
+    "measured-title",
+    "numbers-title",
+    "ranks-title",
+    "evidence-title",
+    "one-gpu-title",
+];
+
 #[test]
-fn the_index_leads_to_every_panel() {
+fn a_link_to_a_panel_opens_its_tab_and_leaves_the_job() {
     let page = Page::open(SMALL);
-    let panels = page.eval("[...document.querySelectorAll('.panel-index [data-panel]')].map((b) => b.dataset.panel)");
-    for id in panels.as_array().unwrap() {
-        page.click(&format!("[data-panel={}]", id.as_str().unwrap()));
-        page.until(&format!("document.activeElement.id === {id}"));
+    let total = page.text("[data-testid=total]");
+    for id in HEADINGS {
+        page.eval(&format!("(location.hash = '#{id}', 0)"));
+        page.until(&format!("document.activeElement.id === '{id}'"));
+        let top = format!(
+            "document.getElementById('{id}').getBoundingClientRect().top - document.getElementById('results').getBoundingClientRect().top"
+        );
+        assert!(page.eval(&top).as_f64().unwrap() < 460.0, "{id} is in sight");
+        assert_eq!(page.text("[data-testid=total]"), total, "{id}");
     }
-    let titles = "[...document.querySelectorAll('.results .panel h2')].length";
-    assert_eq!(page.eval(titles), panels.as_array().unwrap().len());
+    page.until("location.hash.includes('m=llama3-8b')");
+    // Before there is a job, too.
+    page.visit("about:blank");
+    page.load("ranks-title");
+    page.until("document.activeElement.id === 'ranks-title'");
+    assert_eq!(page.count("[data-testid=demonstration]"), 0);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn only_the_panels_of_the_open_tab_are_there() {
+    let page = Page::open(SMALL);
+    let mut seen = 0;
+    for tab in ["Memory", "Change", "Compare", "Check"] {
+        page.show(tab);
+        let panels = page.count(".results .panel");
+        assert!((2..=5).contains(&panels), "{panels} in {tab}");
+        seen += panels;
+    }
+    // The comparison with a pinned job is there once one is pinned.
+    assert_eq!(usize::try_from(seen).unwrap(), HEADINGS.len());
+    page.click("#results-tab-3");
+    page.press("\u{E012}");
+    page.until("document.activeElement.id === 'results-tab-2'");
+    page.until("location.hash.includes('tab=compare')");
+    let again = Page::open(&page.fragment());
+    again.until("document.querySelector('#results-tab-2[aria-selected=true]')");
+    assert_eq!(again.complaints(), Vec::<String>::new());
 }
 
 #[test]
@@ -657,6 +708,7 @@ fn a_training_log_stands_beside_the_prediction_stage_by_stage() {
     let page = Page::open("v1;m=llama3-8b@1;tp=2;pp=2;gpus=8;gbs=64");
     let log = "[Rank 0] (after 2 iterations) memory (MB) | allocated: 17783.28 | max allocated: 21000.50 | reserved: 22000.00 | max reserved: 22000.00\n\
         [Rank 4] (after 2 iterations) memory (MB) | allocated: 19000.00 | max allocated: 23000.25 | reserved: 24000.00 | max reserved: 25000.00\n";
+    page.show("Compare");
     let put = |text: &str| {
         page.eval(&format!(
             "((control) => {{ control.value = {}; control.dispatchEvent(new Event('change', {{ bubbles: true }})); }})(document.querySelector('[name=log]'))",
@@ -677,6 +729,7 @@ fn a_training_log_stands_beside_the_prediction_stage_by_stage() {
     assert_eq!(cells[0][1], "17.37");
     assert_eq!(cells[1][4], "22.46");
     assert!(page.text(".measured-reasons").contains("Reserved memory"));
+    page.show("Memory");
     let peak = |stage: u8| {
         page.click(&format!("#stages-{stage}"));
         let selected =
@@ -688,6 +741,7 @@ fn a_training_log_stands_beside_the_prediction_stage_by_stage() {
         let predicted = cells[usize::from(stage)][5].as_str().unwrap().to_owned();
         assert!(peak(stage).starts_with(&predicted), "{predicted}");
     }
+    page.show("Compare");
     page.click("[name=forget-log]");
     page.until("document.querySelector('[name=log]')");
     assert_eq!(page.complaints(), Vec::<String>::new());

@@ -12,6 +12,7 @@
 //! | what is pointed at, focused or tapped | `readout`, `wording` |
 //! | the table; the tab key; clipboard, storage, network or a second tab; dark, still and forced colors | `surroundings` |
 //! | comparison, plots, plans, other GPUs, logs | `form`, `dialogs`, `plans` |
+//! | what newcomers come for, in how many actions; the height and the words of the first view | `tasks` |
 //! | making a job fit, layouts, methods | `fit`, `search`, `methods` |
 //! | links, history, broken links | `link` |
 //! | import, export, the Hub | `dialogs` |
@@ -57,5 +58,6 @@ mod readout;
 mod recipes;
 mod search;
 mod surroundings;
+mod tasks;
 mod verdict;
 mod wording;

@@ -8,6 +8,7 @@ const ROWS: &str = ".methods tbody tr";
 
 fn open(fragment: &str) -> Page {
     let page = Page::open(fragment);
+    page.show("Change");
     assert_eq!(page.count(ROWS), 0);
     page.click("[data-testid=all-methods]");
     page.until(&format!("document.querySelectorAll('{ROWS}').length === 3"));

@@ -215,6 +215,8 @@ fn a_large_world_is_drawn_as_few_elements() {
     page.until("document.querySelector('.ranks .panel-note')");
     page.eval("document.querySelector('.ranks').scrollIntoView()");
     page.until("document.querySelector('.ranks .panel-note').innerText === '16,384 ranks'");
+    page.click("[data-testid=every-rank]");
+    page.until("document.getElementById('rank-map')");
     assert!(page.count(".rank-map *") < 40);
     page.eval("document.getElementById('rank-map').focus()");
     page.press(END);

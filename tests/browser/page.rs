@@ -106,7 +106,10 @@ impl Page {
     #[track_caller]
     pub fn load(&self, fragment: &str) {
         self.go(fragment);
-        self.until("!document.querySelector('#app > .shell')");
+        self.until(
+            "!document.querySelector('#app > .shell') && !document.documentElement.hasAttribute('data-starting') \
+             && !document.querySelector('.results[aria-busy=true]')",
+        );
     }
 
     /// Goes to the page without waiting for more than its load event.
@@ -217,6 +220,19 @@ impl Page {
     #[track_caller]
     pub fn click(&self, selector: &str) {
         self.browser.click(selector);
+    }
+
+    /// Opens a tab of the results by its name.
+    #[track_caller]
+    pub fn show(&self, tab: &str) {
+        let number = ["Memory", "Change", "Compare", "Check"]
+            .iter()
+            .position(|name| *name == tab);
+        let id = format!("results-tab-{}", number.unwrap());
+        self.click(&format!("#{id}"));
+        self.until(&format!(
+            "document.querySelector('#{id}[aria-selected=true]') && document.querySelector('.results[aria-busy=false]')"
+        ));
     }
 
     /// Chooses a preset from the list that opens above the form, and waits until it is the page's job.

@@ -20,6 +20,7 @@ fn the_timeline_is_a_tab_and_a_link_opens_it() {
     again.until(shown);
     again.eval("document.querySelector('#stage-parts').scrollIntoView()");
     again.screenshot("timeline");
+    again.show("Change");
     again.until("document.querySelectorAll('.savings tbody tr').length > 5");
     again.eval("document.querySelector('.savings').scrollIntoView({ block: 'end' })");
     again.screenshot("savings");
@@ -51,7 +52,7 @@ fn a_stage_says_what_is_in_flight_and_what_comes_on_top() {
     page.until("document.activeElement.id === 'field-cudactx'");
     let before = page.text(".peaks table:last-of-type tbody tr:last-child");
     page.fill("#field-cudactx", "9000");
-    page.until("document.querySelector('[data-testid=device]').innerText.includes('nvidia-smi')");
+    page.until("document.querySelector('.missing').innerText.includes('nvidia-smi')");
     let last = "[...document.querySelectorAll('.peaks tbody tr')].at(-1).innerText";
     assert_ne!(page.eval(last), json!(before));
     let total = page.text("[data-testid=total]");
@@ -66,6 +67,7 @@ fn a_stage_says_what_is_in_flight_and_what_comes_on_top() {
 #[test]
 fn a_choice_of_the_ledger_becomes_the_job() {
     let page = Page::open(LLAMA);
+    page.show("Change");
     page.until("document.querySelectorAll('.savings tbody tr').length > 5");
     // What is far out of sight has no inner text.
     page.eval("document.querySelector('.savings').scrollIntoView()");
@@ -75,6 +77,7 @@ fn a_choice_of_the_ledger_becomes_the_job() {
     let peak = page.eval(&format!("{row}.cells[3].innerText"));
     page.eval(&format!("{row}.querySelector('button').click()"));
     page.until(&format!("{current} === 'full, every layer'"));
+    page.show("Memory");
     let total = page.eval("document.querySelector('.detail .panel-note').innerText");
     assert!(
         total.as_str().unwrap().starts_with(peak.as_str().unwrap()),

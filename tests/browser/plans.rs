@@ -10,6 +10,7 @@ const SMALL: &str = "v1;m=llama3-8b@1;gpus=8;tp=1;pp=1;cp=1;gbs=64;sp=0";
 #[test]
 fn one_link_holds_several_pinned_jobs() {
     let page = Page::open(SMALL);
+    page.show("Compare");
     let pin = "[name=pin-plan]";
     let columns = |page: &Page| {
         page.eval("[...document.querySelectorAll('.plans thead th')].slice(2).map((th) => th.firstChild.data)")
@@ -68,6 +69,7 @@ fn one_link_holds_several_pinned_jobs() {
 #[test]
 fn plans_are_kept_compared_and_carried_in_a_file() {
     let page = Page::open(SMALL);
+    page.show("Compare");
     let keep = |name: &str| {
         page.fill("[name=plan-name]", name);
         page.click("[name=keep-plan]");
@@ -108,9 +110,9 @@ fn plans_are_kept_compared_and_carried_in_a_file() {
     page.until("document.getElementById('field-tp').value === '4'");
     page.until("document.querySelectorAll('.plans thead th').length === 3");
     // Another visit has them still, and another browser has them from the file.
-    page.load("v1;m=llama3-8b@1");
+    page.load("v1;m=llama3-8b@1;tab=compare");
     assert_eq!(page.count(".plans thead th"), 3);
-    let other = Page::open(SMALL);
+    let other = Page::open(&format!("{SMALL};tab=compare"));
     assert_eq!(other.count(".plans thead th"), 0);
     other.eval(&format!(
         "(() => {{ const data = new DataTransfer(); data.items.add(new File([{file}], 'plans.json'));

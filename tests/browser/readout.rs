@@ -69,6 +69,8 @@ fn escape_takes_the_line_away_wherever_the_focus_is() {
     page.until(&of_activations(true));
     let of_chosen_rank =
         |is: bool| format!("document.querySelector('.ranks .readout').innerText.startsWith('Rank 128:') === {is}");
+    page.click("[data-testid=every-rank]");
+    page.until("document.querySelector('.rank-cells')");
     page.hover(".ranks h2");
     page.until(&of_chosen_rank(true));
     page.hover(".rank-cells");

@@ -110,6 +110,7 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
 fn what_layouts_trade_is_drawn_pointed_at_and_applied() {
     let page = open(LLAMA);
     search(&page);
+    page.click(&at("about-layouts"));
     let points = format!("{DIALOG} .tradeoff-points");
     page.until(&format!("document.querySelector('{points} [role=option]')"));
     let best = page.count(&format!("{points} [role=option]"));
@@ -184,6 +185,55 @@ fn what_layouts_trade_is_drawn_pointed_at_and_applied() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+/// The table comes first, within its dialog: what is to be known about it is folded up.
+#[test]
+fn the_table_is_what_one_sees_when_a_search_is_done() {
+    let page = open(LLAMA);
+    search(&page);
+    for (width, height) in [(1440, 900), (1280, 720), (390, 844)] {
+        page.viewport(width, height);
+        let [top, bottom, most] = ["table.top", "table.bottom", "dialog.bottom"].map(|edge| {
+            let edge = page.eval(&format!(
+                "(({{ table, dialog }}) => {edge})({{ table: document.querySelector('{DIALOG} .layouts-table').getBoundingClientRect(), \
+                 dialog: document.querySelector('{DIALOG}').getBoundingClientRect() }})"
+            ));
+            edge.as_f64().unwrap()
+        });
+        assert!(
+            top < f64::from(height) * 0.5 && bottom <= most,
+            "{top} to {bottom} of {most} at {width}"
+        );
+        assert!(bottom - top > 180.0, "{top} to {bottom} at {width}");
+    }
+    assert_eq!(page.count(&format!("{DIALOG} .tradeoff")), 0);
+    page.click(&at("about-layouts"));
+    page.until(&format!("document.querySelector('{DIALOG} .tradeoff')"));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// On a phone each layout is a card: nothing has to be scrolled sideways to be read.
+#[test]
+fn a_phone_shows_layouts_as_cards() {
+    let page = Page::blank();
+    page.viewport(390, 844);
+    page.load(LLAMA);
+    show(&page);
+    search(&page);
+    let table = format!("document.querySelector('{DIALOG} .layouts-table')");
+    assert_eq!(
+        page.eval(&format!("{table}.scrollWidth <= {table}.clientWidth")),
+        json!(true)
+    );
+    let cells = format!("[...document.querySelector('{DIALOG} tbody tr:not(.layouts-gap)').cells]");
+    let inside = page.eval(&format!(
+        "{cells}.every((cell) => {{ const [a, b] = [cell, cell.closest('tr')].map((e) => e.getBoundingClientRect()); \
+         return a.bottom <= b.bottom + 1 && a.right <= b.right + 1; }})"
+    ));
+    assert_eq!(inside, json!(true));
+    assert_eq!(page.barriers(), Vec::<String>::new());
+    page.screenshot("layouts-cards");
+}
+
 /// The buttons of a row are in view beside all its columns, on a phone too.
 #[test]
 fn what_can_be_done_with_a_layout_is_always_in_view() {
@@ -236,6 +286,7 @@ fn layouts_for_a_job_that_cannot_run_are_those_of_the_search() {
     let page = open("v1;m=qwen3-235b-a22b@1;gpus=64");
     assert!(page.shows("[data-testid=stale]"));
     search(&page);
+    page.click(&at("about-layouts"));
     let picture = format!("document.querySelector('{DIALOG} .tradeoff .picture')");
     page.until(&picture);
     assert_eq!(page.eval(&format!("getComputedStyle({picture}).opacity")), json!("1"));

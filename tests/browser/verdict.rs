@@ -78,7 +78,7 @@ fn older_numbers_stay_only_for_the_same_model() {
     assert_eq!(page.text(VERDICT), "Cannot run");
     assert_eq!(page.text(TOTAL), total);
     assert!(
-        page.text("[data-testid=stale]")
+        page.text("[data-testid=headroom]")
             .contains("the last settings that can run")
     );
     type_into("#field-tp", "2", false);
@@ -127,13 +127,10 @@ fn free_memory_is_on_the_basis_of_the_verdict() {
         assert_eq!(page.text(VERDICT), verdict);
         let number = |text: &str| text.trim().parse::<f64>().unwrap();
         let device = page.text("[data-testid=device]");
-        let (range, gpu) = device.split_once(" · GPU ").unwrap();
-        let (low, high) = range
-            .trim()
-            .strip_prefix("peak · nvidia-smi ")
-            .unwrap()
-            .split_once(" to ")
-            .unwrap();
+        let gpu = device.trim().strip_prefix("peak of ").unwrap();
+        let shown = page.text(".missing");
+        let range = shown.strip_prefix("nvidia-smi will show ").unwrap();
+        let (low, high) = range.split_once(" GiB").unwrap().0.split_once(" to ").unwrap();
         let (low, high, gpu) = (number(low), number(high), number(gpu));
         let said = page.text("[data-testid=headroom]");
         let (amounts, _) = said.trim_start_matches("over by ").split_once(" GiB").unwrap();
@@ -150,7 +147,7 @@ fn free_memory_is_on_the_basis_of_the_verdict() {
         assert!(page.text(".headline-bar").contains(" on the device"));
         assert_eq!(page.count(".headline-bar .device-range"), 3);
         page.click("[aria-label='About these numbers']");
-        assert!(page.text(".summary-foot").contains("80 GB as sold, 79.6 GiB"));
+        assert!(page.text(".details").contains("80 GB as sold, 79.6 GiB"));
         let embedded = embed("bar", fragment);
         assert_eq!(embedded.text("[data-testid=device]"), device);
         assert_eq!(embedded.text("[data-testid=headroom]"), said);

@@ -132,7 +132,7 @@ fn the_headline_names_the_memory_of_the_gpu_at_every_width_and_stays() {
         let seen = "(() => {
             const device = document.querySelector('[data-testid=device]');
             const { left, right, top, bottom } = device.getBoundingClientRect();
-            return device.innerText.includes('GPU 79.6') && left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
+            return device.innerText.includes('of 79.6') && left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
         })()";
         page.until(seen);
     }
@@ -180,9 +180,9 @@ fn names_of_the_explanation_wrap() {
 #[test]
 fn a_dispatcher_that_allocates_beside_pytorch_is_named_below_the_bar() {
     let page = Page::open(SMALL);
-    let names = "document.querySelector('.summary-foot').innerText.includes(\"token dispatcher's buffers\")";
+    let names = "document.querySelector('.details').innerText.includes(\"token dispatcher's buffers\")";
     page.click("[aria-label='About these numbers']");
-    page.until("document.querySelector('.summary-foot').innerText.includes('CUDA context')");
+    page.until("document.querySelector('.details')?.innerText.includes('CUDA context')");
     assert_eq!(page.eval(names), false);
     page.eval("(location.hash = '#v1;m=deepseek-v3@2', 0)");
     page.until(names);
@@ -192,6 +192,14 @@ fn a_dispatcher_that_allocates_beside_pytorch_is_named_below_the_bar() {
 fn the_ranks_of_one_model_are_colored_by_stage() {
     let page = Page::open("");
     page.eval("document.getElementById('ranks-title').scrollIntoView()");
+    // There are 2,048: what is seen first is the sixteen groups of equal ranks.
+    page.until("document.querySelectorAll('.rank-groups li').length === 16");
+    assert!(
+        page.text(".rank-groups li:nth-child(2)")
+            .contains("128 ranks, 128 to 255")
+    );
+    assert_eq!(page.count(".rank-map"), 0);
+    page.click("[data-testid=every-rank]");
     // Each of the sixteen stages has a shade of its own.
     page.until(
         "new Set([...document.querySelectorAll('.rank-map [fill-opacity]')].map((fill) => fill.getAttribute('fill-opacity'))).size === 16",

@@ -1,5 +1,6 @@
 //! Tests of `report` and of the pictures in `export`.
 
+mod against;
 mod amounts;
 mod explanations;
 mod grouping;

@@ -18,13 +18,15 @@ pub const CHART: Chart = Chart {
 /// The height above the bar.
 const TOP: Px = Px::of(18);
 /// The height of the bar.
-const BAR: Px = Px::of(40);
+const BAR: Px = Px::of(30);
 /// The height by which the line of the GPU's memory extends beyond the bar on either side.
 const BEYOND: Px = Px::of(4);
 /// The height below the bar, for the range that the device shows.
-const BELOW: Px = Px::of(22);
+const BELOW: Px = Px::of(20);
 /// The distance from the top of the bar to the base line of its text.
-const BASE_LINE: Px = Px::of(25);
+const BASE_LINE: Px = Px::of(20);
+/// The side of a square in the line of names below the bar.
+const SWATCH: Px = Px::of(9);
 /// The gap on each side of a text within the bar.
 const PAD: Px = Px::of(7);
 
@@ -47,6 +49,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
     behind.push(Drawing::rect(Class::Band, (from, TOP), size(from, to)));
     behind.extend(device_range(&summary, scale, subject.width, at));
     let mut marks = Vec::new();
+    let mut unnamed = Vec::new();
     let mut below = Bytes::ZERO;
     for (segment, bytes) in &held {
         let number = scale.number(*bytes);
@@ -59,6 +62,9 @@ fn draw(subject: &Subject<'_>) -> Scene {
         let (all, least) = (Px::for_words(&words), Px::of_text(&number));
         let mut texts = [(all, words), (least, number.clone())].into_iter();
         let text = texts.find(|(width, _)| *width + PAD + PAD <= to - from);
+        if all + PAD + PAD > to - from {
+            unnamed.push((class, format!("{} {number}", segment.label())));
+        }
         if let Some((_, text)) = text {
             let place = (from + PAD, TOP + BASE_LINE);
             drawings.push(Drawing::text(Class::Inside, place, Anchor::Start, text));
@@ -77,6 +83,11 @@ fn draw(subject: &Subject<'_>) -> Scene {
             drawings,
         });
     }
+    behind.extend(legend(
+        unnamed,
+        subject.width,
+        device_text(&summary, scale, subject.width, at),
+    ));
     let mut before = Vec::new();
     if let Some(gpu) = summary.gpu {
         let x = at(gpu);
@@ -101,17 +112,57 @@ fn draw(subject: &Subject<'_>) -> Scene {
     }
 }
 
+/// What the device shows, in words, and from where to where they are: below the right end of its range, or where there
+/// is room.
+fn device_text(summary: &Standing, scale: Scale, width: Px, at: impl Fn(Bytes) -> Px) -> (String, (Px, Px)) {
+    let (low, high) = summary.device;
+    let text = format!("{} on the device", scale.range(low, high));
+    let needed = Px::for_words(&text);
+    let (from, to) = (at(low), at(high));
+    let start = if needed <= to {
+        to - needed
+    } else {
+        from.min((width - needed).max(Px::ZERO))
+    };
+    (text, (start, start + needed))
+}
+
+/// The names of segments that are too narrow for them, in a line below the bar: before the words on the device, or
+/// behind them; as many as there is room for.
+fn legend(unnamed: Vec<(Class, String)>, width: Px, (_, (from, to)): (String, (Px, Px))) -> Vec<Drawing> {
+    let name_width = |words: &str| SWATCH + Px::of(5) + Px::for_words(words) + PAD;
+    let needed = unnamed.iter().map(|(_, words)| name_width(words));
+    let needed = needed.fold(Px::ZERO, |sum, width| sum + width);
+    let (mut x, end) = if needed <= from || from > width - to {
+        (Px::ZERO, from)
+    } else {
+        (to + PAD, width)
+    };
+    let base_line = TOP + BAR + BELOW - Px::of(5);
+    let mut drawings = Vec::new();
+    for (class, words) in unnamed {
+        let next = x + name_width(&words);
+        if next > end {
+            break;
+        }
+        drawings.push(Drawing::rect(class, (x, base_line - SWATCH), (SWATCH, SWATCH)));
+        let place = (x + SWATCH + Px::of(5), base_line);
+        drawings.push(Drawing::text(Class::Tick, place, Anchor::Start, words));
+        x = next;
+    }
+    drawings
+}
+
 /// The range that the device shows, as a bracket below the bar with its numbers.
 fn device_range(summary: &Standing, scale: Scale, width: Px, at: impl Fn(Bytes) -> Px) -> [Drawing; 4] {
     let (low, high) = summary.device;
     let (from, to) = (at(low), at(high));
     let (top, line) = (TOP + BAR, TOP + BAR + BEYOND);
-    let text = format!("{} on the device", scale.range(low, high));
-    let needed = Px::for_words(&text);
-    let (place, anchor) = if needed <= to {
+    let (text, (start, end)) = device_text(summary, scale, width, &at);
+    let (place, anchor) = if end == to {
         (to, Anchor::End)
     } else {
-        (from.min((width - needed).max(Px::ZERO)), Anchor::Start)
+        (start, Anchor::Start)
     };
     let side = |x| Drawing::line(Class::DeviceRange, (x, top), (x, line));
     [

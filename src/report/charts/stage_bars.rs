@@ -194,7 +194,8 @@ fn bar(
     }
     let number = scale.number(stage.total);
     let top = low - Px::of(6);
-    if Px::of_text(&number) <= column.width {
+    // Numbers of neighbors must not touch.
+    if Px::of_text(&number) + Px::of(5) <= column.width {
         drawings.push(Drawing::text(Class::Value, (middle, top), Anchor::Middle, number));
     } else if verdict == Verdict::DoesNotFit {
         drawings.push(Drawing::text(

@@ -22,6 +22,11 @@ pub const CHART: Chart = Chart {
 /// most memory.
 const NARROWEST: Px = Px::of(3);
 
+/// The height of the line of micro batches below the names of the parts of the iteration.
+const MICRO_BATCHES: Px = Px::of(16);
+/// The most numbers of micro batches on the axis.
+const MOST_TICKS: u64 = 6;
+
 /// One column of the chart: a step of the schedule, or a part of the optimizer step.
 struct Column {
     /// The bytes of each bucket.
@@ -30,6 +35,8 @@ struct Column {
     total: Bytes,
     /// The name of the part of the iteration, such as `warm-up`.
     phase: &'static str,
+    /// The micro batch at work, counted from 0; `None` in the optimizer step.
+    microbatch: Option<u32>,
 }
 
 fn draw(subject: &Subject<'_>) -> Scene {
@@ -48,7 +55,8 @@ fn draw(subject: &Subject<'_>) -> Scene {
         LEFT + room.share(i, all)
     };
     let mut behind = axis.grid();
-    behind.extend(phases(&columns, &x));
+    behind.extend(phases(&columns, &x, subject.width));
+    behind.extend(micro_batches(&columns, &x));
     let scale = Scale::coarse(subject.unit);
     let mut before = Vec::new();
     let heaviest = columns.iter().position(|column| column.total == peak);
@@ -65,7 +73,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
     Scene {
         id: CHART.id,
         width: subject.width,
-        height: HEIGHT,
+        height: HEIGHT + MICRO_BATCHES,
         title: format!(
             "Memory of {} over one iteration",
             stage_name(subject.config, subject.stage)
@@ -94,19 +102,26 @@ fn columns(line: &Timeline) -> Vec<Column> {
         memory: point.memory,
         total: point.total,
         phase: point.moment.phase.map_or("", Phase::label),
+        microbatch: Some(point.moment.microbatch),
     });
     let step = (0..=line.points.len() / 20).map(|_| Column {
         memory: line.optimizer_step,
         total: line.optimizer_step.iter().copied().sum(),
         phase: "optimizer",
+        microbatch: None,
     });
     passes.chain(step).collect()
 }
 
-/// The names of the parts of the iteration, where they fit, and lines between the parts.
-fn phases(columns: &[Column], x: &dyn Fn(usize) -> Px) -> Vec<Drawing> {
+/// The names of the parts of the iteration, and lines between the parts. The first parts that are too narrow for their
+/// names have them at the left end, and the last ones at the right end.
+fn phases(columns: &[Column], x: &dyn Fn(usize) -> Px, width: Px) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     let mut start = 0;
+    let base_line = HEIGHT - Px::of(7);
+    let (mut first, mut last) = (Vec::new(), Vec::new());
+    // Where names that fit begin and end.
+    let (mut left, mut right) = (None, Px::ZERO);
     for part in columns.chunk_by(|a, b| a.phase == b.phase) {
         let (from, to) = (x(start), x(start + part.len()));
         start += part.len();
@@ -114,11 +129,67 @@ fn phases(columns: &[Column], x: &dyn Fn(usize) -> Px) -> Vec<Drawing> {
         if start < columns.len() {
             drawings.push(Drawing::line(Class::Grid, (to, TOP), (to, HEIGHT - BOTTOM)));
         }
-        if Px::for_words(name) <= to - from {
+        let needed = Px::for_words(name);
+        if needed <= to - from {
             let middle = Px(i32::midpoint(from.0, to.0));
-            let place = (middle, HEIGHT - Px::of(7));
-            drawings.push(Drawing::text(Class::Tick, place, Anchor::Middle, name));
+            left = left.or(Some(middle - needed.over(2)));
+            right = middle + needed.over(2);
+            last.clear();
+            drawings.push(Drawing::text(Class::Tick, (middle, base_line), Anchor::Middle, name));
+        } else if left.is_none() {
+            first.push(name);
+        } else {
+            last.push(name);
         }
+    }
+    let gap = Px::of(6);
+    let before = left.unwrap_or(width) - LEFT - gap;
+    if let Some(first) = as_many(&first, before) {
+        drawings.push(Drawing::text(Class::Tick, (LEFT, base_line), Anchor::Start, first));
+    }
+    if let Some(last) = as_many(&last, width - right - gap) {
+        drawings.push(Drawing::text(Class::Tick, (width, base_line), Anchor::End, last));
+    }
+    drawings
+}
+
+/// As many names, from the first on, as there is room for; `None` where there is room for none.
+fn as_many(names: &[&str], room: Px) -> Option<String> {
+    let joined = (1..=names.len()).rev().filter_map(|count| names.get(..count));
+    let mut joined = joined.map(|names| names.join(" · "));
+    joined.find(|text| Px::for_words(text) <= room)
+}
+
+/// The numbers of micro batches, counted from 1, where the stage comes to them: a few of them at equal distances.
+fn micro_batches(columns: &[Column], x: &dyn Fn(usize) -> Px) -> Vec<Drawing> {
+    let count = columns.iter().filter_map(|column| column.microbatch).max();
+    let count = count.map_or(0, |last| u64::from(last) + 1);
+    let tens = (0..12).map(|n| 10u64.saturating_pow(n));
+    let mut steps = tens.flat_map(|ten| [1, 2, 5].map(|n| ten.saturating_mul(n)));
+    let step = steps.find(|step| count / step < MOST_TICKS).unwrap_or(u64::MAX);
+    let numbers = core::iter::once(1).chain((1..MOST_TICKS).map(|n| n.saturating_mul(step)));
+    let mut drawings = Vec::new();
+    let mut end = Px::ZERO;
+    for number in numbers.filter(|number| *number <= count) {
+        let begins = |column: &Column| column.microbatch.is_some_and(|at| u64::from(at) + 1 >= number);
+        let Some(place) = columns.iter().position(begins).map(x) else {
+            continue;
+        };
+        let text = match number {
+            1 => String::from("micro batch 1"),
+            number => grouped(number),
+        };
+        if place < end {
+            continue;
+        }
+        end = place + Px::for_words(&text) + Px::of(6);
+        let base_line = HEIGHT + MICRO_BATCHES - Px::of(7);
+        drawings.push(Drawing::line(
+            Class::Grid,
+            (place, HEIGHT - BOTTOM),
+            (place, HEIGHT - BOTTOM + Px::of(4)),
+        ));
+        drawings.push(Drawing::text(Class::Tick, (place, base_line), Anchor::Start, text));
     }
     drawings
 }

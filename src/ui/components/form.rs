@@ -15,7 +15,7 @@ mod section_foot;
 mod section_summary;
 mod stepping;
 
-pub use control::{Select, TextBox, gpu_options};
+pub use control::{FieldControl, Select, TextBox, gpu_options};
 pub use ids::control_id;
 pub use problem_note::{FixButton, ProblemNote};
 

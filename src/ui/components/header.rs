@@ -10,7 +10,7 @@ use look_controls::LookControls;
 
 use super::preset_picker::PresetPicker;
 use crate::browser;
-use crate::parts::{ActionButton, CopyButton};
+use crate::parts::{ActionButton, CopyButton, Toolbar};
 use crate::state::{DialogKind, OpenDialog, State};
 use leptos::prelude::*;
 use megatron_memory::formats::share_url::left_out;
@@ -36,7 +36,7 @@ pub fn Header() -> impl IntoView {
         <header class="header">
             <h1>"Megatron Memory"</h1>
             <p class="tagline">
-                "GPU memory of a Megatron training run, and why."
+                "GPU memory of a Megatron training run"
             </p>
             <div class="job" role="group" aria-label="Model and GPUs">
                 <PresetPicker />
@@ -70,7 +70,7 @@ fn JobActions() -> impl IntoView {
         }
     };
     view! {
-        <div class="actions" role="group" aria-label="This job">
+        <Toolbar class="actions" label="This job">
             <ActionButton
                 attr:data-testid="undo"
                 blocked=move || !state.can_undo()
@@ -107,7 +107,7 @@ fn JobActions() -> impl IntoView {
             >
                 "Copy link"
             </CopyButton>
-        </div>
+        </Toolbar>
     }
 }
 
@@ -118,7 +118,7 @@ fn InOutActions() -> impl IntoView {
     let open_dialog = expect_context::<OpenDialog>();
     let is_pinned = move || !state.pinned.read().is_empty();
     view! {
-        <div class="actions">
+        <Toolbar class="actions" label="Other jobs and files">
             <button
                 type="button"
                 data-testid="import"
@@ -143,7 +143,7 @@ fn InOutActions() -> impl IntoView {
             >
                 "Compare"
             </button>
-        </div>
+        </Toolbar>
     }
 }
 

@@ -15,7 +15,11 @@ const CHECKS: u32 = 1;
 
 /// The button. Nothing for a job of several modules, or without a number of GPUs.
 #[component]
-pub fn LayOutButton() -> impl IntoView {
+pub fn LayOutButton(
+    /// Whether it stands out among the buttons beside it.
+    #[prop(default = false)]
+    primary: bool,
+) -> impl IntoView {
     let state = expect_context::<State>();
     let gpus = Memo::new(move |_| {
         let setup = state.setup.read();
@@ -61,7 +65,8 @@ pub fn LayOutButton() -> impl IntoView {
     view! {
         <button
             type="button"
-            class="fix primary"
+            class="fix"
+            class:primary=primary
             data-testid="lay-out"
             hidden=move || gpus.get().is_none()
             on:click=lay_out

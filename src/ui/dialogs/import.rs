@@ -16,7 +16,7 @@ use self::session::ImportSession;
 use self::source::Source;
 use super::parts::{Alert, CloseButton, Title};
 use crate::browser;
-use crate::state::{DialogKind, MeasuredLog, OpenDialog, State};
+use crate::state::{DialogKind, MEASURED_TITLE, MeasuredLog, OpenDialog, ResultsTab, State};
 
 /// The id of the sentence that says what Apply waits for.
 const WAITS: &str = "apply-waits";
@@ -80,13 +80,17 @@ fn Actions(
     });
     let log = use_context::<MeasuredLog>();
     let apply = move |_| match session.read_untracked().applied() {
-        Some(page) => {
+        Some(mut page) => {
             dialog.close(DialogKind::Import);
-            // A training log has numbers to set beside the job's own.
-            if let Some(log) = log {
-                session.with_untracked(|session| log.read(session.text()));
+            // A training log has numbers to set beside the job's own, and they are what its reader came for.
+            let is_measured = log.is_some_and(|log| session.with_untracked(|session| log.read(session.text())));
+            if is_measured {
+                page.view.tab = Some(ResultsTab::Compare.id().to_owned());
             }
             state.open(page);
+            if is_measured {
+                state.view.go_to(MEASURED_TITLE);
+            }
         }
         None if session.read_untracked().imported().is_none() => {
             if let Some(text) = text.get_untracked() {

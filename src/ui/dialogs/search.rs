@@ -14,7 +14,6 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use self::controls::Controls;
-use self::left_out::LeftOut;
 use self::progress::Progress;
 use self::state::{KeptSearch, Phase, SearchState};
 use self::table::FoundLayouts;
@@ -55,20 +54,21 @@ pub(super) fn SearchDialog(
     view! {
         <Title text="Browse layouts" />
         <Alert message=space_error />
-        <p hidden=move || !searchable.get()>{about}</p>
         {marks}
         <details class="layouts-options" open=move || search.phase.get() == Phase::Before>
             <summary>"What varies"</summary>
+            <p hidden=move || !searchable.get()>{about}</p>
             <Controls />
             <p class="layouts-space" hidden=move || !searchable.get()>
                 {size}
             </p>
         </details>
-        <Actions searchable rows />
+        <div class="layouts-bar">
+            <Progress />
+            <Actions searchable rows />
+        </div>
         <Alert message=search.error />
-        <Progress />
         <Show when=move || searchable.get() && search.phase.get() != Phase::Before>
-            <LeftOut />
             <FoundLayouts place=rows />
         </Show>
     }

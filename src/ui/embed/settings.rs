@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::presentation::{EmbedView, Presentation};
-use crate::components::form::{FieldRows, FormSections};
+use crate::components::form::{FieldControl, FieldRows, FormSections, control_id};
 use crate::results::SettingPlot;
 use crate::state::State;
 use crate::values;
@@ -29,11 +29,49 @@ pub(super) fn Settings(asked: Presentation) -> impl IntoView {
         );
     }
     let editable = if readonly { Vec::new() } else { fields };
+    let inputs = (!editable.is_empty()).then(|| match view {
+        EmbedView::Compact => view! { <SmallInputs fields=editable /> }.into_any(),
+        EmbedView::Full | EmbedView::Bar | EmbedView::Table | EmbedView::Timeline | EmbedView::Sweep => {
+            view! { <FieldRows fields=editable /> }.into_any()
+        }
+    });
     view! {
-        {(!editable.is_empty()).then(|| view! { <FieldRows fields=editable /> })}
+        {inputs}
         {(!locked.is_empty()).then(|| view! { <LockedValues fields=locked /> })}
     }
     .into_any()
+}
+
+/// Inputs side by side, each behind its symbol.
+#[component]
+fn SmallInputs(fields: Vec<FieldId>) -> impl IntoView {
+    let inputs = fields.into_iter().map(|id| view! { <SmallInput id /> });
+    view! { <div class="form small-inputs">{inputs.collect_view()}</div> }
+}
+
+/// A control with its symbol, or its name where it has none. Its problems are read out, and stand below the bar.
+#[component]
+fn SmallInput(id: FieldId) -> impl IntoView {
+    let state = expect_context::<State>();
+    let field = id.field();
+    let invalid = Memo::new(move |_| state.has_error(id));
+    let name = if field.symbol.starts_with(|letter: char| letter.is_ascii_uppercase()) {
+        field.symbol
+    } else {
+        field.label
+    };
+    let problems = move || {
+        let problems = state.problems_of(id).into_iter();
+        problems.map(|problem| problem.message).collect::<Vec<_>>().join(" ")
+    };
+    let control = control_id(field);
+    view! {
+        <div class="small-input">
+            <label id=format!("{control}-label") for=control.clone() title=field.label>{name}</label>
+            <FieldControl id invalid />
+            <span class="unseen" id=format!("{control}-problems")>{problems}</span>
+        </div>
+    }
 }
 
 /// Memory against some settings, a plot for each that is a number.

@@ -34,6 +34,11 @@ impl Deferred {
         request_animation_frame(move || self.after(REST, act));
     }
 
+    /// Acts in a task of its own, right after the one that runs.
+    pub fn in_next_task(self, act: impl FnOnce() + 'static) {
+        self.after(0, act);
+    }
+
     /// Does work piece by piece: `advance` does a little of it and says whether all is done.
     pub fn in_pieces<T: 'static>(self, mut state: T, advance: impl Fn(&mut T) -> bool + 'static) {
         self.after(0, move || {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use crate::browser;
 use crate::parts::{Panel, PanelHead, ScrollBox, Table, text_cells};
 use crate::state::{Outcome, ResultsState, State};
 use crate::values::{same, shown as text_of};
@@ -53,7 +52,7 @@ fn MorePinned() -> impl IntoView {
     view! {
         <p class="panel-note" hidden=move || count.get() < 2>
             {move || format!("The last of {} pinned jobs. All of them are under ", count.get())}
-            <button type="button" class="link" on:click=move |_| browser::go_to("plans-title")>
+            <button type="button" class="link" on:click=move |_| page.view.go_to("plans-title")>
                 "Plans side by side"
             </button>
         </p>

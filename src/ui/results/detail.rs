@@ -5,9 +5,10 @@ use leptos::prelude::*;
 use super::chart::{Chart, MarkRole};
 use super::explain::ExplainPanel;
 use super::peaks::PeakFacts;
-use crate::browser;
-use crate::parts::{Panel, PanelHead};
+use crate::parts::{Panel, PanelHead, TabList};
 use crate::state::{ResultsState, State};
+use megatron_memory::report::against::against_fullest;
+use megatron_memory::report::amount::Scale;
 use megatron_memory::report::charts::{self, buckets, components, timeline};
 use megatron_memory::report::readout::{Readout, readout};
 use megatron_memory::report::scene::Px;
@@ -23,8 +24,9 @@ pub(super) fn DetailPanel() -> impl IntoView {
         <Panel class="detail" title="detail-title">
             <div class="panel-head">
                 <StageHeading />
-                <Tabs />
+                <ChartTabs />
             </div>
+            <Against />
             <div class="detail-columns">
                 <div id="stage-parts" role="tabpanel" aria-label="Parts of the stage">
                     <Chart
@@ -97,63 +99,47 @@ fn StageHeading() -> impl IntoView {
     }
 }
 
-/// The tabs that choose the chart.
+/// What the shown stage needs against the fullest; as high for the fullest itself, where it says nothing.
 #[component]
-fn Tabs() -> impl IntoView {
-    let tabs = TABS.iter().enumerate().map(|(number, chart)| {
-        view! {
-            <Tab number=number title=chart.title />
-        }
+fn Against() -> impl IntoView {
+    let results = expect_context::<ResultsState>();
+    let words = Memo::new(move |_| {
+        let words = results.with_subject(Px::ZERO, |subject| {
+            against_fullest(
+                subject.config,
+                subject.estimate,
+                subject.stage,
+                Scale::coarse(subject.unit),
+            )
+        });
+        words.flatten()
     });
     view! {
-        <div class="tabs" role="tablist" aria-label="Parts of the stage">
-            {tabs.collect_view()}
-        </div>
+        <p class="panel-note against">
+            {move || words.get().map(|words| view! { <span data-testid="against">{words}</span> })}
+        </p>
     }
 }
 
-/// A tab.
+/// The tabs that choose the chart.
 #[component]
-fn Tab(number: usize, title: &'static str) -> impl IntoView {
+fn ChartTabs() -> impl IntoView {
     let page = expect_context::<State>();
-    let is_open = Memo::new(move |_| open_tab(page) == number);
     view! {
-        <button
-            type="button"
-            role="tab"
-            id=tab_id(number)
-            aria-controls="stage-parts"
-            aria-selected=move || is_open.get().to_string()
-            tabindex=move || if is_open.get() { "0" } else { "-1" }
-            on:click=move |_| open(page, number)
-            on:keydown=move |event| {
-                if let Some(to) = neighbor(number, &browser::key(&event)) {
-                    event.prevent_default();
-                    open(page, to);
-                    browser::focus(tab_id(to));
-                }
-            }
-        >
-            {title}
-        </button>
-    }
-}
-
-/// The tab that a key leads to from another one; nothing for a key without a meaning.
-fn neighbor(number: usize, key: &str) -> Option<usize> {
-    let last = TABS.len() - 1;
-    match key {
-        "ArrowLeft" => Some(number.checked_sub(1).unwrap_or(last)),
-        "ArrowRight" if number < last => Some(number + 1),
-        "ArrowRight" | "Home" => Some(0),
-        "End" => Some(last),
-        _ => None,
+        <TabList
+            id="tab"
+            label="Parts of the stage"
+            panel="stage-parts"
+            titles=TABS.map(|chart| chart.title).into()
+            open=Signal::derive(move || open_tab(page))
+            on_open=move |number| open(page, number)
+        />
     }
 }
 
 /// The number of the open tab; a link without one means the first.
 fn open_tab(page: State) -> usize {
-    let name = page.view.tab.read();
+    let name = page.view.chart.read();
     TABS.iter()
         .position(|chart| Some(chart.id) == name.as_deref())
         .unwrap_or(0)
@@ -161,9 +147,5 @@ fn open_tab(page: State) -> usize {
 
 fn open(page: State, number: usize) {
     let chart = TABS.get(number).filter(|_| number > 0);
-    page.view.tab.set(chart.map(|chart| chart.id.to_owned()));
-}
-
-fn tab_id(number: usize) -> String {
-    format!("tab-{number}")
+    page.view.chart.set(chart.map(|chart| chart.id.to_owned()));
 }

@@ -10,6 +10,7 @@ use crate::parts::{Panel, PanelHead};
 use crate::state::State;
 use assistant::Assistant;
 use limits::Limits;
+pub(crate) use limits::{LargestSize, LimitSize};
 use megatron_memory::report::summary::{Standing, Verdict};
 
 /// The largest sizes that fit, and changes with which a job fits.

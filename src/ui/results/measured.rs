@@ -6,14 +6,12 @@ use leptos::prelude::*;
 
 use crate::browser::files;
 use crate::parts::{FileButton, Panel, PanelHead, ScrollBox, Table};
-use crate::state::{MeasuredLog, ResultsState};
+use crate::state::{MEASURED_TITLE, MeasuredLog, ResultsState};
 use megatron_memory::evidence::{LogComparison, Reason, StageComparison, compare_log};
 use megatron_memory::formats::training_log::LogMeasurements;
+use megatron_memory::memory::JobMoment;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::units::Bytes;
-
-/// The id of the panel's title.
-const TITLE: &str = "measured-title";
 
 /// The panel: a field for the log, and the comparison.
 #[component]
@@ -28,8 +26,8 @@ pub(super) fn MeasuredPanel() -> impl IntoView {
     };
     let has_log = Memo::new(move |_| log.0.read().is_some());
     view! {
-        <Panel class="frameworks measured" title=TITLE>
-            <PanelHead id=TITLE title="Beside a measured run" note="a training log of this job; it stays in this page">
+        <Panel class="frameworks measured" title=MEASURED_TITLE>
+            <PanelHead id=MEASURED_TITLE title="Beside a measured run" note="a training log of this job; it stays in this page">
                 <button
                     type="button"
                     class="link"
@@ -88,6 +86,10 @@ fn StageTable(log: RwSignal<Option<Arc<LogMeasurements>>>) -> impl IntoView {
         let scale = Scale::fine(page.preferences.unit.get());
         let rows = stages.iter().map(|stage| stage_row(stage, scale));
         let rows = rows.collect_view();
+        let mut moments: Vec<JobMoment> = stages.iter().map(|stage| stage.moment).collect();
+        moments.dedup();
+        let moments: Vec<&str> = moments.into_iter().map(JobMoment::label).collect();
+        let moments = format!("Predicted as the log was printed: {}.", moments.join(", "));
         let mut reasons: Vec<Reason> = stages.iter().flat_map(|stage| stage.reasons.iter().copied()).collect();
         reasons.sort_unstable();
         reasons.dedup();
@@ -96,7 +98,7 @@ fn StageTable(log: RwSignal<Option<Arc<LogMeasurements>>>) -> impl IntoView {
             .map(|reason| view! { <li>{reason.text()}</li> })
             .collect_view();
         view! {
-            <ScrollBox titled_by=TITLE>
+            <ScrollBox titled_by=MEASURED_TITLE>
                 <Table headings=[
                     "Stage",
                     "Measured after a step",
@@ -110,6 +112,7 @@ fn StageTable(log: RwSignal<Option<Arc<LogMeasurements>>>) -> impl IntoView {
                     {rows}
                 </Table>
             </ScrollBox>
+            <p class="panel-note" data-testid="log-moment">{moments}</p>
             <p class="panel-note">"Why they may differ:"</p>
             <ul class="measured-reasons">{reasons}</ul>
         }

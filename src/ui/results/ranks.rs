@@ -1,22 +1,29 @@
-//! The map of all ranks, and everything about the chosen one.
+//! The groups of equal ranks, the map of all ranks, and everything about the chosen one.
 
 mod details;
+mod groups;
 mod map;
 mod state;
 
 use leptos::prelude::*;
 
-use crate::parts::Panel;
+use crate::parts::{OpenButton, Panel};
 use details::RankDetails;
+use groups::RankGroups;
 use map::RankMap;
 use megatron_memory::report::amount::grouped;
 use megatron_memory::report::rank_map::Coloring;
 use state::RanksState;
 
+/// So many ranks are drawn at once; of more, the groups say as much with less.
+const FEW_RANKS: u64 = 64;
+
 /// The panel of the ranks.
 #[component]
 pub(super) fn RanksPanel() -> impl IntoView {
     let ranks = RanksState::new();
+    let is_open = RwSignal::new(false);
+    let is_large = Memo::new(move |_| ranks.world_size().is_some_and(|count| count > FEW_RANKS));
     let count = move || match ranks.world_size() {
         None => String::new(),
         Some(1) => String::from("1 rank"),
@@ -28,10 +35,21 @@ pub(super) fn RanksPanel() -> impl IntoView {
                 <header class="panel-head">
                     <h2 id="ranks-title" tabindex="-1">"Ranks"</h2>
                     <p class="panel-note">{count}</p>
-                    <ColoringChoice coloring=ranks.coloring />
+                    <Show when=move || !is_large.get()>
+                        <ColoringChoice coloring=ranks.coloring />
+                    </Show>
+                    <Show when=move || is_large.get()>
+                        <OpenButton attr:data-testid="every-rank" is_open label="Show every rank" />
+                    </Show>
                 </header>
             </div>
-            <RankMap ranks=ranks />
+            <RankGroups ranks=ranks />
+            <Show when=move || is_large.get() && is_open.get()>
+                <ColoringChoice coloring=ranks.coloring />
+            </Show>
+            <Show when=move || !is_large.get() || is_open.get()>
+                <RankMap ranks=ranks />
+            </Show>
             <RankDetails ranks=ranks />
         </Panel>
     }

@@ -12,6 +12,7 @@ pub struct FormState {
     pub module: RwSignal<usize>,
     /// Which sections are open, and how far.
     pub disclosure: RwSignal<Disclosure>,
-    /// The field that was edited last, beside which its problems are explained.
-    pub(super) edited: RwSignal<Option<FieldId>>,
+    /// The field of the job that was edited last, beside which its problems are explained; none after the whole job has
+    /// been replaced.
+    pub edited: RwSignal<Option<FieldId>>,
 }

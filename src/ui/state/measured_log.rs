@@ -6,6 +6,9 @@ use leptos::prelude::*;
 
 use megatron_memory::formats::training_log::{self, LogMeasurements};
 
+/// The id of the title of the panel that shows them.
+pub const MEASURED_TITLE: &str = "measured-title";
+
 /// The measurements of the log; none before the reader brings one. Provided as context on the calculator's own page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MeasuredLog(pub RwSignal<Option<Arc<LogMeasurements>>>);

@@ -16,6 +16,8 @@ impl State {
     /// Replaces the whole job: the results of the one before are not shown any more, whether or not this one can run.
     fn replace(&self, setup: Setup) {
         self.replacements.update(|count| *count += 1);
+        // What the reader asked of the job before is no question of this one.
+        self.form.edited.set(None);
         self.setup.set(setup);
     }
 
@@ -33,8 +35,8 @@ impl State {
         self.toasts.dismiss();
         self.replace(share.setup);
         self.keep_module_in_range();
+        self.view.restore(share.view, !share.pinned.is_empty());
         self.pinned.set(share.pinned);
-        self.view.restore(share.view);
     }
 
     /// Shows this in place of what the page shows: a step to undo, and an entry in the browser's history.
@@ -52,8 +54,8 @@ impl State {
     pub fn share(&self) -> ShareState {
         ShareState {
             setup: self.setup.get(),
+            view: self.view.share(!self.pinned.read().is_empty()),
             pinned: self.pinned.get(),
-            view: self.view.share(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::State;
+use super::{ResultsTab, State};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::Setup;
 
@@ -33,6 +33,8 @@ impl State {
             }
         }
         self.set_pinned(share.pinned);
+        // The comparison is what the jobs were pinned for.
+        self.view.results_tab.set(ResultsTab::Compare);
         true
     }
 

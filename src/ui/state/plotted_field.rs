@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::browser;
+use super::ViewState;
 use megatron_memory::config::fields::FieldId;
 
 /// The id of the title of the panel with the plot.
@@ -15,9 +15,9 @@ pub struct PlottedField(pub RwSignal<Option<FieldId>>);
 
 impl PlottedField {
     /// Plots a setting, and goes to the plot.
-    pub fn show(self, id: FieldId) {
+    pub fn show(self, view: ViewState, id: FieldId) {
         self.0.set(Some(id));
-        browser::go_to(PLOT_TITLE);
+        view.go_to(PLOT_TITLE);
     }
 
     /// Whether this setting is plotted.

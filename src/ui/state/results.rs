@@ -27,7 +27,7 @@ pub struct ResultsState {
     pub lines: Memo<Arc<Vec<Line>>>,
     /// The path of the line that is explained; empty for the whole stage.
     pub explained: RwSignal<String>,
-    /// How finely charts tell buckets apart. An embed has no room for controls of it, and shows every bucket.
+    /// How finely charts tell buckets apart.
     pub grouping: RwSignal<Grouping>,
     /// The height of a row in charts that consist of rows.
     row_height: Px,
@@ -35,7 +35,7 @@ pub struct ResultsState {
 
 impl ResultsState {
     /// Creates the state of the results and their highlight, and provides both as context.
-    pub fn provide() {
+    pub fn provide(grouping: Grouping) {
         let page = expect_context::<State>();
         let stage = Memo::new(move |_| page.shown_stage());
         let lines = Memo::new(move |_| {
@@ -52,11 +52,7 @@ impl ResultsState {
             stage,
             lines,
             explained: RwSignal::new(String::new()),
-            grouping: RwSignal::new(if browser::is_embed() {
-                Grouping::Buckets
-            } else {
-                Grouping::CLOSED
-            }),
+            grouping: RwSignal::new(grouping),
             row_height: if browser::is_coarse() { TOUCH_ROW } else { charts::ROW },
         });
     }

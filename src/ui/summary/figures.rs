@@ -10,6 +10,9 @@ use megatron_memory::report::grouping::Grouping;
 use megatron_memory::report::summary::Verdict;
 use megatron_memory::units::Bytes;
 
+/// What is said of the numbers of a job that cannot run, where there are some.
+const EARLIER: &str = "these numbers are of the last settings that can run";
+
 /// Total, GPU and verdict, and below them the buckets on one line.
 #[component]
 pub(super) fn Figures(
@@ -37,7 +40,7 @@ pub(super) fn Figures(
         Pill::Verdict(verdict.unwrap_or(Verdict::Unknown))
     });
     let headroom = move || match verdict.get() {
-        Pill::CannotRun => None,
+        Pill::CannotRun => headline.read().is_some().then(|| String::from(EARLIER)),
         Pill::Demonstration => Some(String::from("a demonstration is shown")),
         Pill::Verdict(_) => text(Headline::headroom),
     };
@@ -59,7 +62,10 @@ pub(super) fn Figures(
                             class="tip"
                             aria-label="About these numbers"
                             aria-expanded=move || details_open.get().to_string()
-                            on:click=move |_| details_open.update(|open| *open = !*open)
+                            on:click=move |event| {
+                                event.prevent_default();
+                                details_open.update(|open| *open = !*open);
+                            }
                         >
                             "?"
                         </button>

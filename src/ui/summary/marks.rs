@@ -1,14 +1,36 @@
-//! What changes the job's memory and is not modelled, with a control that removes each mark.
+//! Remarks on the job: what changes its memory and is not modelled, with a control that removes each mark, and warnings
+//! that belong to no field.
 
 use leptos::prelude::*;
 
 use crate::browser;
 use crate::state::{OpenDialog, State};
 use megatron_memory::config::not_modelled::NotModelled;
+use megatron_memory::config::problem::Severity;
+
+/// The marks of the job, and the warnings about keys that no field has.
+#[component]
+pub(in super::super) fn Remarks() -> impl IntoView {
+    let state = expect_context::<State>();
+    view! {
+        <Marks />
+        {move || warnings_without_field(state)}
+    }
+}
+
+/// Warnings about keys that no field has: they have no field to stand beside.
+fn warnings_without_field(state: State) -> impl IntoView + use<> {
+    let checked = state.checked.read();
+    let problems = checked.problems.iter();
+    let homeless = problems.filter(|problem| problem.severity == Severity::Warning && problem.fields.is_empty());
+    homeless
+        .map(|problem| view! { <p class="homeless">{problem.message.clone()}</p> })
+        .collect_view()
+}
 
 /// The marks of the job: what the estimate leaves out, and why. Nothing for a job without marks.
 #[component]
-pub(super) fn Marks() -> impl IntoView {
+fn Marks() -> impl IntoView {
     let state = expect_context::<State>();
     // Only the page lets its reader remove marks: an embed's reader sees what its author chose, and has the link below.
     // What settings mark goes with the settings.

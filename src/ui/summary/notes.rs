@@ -3,16 +3,16 @@
 use leptos::prelude::*;
 
 use super::Headline;
+use crate::browser;
 use crate::results::pointed_at;
 use crate::state::State;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::job::Config;
-use megatron_memory::config::problem::Severity;
 use megatron_memory::memory::Estimate;
 use megatron_memory::memory::overhead::memory_range;
-use megatron_memory::report::amount::Scale;
+use megatron_memory::report::amount::{Scale, grouped};
 use megatron_memory::report::readout::Readout;
-use megatron_memory::report::summary::{Standing, device_monitor, gpu_words};
+use megatron_memory::report::summary::{Standing, device_monitor, gpu_words, worst_place};
 use megatron_memory::units::Bytes;
 
 /// What the device shows beyond allocated memory.
@@ -20,6 +20,17 @@ const BEYOND: &str = "fragmentation, CUDA context, NCCL and CUDA graphs";
 /// The same for a job whose token dispatcher allocates beside PyTorch.
 const BEYOND_WITH_DISPATCHER: &str =
     "fragmentation, CUDA context, NCCL, CUDA graphs and the token dispatcher's buffers";
+
+/// Which GPUs the headline is about, and how many micro batches they train on.
+pub(super) fn place(config: &Config, estimate: &Estimate) -> String {
+    let place = worst_place(config, estimate);
+    let module = config.modules().get(estimate.worst.module);
+    match module.map(|module| module.derived().num_microbatches) {
+        None => place,
+        Some(1) => format!("{place} · 1 micro batch"),
+        Some(count) => format!("{place} · {} micro batches", grouped(count)),
+    }
+}
 
 /// What the device will show, in one sentence.
 pub(super) fn basis(config: &Config, estimate: &Estimate, scale: Scale) -> String {
@@ -45,15 +56,11 @@ pub(super) fn details(config: &Config, estimate: &Estimate, scale: Scale) -> Str
     )
 }
 
-/// The lines below the headline.
+/// The two lines below the bar: which GPUs the headline is about, and what their device will show. What is pointed at
+/// stands in place of the first. Hidden for a job that cannot run, whose lines are the reasons.
 #[component]
-pub(super) fn Notes(
-    headline: Memo<Option<Headline>>,
-    /// Whether the details of the numbers are shown.
-    details_open: RwSignal<bool>,
-) -> impl IntoView {
+pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
     let state = expect_context::<State>();
-    // What is pointed at stands right below the bar, and else which GPUs the headline is about.
     let pointed = pointed_at();
     let place = move || {
         let pointed = pointed.read();
@@ -61,29 +68,33 @@ pub(super) fn Notes(
         let pointed = pointed.as_ref();
         pointed.map(Readout::words).or_else(place)
     };
-    let basis = move || headline.read().as_ref().map(|headline| headline.basis.clone());
-    let details = move || headline.read().as_ref().map(|headline| headline.details.clone());
-    let batches = move || {
-        let headline = headline.read();
-        headline.as_ref().and_then(|headline| headline.batches.clone())
-    };
+    let of_headline = move |read: fn(&Headline) -> Option<&String>| headline.read().as_ref().and_then(read).cloned();
+    let batches = move || of_headline(|headline| headline.batches.as_ref());
     view! {
-        <p class="where" data-testid="where">{place}</p>
-        {move || batches().map(|batches| view! { <p class="where">{batches}</p> })}
-        <p class="missing">{basis}</p>
-        <Show when=move || details_open.get()>
-            <p class="missing details">{details}</p>
-        </Show>
-        {move || warnings_without_field(state)}
+        <div hidden=move || state.stale.get()>
+            <p class="where" data-testid="where">{place}</p>
+            {move || batches().map(|batches| view! { <p class="where">{batches}</p> })}
+            <p class="missing">{move || of_headline(|headline| Some(&headline.basis))}</p>
+        </div>
     }
 }
 
-/// Warnings about keys that no field has: they have no field to stand beside.
-fn warnings_without_field(state: State) -> impl IntoView + use<> {
-    let checked = state.checked.read();
-    let problems = checked.problems.iter();
-    let homeless = problems.filter(|problem| problem.severity == Severity::Warning && problem.fields.is_empty());
-    homeless
-        .map(|problem| view! { <p class="homeless">{problem.message.clone()}</p> })
-        .collect_view()
+/// What the numbers of the headline count, over the page while it is open.
+#[component]
+pub(super) fn Details(
+    headline: Memo<Option<Headline>>,
+    /// Whether the details are shown.
+    details_open: RwSignal<bool>,
+) -> impl IntoView {
+    browser::on_click_elsewhere_or_escape(move || {
+        if details_open.get_untracked() {
+            details_open.set(false);
+        }
+    });
+    let details = move || headline.read().as_ref().map(|headline| headline.details.clone());
+    view! {
+        <Show when=move || details_open.get()>
+            <p class="details" on:click=move |event| event.prevent_default()>{details}</p>
+        </Show>
+    }
 }

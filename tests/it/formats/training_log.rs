@@ -11,7 +11,7 @@ use megatron_memory::formats::import::{Import, Options, import};
 use megatron_memory::formats::import_text::{ImportOptions, import_text};
 use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::formats::training_log;
-use megatron_memory::memory::{JobMoment, estimate};
+use megatron_memory::memory::{JobMoment, estimate, estimate_at};
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 use serde_json::Value as Json;
@@ -372,6 +372,41 @@ fn measurements_stand_beside_the_prediction_of_their_stage() {
         runs[3].measured.peak_allocated,
         Some(Bytes((stages[3].total.0 / (1 << 20) + 1_000) << 20))
     );
+}
+
+/// Numbers that were printed after the first iteration are compared with those of the first iteration, whose passes ran
+/// before the optimizer's states were there.
+#[test]
+fn measurements_are_compared_at_the_moment_at_which_they_were_printed() {
+    let (_, _, _, arguments) = jobs()
+        .into_iter()
+        .find(|(name, ..)| name == "gpt/gpt3_7b_tp1_pp4_memory_speed")
+        .unwrap();
+    let mut job = read(&printed(&arguments).join("\n")).state.setup.job;
+    if job.shared.get(FieldId::vocab_size).is_none() {
+        job.shared.set(FieldId::vocab_size, Value::Int(50_257));
+    }
+    let config = check(&job).config.unwrap();
+    let mut peaks = Vec::new();
+    for (iterations, moment) in [(1, JobMoment::FirstIteration), (2, JobMoment::LaterIteration)] {
+        let log = format!(
+            "[Rank 0] (after {iterations} iterations) memory (MB) | allocated: 20000.00 | max allocated: 30000.00\n"
+        );
+        let compared = evidence::compare_log(&job, &training_log::read(&log).measured).unwrap();
+        let [stage] = &compared.stages[..] else {
+            panic!("one stage reported: {compared:?}");
+        };
+        let predicted = &estimate_at(&config, moment).modules[0].stages[0];
+        assert_eq!((stage.moment, stage.predicted_peak), (moment, predicted.total));
+        assert!(!stage.reasons.contains(&Reason::Moment), "{:?}", stage.reasons);
+        peaks.push(stage.predicted_peak);
+    }
+    assert!(peaks[0] < peaks[1], "{peaks:?}");
+    // A report at no known moment is compared with later iterations, and that is said.
+    let log = "[Rank 0] (before training) memory (MB) | allocated: 20000.00 | max allocated: 30000.00\n";
+    let compared = evidence::compare_log(&job, &training_log::read(log).measured).unwrap();
+    assert_eq!(compared.stages[0].predicted_peak, peaks[1]);
+    assert!(compared.stages[0].reasons.contains(&Reason::Moment));
 }
 
 #[test]

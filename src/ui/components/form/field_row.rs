@@ -153,6 +153,7 @@ const fn is_plottable(field: &Field) -> bool {
 /// Plots memory against the field, where there is a place for it.
 #[component]
 fn PlotButton(id: FieldId) -> impl IntoView {
+    let view = expect_context::<State>().view;
     let plotted = use_context::<PlottedField>();
     plotted.map(|plotted| {
         view! {
@@ -162,7 +163,7 @@ fn PlotButton(id: FieldId) -> impl IntoView {
                 aria-label=format!("Plot memory against {}", id.field().label)
                 aria-pressed=move || plotted.is(id).to_string()
                 title="Plot"
-                on:click=move |_| plotted.show(id)
+                on:click=move |_| plotted.show(view, id)
             >
                 <svg viewBox="0 0 12 12" aria-hidden="true">
                     <path d="M1 1v10h10M3 8l3-2 2-3 3-1" />

@@ -82,10 +82,16 @@ const fn class(severity: Severity) -> &'static str {
 
 /// A button for a change that would fix a problem.
 #[component]
-pub fn FixButton(fix: Fix, on_fix: Callback<Fix>) -> impl IntoView {
+pub fn FixButton(
+    fix: Fix,
+    on_fix: Callback<Fix>,
+    /// Whether it stands out among the buttons beside it.
+    #[prop(default = false)]
+    primary: bool,
+) -> impl IntoView {
     let label = label(&fix);
     view! {
-        <button type="button" class="fix" on:click=move |_| on_fix.run(fix.clone())>
+        <button type="button" class="fix" class:primary=primary on:click=move |_| on_fix.run(fix.clone())>
             {label}
         </button>
     }

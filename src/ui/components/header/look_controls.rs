@@ -1,10 +1,11 @@
-//! How the page looks, and what else there is to read.
+//! How the page looks, and its help.
 
+use crate::parts::Toolbar;
 use crate::state::{DialogKind, OpenDialog, State};
 use leptos::prelude::*;
 use megatron_memory::report::amount::Unit;
 
-/// The unit of memory, the theme, the evidence page and the help.
+/// The unit of memory, the theme and the help.
 #[component]
 pub fn LookControls() -> impl IntoView {
     let state = expect_context::<State>();
@@ -22,7 +23,7 @@ pub fn LookControls() -> impl IntoView {
         }
     });
     view! {
-        <div class="looks">
+        <Toolbar class="looks" label="Unit, theme and help">
             <div class="segments" role="group" aria-label="Unit of memory">
                 {units}
             </div>
@@ -30,9 +31,6 @@ pub fn LookControls() -> impl IntoView {
                 <span class="theme-icon" aria-hidden="true"></span>
                 <span class="theme-name">{move || format!("Theme: {}", state.preferences.theme.get().name())}</span>
             </button>
-            <a class="quiet" href="./evidence.html">
-                "Evidence"
-            </a>
             <button
                 type="button"
                 class="quiet"
@@ -42,6 +40,6 @@ pub fn LookControls() -> impl IntoView {
             >
                 "Help"
             </button>
-        </div>
+        </Toolbar>
     }
 }

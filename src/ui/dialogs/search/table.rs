@@ -7,11 +7,13 @@ use leptos::prelude::*;
 use leptos_use_element_size::use_element_size;
 
 use super::columns;
+use super::left_out::LeftOut;
 use super::nearest::nothing_found;
 use super::state::{Filters, Phase, SearchState};
 use super::tradeoff::Tradeoff;
+use crate::browser;
 use crate::dialogs::parts::Labelled;
-use crate::parts::{Deferred, MoreHeadings, Table};
+use crate::parts::{Deferred, MoreHeadings, OpenButton, Table};
 use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::search::{Candidate, Column, Direction, Space};
 use megatron_memory::source::PIPELINE_BUBBLE;
@@ -19,12 +21,14 @@ use megatron_memory::units::Bytes;
 
 /// The height of a row in pixels, as in the style sheet: where a row stands follows from its number.
 const ROW_HEIGHT: usize = 44;
+/// The same in a narrow window, where each row is a card.
+const CARD_HEIGHT: usize = 208;
 /// Rows in the page before the first one in sight, and after the last one, for a reader who scrolls.
 const ROWS_BESIDE: usize = 8;
 /// The same while results arrive: each row costs every frame a millisecond of layout and paint.
 const ROWS_BESIDE_RUNNING: usize = 2;
 
-/// Filters and the table, or why there is none.
+/// The table with its filters, and below it what is to be known about it; or why there is none.
 #[component]
 pub(super) fn FoundLayouts(
     /// The box of the rows.
@@ -44,31 +48,68 @@ pub(super) fn FoundLayouts(
     view! {
         <Show
             when=move || !is_empty.get()
-            fallback=move || view! { <p class="layouts-none">{nothing}</p> }
+            fallback=move || view! {
+                <p class="layouts-none">{nothing}</p>
+                <LeftOut />
+            }
         >
-            <FilterFields />
-            <p class="layouts-order">
-                <span>
-                    "In this order unless you sort: what fits, all weights trained before adapters alone, least recomputed, no context parallelism below 4,096 tokens, \
-                     least bubble and exchanged data, fewest GPUs per replica, lowest peak. The bubble is replayed from the \
-                     schedule, with stages as unequal as their matrix products ("
-                </span>
-                <a href=PIPELINE_BUBBLE.url() rel="noopener">
-                    "arXiv 2104.04473"
-                </a>
-                <span>"); no speed is predicted."</span>
-            </p>
-            <Own />
-            <Tradeoff />
-            <p class="layouts-rows">
-                {move || match search.table.read().len() {
-                    1 => "1 layout".to_owned(),
-                    rows => format!("{} layouts", counted(rows)),
-                }}
-            </p>
+            <div class="layouts-head">
+                <FilterFields />
+                <p class="layouts-rows">
+                    {move || match search.table.read().len() {
+                        1 => "1 layout".to_owned(),
+                        rows => format!("{} layouts", counted(rows)),
+                    }}
+                </p>
+            </div>
             <RowsInSight place />
+            <Own />
+            <About />
         </Show>
     }
+}
+
+/// The order of the table, what layouts trade for what, and what was left out, folded up below the table.
+#[component]
+fn About() -> impl IntoView {
+    let is_open = RwSignal::new(false);
+    view! {
+        <div class="layouts-about">
+            <OpenButton
+                attr:name="about-layouts"
+                is_open
+                label="Order, picture and what was left out"
+            />
+            <Show when=move || is_open.get()>
+                <LeftOut />
+                <Order />
+                <Tradeoff />
+            </Show>
+        </div>
+    }
+}
+
+/// In which order the layouts come.
+#[component]
+fn Order() -> impl IntoView {
+    view! {
+        <p class="layouts-order">
+            <span>
+                "In this order unless you sort: what fits, all weights trained before adapters alone, least recomputed, no context parallelism below 4,096 tokens, \
+                 least bubble and exchanged data, fewest GPUs per replica, lowest peak. The bubble is replayed from the \
+                 schedule, with stages as unequal as their matrix products ("
+            </span>
+            <a href=PIPELINE_BUBBLE.url() rel="noopener">
+                "arXiv 2104.04473"
+            </a>
+            <span>"); no speed is predicted."</span>
+        </p>
+    }
+}
+
+/// The height of a row in pixels.
+fn row_height() -> usize {
+    if browser::is_narrow() { CARD_HEIGHT } else { ROW_HEIGHT }
 }
 
 /// A number of layouts, with its digits in groups.
@@ -230,7 +271,7 @@ fn RowsInSight(
             aria-busy=move || (!is_settled.get()).to_string()
             on:scroll:target=move |event| {
                 let pixels = usize::try_from(event.target().scroll_top()).unwrap_or(0);
-                let row = pixels / ROW_HEIGHT;
+                let row = pixels / row_height();
                 // Others are needed only some rows later.
                 if row.abs_diff(top.get_untracked()) >= beside.get_untracked() / 2 || row == 0 {
                     top.set(row);
@@ -279,14 +320,14 @@ fn rows_in_sight(place: NodeRef<Div>) -> Memo<usize> {
         reason = "heights are not negative, and the conversion stops at the ends of the type"
     )]
     let pixels = move || height.get().round() as usize;
-    Memo::new(move |_| pixels().div_ceil(ROW_HEIGHT))
+    Memo::new(move |_| pixels().div_ceil(row_height()))
 }
 
 /// The space of the rows that are not in the page.
 #[component]
 fn Gap(rows: impl Fn() -> usize + Copy + Send + Sync + 'static, columns: Memo<Vec<Column>>) -> impl IntoView {
     let width = move || columns.read().len() + 1;
-    let height = move || format!("{}px", rows() * ROW_HEIGHT);
+    let height = move || format!("{}px", rows() * row_height());
     view! {
         <tr class="layouts-gap" aria-hidden="true" hidden=move || rows() == 0>
             <td colspan=width style:height=height></td>
@@ -335,7 +376,7 @@ fn LayoutRow(
         let columns = columns.read();
         let cells = columns
             .iter()
-            .map(|column| view! { <td>{columns::text(*column, space, &candidate, search.state.preferences.unit.get())}</td> });
+            .map(|column| view! { <td data-label=columns::label(*column, search.state.preferences.unit.get())>{columns::text(*column, space, &candidate, search.state.preferences.unit.get())}</td> });
         Some(cells.collect_view())
     };
     let apply = move |_| {

@@ -25,7 +25,10 @@ struct Found {
 impl Found {
     fn of(search: Option<&OfferSearch>, is_complete: bool) -> Self {
         let Some(search) = search else {
-            return Self::default();
+            return Self {
+                is_complete,
+                ..Self::default()
+            };
         };
         Self {
             moves: search.offers(),
@@ -68,6 +71,9 @@ pub(super) fn Assistant() -> impl IntoView {
         if !found.moves.is_empty() {
             return String::new();
         }
+        if state.stale.get() {
+            return String::from("The job cannot run yet: pick a layout, or mend the settings marked in the form.");
+        }
         if found.fits {
             return String::from(
                 "Fits. No single change would recompute or offload less, or take fewer GPUs per replica, and still fit.",
@@ -86,7 +92,7 @@ pub(super) fn Assistant() -> impl IntoView {
     view! {
         <div class="moves" data-testid="moves">
             <div class="ways-out">
-                <LayOutButton />
+                <LayOutButton primary=true />
                 <SearchButton />
             </div>
             <ul>

@@ -9,10 +9,11 @@ use megatron_memory::config::raw::RawJob;
 use megatron_memory::fit::{Limit, fewest_gpus, largest_micro_batch, longest_sequence};
 use megatron_memory::report::amount::grouped;
 
-/// One of the sizes.
-#[derive(Clone, Copy)]
-struct Size {
-    label: &'static str,
+/// A size whose largest value that fits can be found, or, of the number of GPUs, the smallest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LimitSize {
+    /// What the size is called.
+    pub(crate) label: &'static str,
     /// What the number counts, in words that follow it: one of them, and several.
     unit: [&'static str; 2],
     field: FieldId,
@@ -20,35 +21,48 @@ struct Size {
     test_id: &'static str,
 }
 
-impl Size {
+/// Each is about a field of its own.
+impl PartialEq for LimitSize {
+    fn eq(&self, other: &Self) -> bool {
+        self.field == other.field
+    }
+}
+
+impl LimitSize {
+    /// The size that is the largest value of a field; `None` for a field without one, and for the number of GPUs.
+    pub(crate) fn of_field(field: FieldId) -> Option<Self> {
+        let mut sizes = SIZES.into_iter();
+        sizes.find(|size| size.field == field && field != FieldId::world_size)
+    }
+
     /// Works it out for a job.
-    fn of(self, job: &RawJob) -> Known {
-        (self.find)(job).map_or(Known::NoneFits, Known::Fits)
+    pub(crate) fn of(self, job: &RawJob) -> LargestSize {
+        (self.find)(job).map_or(LargestSize::NoneFits, LargestSize::Fits)
     }
 
     /// A value with its unit.
-    fn words(self, value: u64) -> String {
+    pub(crate) fn words(self, value: u64) -> String {
         let [one, several] = self.unit;
         format!("{} {}", grouped(value), if value == 1 { one } else { several })
     }
 }
 
-const SIZES: [Size; 3] = [
-    Size {
+const SIZES: [LimitSize; 3] = [
+    LimitSize {
         label: "Longest sequence",
         unit: ["token", "tokens"],
         field: FieldId::seq_length,
         find: longest_sequence,
         test_id: "longest-sequence",
     },
-    Size {
+    LimitSize {
         label: "Largest micro batch",
         unit: ["sample", "samples"],
         field: FieldId::micro_batch_size,
         find: largest_micro_batch,
         test_id: "largest-micro-batch",
     },
-    Size {
+    LimitSize {
         label: "Fits safely from",
         unit: ["GPU", "GPUs"],
         field: FieldId::world_size,
@@ -59,7 +73,7 @@ const SIZES: [Size; 3] = [
 
 /// What is known of a size.
 #[derive(Clone, Default, PartialEq)]
-enum Known {
+pub(crate) enum LargestSize {
     /// It has not been worked out yet.
     #[default]
     Nothing,
@@ -69,11 +83,22 @@ enum Known {
     Fits(Limit),
 }
 
+impl LargestSize {
+    /// What is known, in words.
+    pub(crate) fn words(&self, size: LimitSize) -> String {
+        match self {
+            Self::Nothing => String::from("…"),
+            Self::NoneFits => String::from("none fits"),
+            Self::Fits(limit) => size.words(limit.value),
+        }
+    }
+}
+
 /// The sizes, a chip each. While they are worked out anew, the chips stay and are dimmed.
 #[component]
 pub(super) fn Limits() -> impl IntoView {
     let state = expect_context::<State>();
-    let known = SIZES.map(|_| RwSignal::new(Known::default()));
+    let known = SIZES.map(|_| RwSignal::new(LargestSize::default()));
     let is_current = RwSignal::new(false);
     Effect::new(move |_| {
         state.outcome.track();
@@ -109,28 +134,24 @@ pub(super) fn Limits() -> impl IntoView {
 
 /// A size with its button.
 #[component]
-fn LimitChip(size: Size, known: RwSignal<Known>) -> impl IntoView {
+fn LimitChip(size: LimitSize, known: RwSignal<LargestSize>) -> impl IntoView {
     let state = expect_context::<State>();
-    let value = move || match &*known.read() {
-        Known::Nothing => String::from("…"),
-        Known::NoneFits => String::from("none fits"),
-        Known::Fits(limit) => size.words(limit.value),
-    };
+    let value = move || known.read().words(size);
     let current = Memo::new(move |_| {
         let setup = state.setup.read();
-        let Known::Fits(limit) = &*known.read() else {
+        let LargestSize::Fits(limit) = &*known.read() else {
             return false;
         };
         let now = setup.job.number(limit.module, size.field);
         now == Some(limit.value)
     });
     let reason = move || match &*known.read() {
-        Known::Fits(_) => "",
-        Known::Nothing => "Still being worked out",
-        Known::NoneFits => "No value fits beside the other settings",
+        LargestSize::Fits(_) => "",
+        LargestSize::Nothing => "Still being worked out",
+        LargestSize::NoneFits => "No value runs and fits beside the other settings",
     };
     let apply = move || {
-        let Known::Fits(limit) = known.get_untracked() else {
+        let LargestSize::Fits(limit) = known.get_untracked() else {
             return;
         };
         let mut setup = state.setup.get_untracked();
@@ -145,7 +166,7 @@ fn LimitChip(size: Size, known: RwSignal<Known>) -> impl IntoView {
                 attr:class="limit"
                 attr:data-testid=size.test_id
                 attr:aria-pressed=move || current.get().to_string()
-                blocked=move || !matches!(&*known.read(), Known::Fits(_))
+                blocked=move || !matches!(&*known.read(), LargestSize::Fits(_))
                 reason
                 on_press=apply
             >

@@ -1,0 +1,107 @@
+//! The ranks as groups of equal ranks: the ones that run the same stages.
+
+use leptos::html::Div;
+use leptos::prelude::*;
+
+use super::state::RanksState;
+use crate::parts::deferred_memo;
+use megatron_memory::report::amount::{Scale, grouped};
+use megatron_memory::report::rank_map::spans;
+use megatron_memory::report::summary::stage_name;
+
+/// Ranks that are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct EqualRanks {
+    /// The first of them.
+    first: u64,
+    /// The last of them.
+    last: u64,
+    /// The stages that they run.
+    stages: String,
+    /// What each of them needs.
+    memory: String,
+}
+
+impl EqualRanks {
+    /// Which ranks they are, and how many.
+    fn ranks(&self) -> String {
+        match self.last - self.first + 1 {
+            1 => format!("rank {}", grouped(self.first)),
+            count => format!(
+                "{} ranks, {} to {}",
+                grouped(count),
+                grouped(self.first),
+                grouped(self.last)
+            ),
+        }
+    }
+}
+
+/// A button for each group, which chooses its first rank.
+#[component]
+pub(super) fn RankGroups(ranks: RanksState) -> impl IntoView {
+    let place = NodeRef::<Div>::new();
+    let groups = deferred_memo(place, move || ranks.results.page.outcome.track(), move || groups(ranks));
+    view! {
+        <div class="rank-groups" node_ref=place>
+            <ul>
+                <For each=move || 0..groups.read().len() key=|number| *number let:number>
+                    <GroupButton ranks groups number />
+                </For>
+            </ul>
+        </div>
+    }
+}
+
+#[component]
+fn GroupButton(
+    ranks: RanksState,
+    groups: Memo<Vec<EqualRanks>>,
+    /// The place of the group in the list.
+    number: usize,
+) -> impl IntoView {
+    let group = Memo::new(move |_| groups.read().get(number).cloned());
+    let text = move |read: fn(&EqualRanks) -> String| group.read().as_ref().map(read);
+    let is_shown = Memo::new(move |_| {
+        let shown = ranks.shown().map(|shown| shown.rank);
+        let group = group.read();
+        shown
+            .zip(group.as_ref())
+            .is_some_and(|(rank, group)| (group.first..=group.last).contains(&rank))
+    });
+    let choose = move |_| {
+        if let Some(group) = group.get_untracked() {
+            ranks.choose(group.first);
+        }
+    };
+    view! {
+        <li>
+            <button type="button" aria-pressed=move || is_shown.get().to_string() on:click=choose>
+                <strong>{move || text(|group| group.stages.clone())}</strong>
+                <span>{move || text(EqualRanks::ranks)}</span>
+                <span>{move || text(|group| group.memory.clone())}</span>
+            </button>
+        </li>
+    }
+}
+
+fn groups(ranks: RanksState) -> Vec<EqualRanks> {
+    let outcome = ranks.results.page.outcome.read();
+    let Some(outcome) = outcome.as_ref() else {
+        return Vec::new();
+    };
+    let scale = Scale::coarse(ranks.results.page.preferences.unit.get());
+    let spans = spans(&outcome.config, &outcome.estimate).into_iter();
+    spans
+        .map(|span| {
+            let stages = span.memory.stages.iter();
+            let stages: Vec<String> = stages.map(|at| stage_name(&outcome.config, *at)).collect();
+            EqualRanks {
+                first: span.ranks.start,
+                last: span.ranks.end.saturating_sub(1),
+                stages: stages.join(" and "),
+                memory: format!("{} each", scale.amount(span.memory.total)),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,219 @@
+//! The answer to "what should I change": one button for the question that was asked, and the others behind another.
+//!
+//! The question follows from the field that was edited last. Who has set a number of GPUs asks for a layout on them, who
+//! has set a sequence asks for the longest that fits, and who has set a size that Megatron refuses asks for the nearest
+//! that it takes.
+
+use leptos::prelude::*;
+
+use crate::browser;
+use crate::components::form::{FixButton, control_id};
+use crate::components::lay_out::LayOutButton;
+use crate::parts::when_idle;
+use crate::results::{LargestSize, LimitSize};
+use crate::state::{DialogKind, OpenDialog, State};
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::problem::Fix;
+use megatron_memory::verdict::{Standing, Verdict};
+
+/// The id of the heading of the panel with changes.
+const CHANGES: &str = "fit-title";
+/// The most changes that are offered for problems.
+const MOST_FIXES: usize = 6;
+
+/// Something that can be done about the job.
+#[derive(Clone, Debug, PartialEq)]
+enum Answer {
+    /// Gives the job the best layout for its GPUs.
+    PickLayout,
+    /// Makes a change that removes a problem, in the module with this index.
+    Fix(usize, Fix),
+    /// Sets the field that was asked about to the largest value that fits.
+    Largest(LimitSize),
+    /// Shows the changes with which the job fits, or those that its free memory allows.
+    ShowChanges(&'static str),
+    /// Goes to the field of the first problem.
+    ShowProblem,
+}
+
+/// The buttons. Nothing in an embed: its reader may not change the job, and the link below leads to the page.
+#[component]
+pub(super) fn Answers() -> impl IntoView {
+    use_context::<OpenDialog>().map(|dialogs| view! { <AnswerButtons dialogs /> })
+}
+
+#[component]
+fn AnswerButtons(dialogs: OpenDialog) -> impl IntoView {
+    let state = expect_context::<State>();
+    let answers = Memo::new(move |_| answers(state));
+    let primary = Memo::new(move |_| answers.read().first().cloned());
+    let others = Memo::new(move |_| answers.read().iter().skip(1).cloned().collect::<Vec<_>>());
+    let is_open = RwSignal::new(false);
+    browser::on_click_elsewhere_or_escape(move || {
+        if is_open.get_untracked() {
+            is_open.set(false);
+        }
+    });
+    view! {
+        <div class="ways-out" role="group" aria-label="What to change">
+            {move || primary.get().map(|answer| view! { <AnswerButton answer primary=true /> })}
+            <Show when=move || has_layouts(state)>
+                <button
+                    type="button"
+                    class="fix"
+                    data-testid="find-layouts"
+                    on:click=move |_| dialogs.open(DialogKind::Search)
+                >
+                    "Browse layouts"
+                </button>
+            </Show>
+            <Show when=move || !others.read().is_empty()>
+                <button
+                    type="button"
+                    class="link"
+                    data-testid="more-ways"
+                    aria-expanded=move || is_open.get().to_string()
+                    on:click=move |event| {
+                        event.prevent_default();
+                        is_open.update(|open| *open = !*open);
+                    }
+                >
+                    "More ways"
+                </button>
+                <div class="more-ways" hidden=move || !is_open.get()>
+                    <For each=move || others.get() key=|answer| format!("{answer:?}") let:answer>
+                        <AnswerButton answer />
+                    </For>
+                </div>
+            </Show>
+        </div>
+    }
+}
+
+/// The button of an answer.
+#[component]
+fn AnswerButton(
+    answer: Answer,
+    /// Whether it is the one for the question that was asked.
+    #[prop(default = false)]
+    primary: bool,
+) -> impl IntoView {
+    let state = expect_context::<State>();
+    let button = move |label: &'static str, act: fn(State)| {
+        view! {
+            <button type="button" class="fix" class:primary=primary on:click=move |_| act(state)>
+                {label}
+            </button>
+        }
+    };
+    match answer {
+        Answer::PickLayout => view! { <LayOutButton primary /> }.into_any(),
+        Answer::Fix(module, fix) => {
+            let on_fix = Callback::new(move |fix: Fix| {
+                state.edit_module(module);
+                state.set(fix.field, fix.value);
+                enter(state, fix.field);
+            });
+            view! { <FixButton fix on_fix primary /> }.into_any()
+        }
+        Answer::Largest(size) => view! { <LargestSizeButton size primary /> }.into_any(),
+        Answer::ShowChanges(label) => button(label, |state| state.view.go_to(CHANGES)).into_any(),
+        Answer::ShowProblem => button("Show the first problem", go_to_first_error).into_any(),
+    }
+}
+
+/// Sets a field to the largest value with which the job fits, once that is known.
+#[component]
+fn LargestSizeButton(size: LimitSize, primary: bool) -> impl IntoView {
+    let state = expect_context::<State>();
+    let known = RwSignal::new(LargestSize::default());
+    when_idle(
+        move || state.outcome.track(),
+        || (),
+        move |()| {
+            known.set(size.of(&state.setup.read_untracked().job));
+            true
+        },
+    );
+    let label = move || format!("{} that fits: {}", size.label, known.read().words(size));
+    let apply = move |_| {
+        if let LargestSize::Fits(limit) = known.get_untracked() {
+            let mut setup = state.setup.get_untracked();
+            limit.apply(&mut setup.job);
+            state.jump(setup);
+            let said = format!("{}: {}.", size.label, size.words(limit.value));
+            state.toasts.offer_undo(said);
+            browser::focus("results");
+        }
+    };
+    view! {
+        <button type="button" class="fix" class:primary=primary data-testid="largest-that-fits" on:click=apply>
+            {label}
+        </button>
+    }
+}
+
+/// Whether layouts can be searched: for a job of one model on a known number of GPUs.
+fn has_layouts(state: State) -> bool {
+    let setup = state.setup.read();
+    setup.job.modules.is_empty() && setup.job.number(0, FieldId::world_size).is_some()
+}
+
+/// What can be done, the answer to the question that was asked first.
+fn answers(state: State) -> Vec<Answer> {
+    let asked = state.form.edited.get();
+    let layout = has_layouts(state).then_some(Answer::PickLayout);
+    if state.link.broken.read().is_some() {
+        return Vec::new();
+    }
+    if state.stale.get() {
+        let checked = state.checked.read();
+        let fixes = checked.errors().flat_map(|error| {
+            let fixes = error.fixes.iter();
+            fixes.map(|fix| Answer::Fix(error.module, fix.clone()))
+        });
+        let mut offered: Vec<Answer> = Vec::new();
+        for fix in fixes {
+            if offered.len() < MOST_FIXES && !offered.contains(&fix) {
+                offered.push(fix);
+            }
+        }
+        // A change of the number of GPUs would deny the question of who has just set it.
+        let is_about_gpus = matches!(asked, None | Some(FieldId::world_size | FieldId::gpu));
+        let at = if is_about_gpus { 0 } else { offered.len().min(1) };
+        offered.splice(at..at, layout);
+        offered.push(Answer::ShowProblem);
+        return offered;
+    }
+    let outcome = state.outcome.read();
+    let Some(outcome) = outcome.as_ref() else {
+        return Vec::new();
+    };
+    match Standing::new(&outcome.config, &outcome.estimate).verdict {
+        Verdict::Fits => vec![Answer::ShowChanges("Use the free memory")],
+        Verdict::Tight | Verdict::DoesNotFit => {
+            let largest = asked.and_then(LimitSize::of_field).map(Answer::Largest);
+            let changes = Answer::ShowChanges("Make it fit");
+            largest.into_iter().chain(layout).chain([changes]).collect()
+        }
+        Verdict::Refused(_) => layout.into_iter().collect(),
+        Verdict::Unknown | Verdict::NotThisJob => Vec::new(),
+    }
+}
+
+/// Opens and enters the first field that stands in the way.
+fn go_to_first_error(state: State) {
+    let checked = state.checked.get_untracked();
+    let mut errors = checked.errors();
+    let first = errors.find_map(|problem| Some((problem.module, problem.fields.first().copied()?)));
+    if let Some((module, id)) = first {
+        state.edit_module(module);
+        enter(state, id);
+    }
+}
+
+/// Opens the section of a field and enters its control.
+fn enter(state: State, id: FieldId) {
+    state.reveal(id);
+    browser::focus(control_id(id.field()));
+}

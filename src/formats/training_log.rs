@@ -6,8 +6,10 @@
 
 mod line;
 mod measurements;
+mod release;
 
 pub use measurements::{IterationTimes, LogMeasurements, MemoryReport, OutOfMemory, ParameterCount, TheoreticalMemory};
+pub use release::{Release, release_of};
 
 use line::argument;
 use measurements::Reader;

@@ -409,6 +409,69 @@ fn measurements_are_compared_at_the_moment_at_which_they_were_printed() {
     assert!(compared.stages[0].reasons.contains(&Reason::Moment));
 }
 
+/// Of every release the names of all its arguments, as its own parser has them, say which release it is.
+#[test]
+fn the_names_of_its_arguments_date_a_log() {
+    let oracle = oracle::json("argument_names.json");
+    let releases = oracle["releases"].as_array().unwrap();
+    let mut dated = 0;
+    for (index, release) in releases.iter().enumerate() {
+        let has = |bits: &Json| bits.as_str().unwrap().as_bytes()[index] == b'1';
+        let names = oracle["names"].as_object().unwrap().iter();
+        let names: Vec<&str> = names
+            .filter(|(_, bits)| has(bits))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let found = training_log::release_of(&names.iter().copied().collect()).unwrap();
+        // `core_v0.14.0` and its patches are 0.14.
+        let version = match release.as_str().unwrap().strip_prefix("core_v") {
+            Some(version) => version.rsplit_once('.').unwrap().0,
+            None => "main",
+        };
+        assert_eq!(found.version, version);
+        dated += 1;
+        // A fork that leaves out a tenth of them, and a part of a log.
+        let most = names
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| n % 10 > 0)
+            .map(|(_, name)| *name);
+        let of_fork = training_log::release_of(&most.collect());
+        assert!(of_fork.is_none_or(|found| found.version == version), "{of_fork:?}");
+        assert_eq!(
+            training_log::release_of(&names.iter().copied().take(100).collect()),
+            None
+        );
+    }
+    assert_eq!(dated, 23);
+}
+
+/// The arguments of an older release set its software, which is a row of the report and can be changed.
+#[test]
+fn an_older_log_sets_the_software_of_its_time() {
+    let oracle = oracle::json("argument_names.json");
+    let releases = oracle["releases"].as_array().unwrap();
+    let index = releases.iter().position(|release| release == "core_v0.14.0").unwrap();
+    let (_, _, _, arguments) = jobs().into_iter().next().unwrap();
+    let known: std::collections::BTreeMap<_, _> = arguments.into_iter().collect();
+    let names = oracle["names"].as_object().unwrap().iter();
+    let old: Vec<(String, String)> = names
+        .filter(|(_, bits)| bits.as_str().unwrap().as_bytes()[index] == b'1')
+        .map(|(name, _)| (name.clone(), known.get(name).map_or("None", String::as_str).to_owned()))
+        .collect();
+    let import = read(&printed(&old).join("\n"));
+    assert_eq!(
+        import.state.setup.job.shared.get(FieldId::software_stack),
+        Some(&Value::Text("core_0_14_te_2_3".to_owned()))
+    );
+    let mut rows = import.report.iter();
+    let row = rows.find(|row| row.field == Some(FieldId::software_stack)).unwrap();
+    assert_eq!(
+        (row.status, row.value.as_str()),
+        (KeyStatus::Derived, "Megatron-Core 0.14")
+    );
+}
+
 #[test]
 fn a_log_without_arguments_says_so() {
     let error = import(MEASURED, &Options::default()).unwrap_err();

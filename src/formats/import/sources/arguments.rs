@@ -2,6 +2,7 @@
 
 use super::trees::read_tree;
 use super::{derive, finish, limit_keys};
+use crate::config::choices::SoftwareStack;
 use crate::config::fields::FieldId;
 use crate::formats::arguments::{self as written, ArgumentsError};
 use crate::formats::detect::Format;
@@ -12,8 +13,9 @@ use crate::formats::import::imported::Import;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::{ImportError, Options, derived, rules};
 use crate::formats::node::Data;
+use crate::formats::python_literal;
 use crate::formats::report::KeyStatus;
-use crate::formats::{python_literal, training_log};
+use crate::formats::training_log::{self, Release};
 use crate::value::Value;
 
 /// A training log.
@@ -22,6 +24,8 @@ pub(in crate::formats::import) fn training_log(text: &str, options: &Options<'_>
     if log.arguments.is_empty() {
         return Err(ImportError::NoArguments);
     }
+    let names = log.arguments.iter().map(|argument| argument.name.as_str()).collect();
+    let release = training_log::release_of(&names);
     let arguments = log.arguments.into_iter().map(|argument| KeyValue {
         value: printed(&argument.value),
         key: argument.name,
@@ -29,9 +33,33 @@ pub(in crate::formats::import) fn training_log(text: &str, options: &Options<'_>
     });
     let mut draft = draft(arguments, log.vocabulary);
     derived::remove(&mut draft);
+    if let Some(release) = release {
+        set_software(&mut draft, release);
+    }
     let mut import = finish(draft, Format::TrainingLog, options)?;
     import.measured = Some(log.measured).filter(|measured| !measured.is_empty());
     Ok(import)
+}
+
+/// Sets the software of a dated log, unless it is what everything is read from anyway.
+fn set_software(draft: &mut JobDraft, release: Release) {
+    if release.stack == SoftwareStack::MegatronMain || draft.has(FieldId::software_stack) {
+        return;
+    }
+    let item = KeyValue {
+        key: "argument names".to_owned(),
+        value: Value::Text(format!("Megatron-Core {}", release.version)),
+        line: 1,
+    };
+    let note =
+        "the log has the arguments of this release and of none after it; another container may have other software";
+    draft.set(
+        &item,
+        FieldId::software_stack,
+        Value::Text(release.stack.name().to_owned()),
+        KeyStatus::Derived,
+        note,
+    );
 }
 
 /// Arguments that a program has written down.

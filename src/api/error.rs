@@ -31,7 +31,7 @@ export interface LinkError extends Error {
   name: \"LinkError\";
 }
 
-/** Thrown by `search` for a job whose layouts cannot be searched. */
+/** Thrown by `search` for a job whose layouts cannot be searched, by `fit` and `limits` for one without a GPU. */
 export interface SearchError extends Error {
   name: \"SearchError\";
 }

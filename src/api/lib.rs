@@ -13,6 +13,7 @@ pub mod estimate;
 pub mod evidence;
 pub mod exact;
 pub mod export;
+pub mod fit;
 pub mod framework_reports;
 pub mod import;
 mod job;

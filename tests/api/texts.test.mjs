@@ -296,3 +296,23 @@ test("the language model of several modules is searched", () => {
   const { candidates, own } = api.search(job, { keep: "legal" });
   assert.ok(candidates.length > 2 && candidates.some(({ index }) => index === own.index));
 });
+
+test("every change that is offered makes the job fit, and limits are jobs that fit", () => {
+  const { job } = api.presets().find(({ id }) => id === "llama3-70b");
+  const large = { ...job, micro_batch_size: 8 };
+  const { verdict, offers, peak_bytes } = api.fit(large);
+  assert.equal(verdict, "does_not_fit");
+  assert.ok(offers.length > 2);
+  for (const { settings, link, peak_bytes: peak, saves_bytes, change, cost } of offers) {
+    const estimate = api.estimate({ ...large, ...settings });
+    assert.equal(estimate.verdict, "fits", change);
+    assert.equal(saves_bytes, peak_bytes - peak);
+    assert.equal(api.estimate(api.decodeLink(link).job).verdict, "fits", change);
+    assert.ok(cost.length > 0);
+  }
+  const limits = api.limits(job);
+  assert.ok(limits.longest_sequence.value >= job.seq_length);
+  for (const { link } of Object.values(limits)) assert.equal(api.estimate(api.decodeLink(link).job).verdict, "fits");
+  assert.throws(() => api.fit({ ...job, gpu: null, gpu_memory_mib: null }), { name: "SearchError", message: /gpu/ });
+  assert.throws(() => api.limits({ ...job, tensor_model_parallel_size: 3 }), { name: "ConfigError" });
+});

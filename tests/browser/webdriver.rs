@@ -7,6 +7,7 @@ use std::{
     path::PathBuf,
     process::{Child, ChildStdout, Command, Stdio},
     sync::LazyLock,
+    time::Duration,
 };
 
 use fantoccini::{
@@ -20,6 +21,11 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use url::{ParseError, Url};
+
+/// How long an element may take to be drawn, on a machine that has other things to do.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often it is looked for.
+const TICK: Duration = Duration::from_millis(10);
 
 /// The member that marks a reference to an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -230,9 +236,12 @@ impl Browser {
         self.send("se/log", json!({ "type": kind })).as_array().unwrap().clone()
     }
 
+    /// The element, which the page may still be about to draw.
     #[track_caller]
     fn element(&self, selector: &str) -> Element {
-        wait(self.client().find(Locator::Css(selector)))
+        let drawn = self.client().wait().at_most(PATIENCE).every(TICK);
+        let element = drawn.for_element(Locator::Css(selector));
+        wait(async { element.await.map_err(|error| format!("{selector}: {error}")) })
     }
 
     /// A command that fantoccini has no function for.

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use megatron_memory::formats::detect::{Format, detect};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Where the tests' jobs are.
 const JOBS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/cli/jobs");
@@ -147,7 +147,13 @@ fn the_exit_status_of_check_is_the_verdict() {
         let ended = run(&[&["check"], *arguments].concat(), "");
         let said = format!("{arguments:?}: {} {}", ended.output, ended.errors);
         assert_eq!(ended.status, *status, "{said}");
-        assert!(ended.output.contains(text), "{said}");
+        // What the argument parser refuses has no result.
+        let place = if ended.output.is_empty() {
+            &ended.errors
+        } else {
+            &ended.output
+        };
+        assert!(place.contains(text), "{said}");
     }
 }
 
@@ -260,7 +266,7 @@ fn a_search_lists_layouts_that_fit() {
     let ended = run(&["search", "llama3-8b", "--vary", "width"], "");
     assert_eq!(ended.status, 2);
     assert!(
-        ended.errors.contains("what varies is train, gpus, pp, vpp, tp"),
+        ended.errors.contains("possible values: train, gpus, pp, vpp, tp"),
         "{}",
         ended.errors
     );
@@ -487,4 +493,132 @@ fn a_job_of_every_format_is_checked() {
         assert_eq!(answered["verdict"], "fits", "{format}");
         assert_eq!(answered["reason"], *verdict, "{format}");
     }
+}
+
+#[test]
+fn changes_with_which_a_job_fits_make_it_fit() {
+    let ended = run(&["fit", "deepseek-v3", "--gpu", "a100-40gb", "--json"], "");
+    assert_eq!(ended.status, 0, "{}", ended.errors);
+    let report: Value = serde_json::from_str(&ended.output).unwrap();
+    assert_eq!(report["verdict"], "does_not_fit");
+    let offers = report["offers"].as_array().unwrap();
+    assert!(offers.len() > 2, "{report}");
+    for offer in offers {
+        let check = run(&["check", "--json", offer["link"].as_str().unwrap()], "");
+        let checked: Value = serde_json::from_str(&check.output).unwrap();
+        assert_eq!((check.status, &checked[0]["verdict"]), (0, &json!("fits")), "{offer}");
+        assert_eq!(checked[0]["peak_bytes"], offer["peak_bytes"]);
+    }
+    // `check` names the first of them, where the job is, and on what.
+    let check = run(&["check", "deepseek-v3", "--gpu", "a100-40gb"], "");
+    let first = offers[0]["change"].as_str().unwrap();
+    for words in [
+        &format!("first way out: {first}"),
+        "A100 40 GB",
+        "2,048 GPUs",
+        "PP 16",
+        "stage 1",
+    ] {
+        assert!(check.output.contains(words), "no {words}: {}", check.output);
+    }
+    // The arguments that the text gives lead to the same job.
+    let text = run(&["fit", "llama3-70b", "--set", "micro_batch_size=8"], "").output;
+    let line = text
+        .lines()
+        .find(|line| line.trim_start().starts_with("--set"))
+        .unwrap();
+    let arguments: Vec<&str> = line.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    let changed = [&["check", "llama3-70b", "--set", "micro_batch_size=8"][..], &arguments].concat();
+    assert_eq!(run(&changed, "").status, 0, "{line}");
+}
+
+#[test]
+fn a_job_at_its_limits_fits_and_beyond_them_does_not() {
+    let ended = run(&["limits", "llama3-8b", "--json"], "");
+    assert_eq!(ended.status, 0, "{}", ended.errors);
+    let limits: Value = serde_json::from_str(&ended.output).unwrap();
+    let longest = limits["longest_sequence"]["value"].as_u64().unwrap();
+    assert!(longest > limits["longest_sequence"]["now"].as_u64().unwrap());
+    let with = |length: u64| {
+        let setting = format!("seq_length={length}");
+        let positions = format!("max_position_embeddings={length}");
+        let check = run(
+            &["check", "llama3-8b", "--strict", "--set", &setting, "--set", &positions],
+            "",
+        );
+        check.status
+    };
+    assert_eq!((with(longest), with(longest * 2)), (0, 1));
+    for name in ["longest_sequence", "largest_micro_batch", "fewest_gpus"] {
+        let link = limits[name]["link"].as_str().unwrap();
+        assert_eq!(run(&["check", "--strict", link], "").status, 0, "{name}: {link}");
+    }
+    let ended = run(&["limits", "megatron_lm.sh"], "");
+    assert_eq!(ended.status, 2);
+    assert!(
+        ended.errors.contains("--gpu says what the job is to fit"),
+        "{}",
+        ended.errors
+    );
+}
+
+#[test]
+fn a_misspelt_name_gets_the_nearest_one() {
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["check", "deepseek-v33"], 5, "did you mean deepseek-v3?"),
+        (&["estimate", "lama3-8b"], 5, "lama3-8b: No such file or directory"),
+        (&["check", "llama3-8b", "--gpu", "b30"], 2, "did you mean b300?"),
+        (&["export", "llama3-8b", "--to", "brige"], 2, "'bridge'"),
+        (&["check", "--from", "yamll", "megatron_lm.sh"], 2, "possible values"),
+        (&["check", "llama3-8b", "--var", "NODES"], 2, "write NAME=VALUE"),
+    ];
+    for (arguments, status, text) in cases {
+        let ended = run(arguments, "");
+        let said = format!("{}{}", ended.output, ended.errors);
+        assert_eq!(ended.status, *status, "{arguments:?}: {said}");
+        assert!(said.contains(text), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_shell_gets_its_completions() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ended = run(&["completions", shell], "");
+        assert_eq!(ended.status, 0, "{}", ended.errors);
+        for word in ["megatron-memory", "estimate", "h100-80gb", "stage_bars"] {
+            assert!(ended.output.contains(word), "{shell}: {word}");
+        }
+    }
+}
+
+/// Linux has a file that is always full.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    for command in ["check", "estimate", "import", "limits", "fit", "search"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ended = Command::new(env!("CARGO_BIN_EXE_megatron-memory"))
+            .args([command, "llama3-8b"])
+            .stdout(full)
+            .output()
+            .unwrap();
+        assert_eq!(ended.status.code(), Some(6), "{command}");
+        let errors = String::from_utf8(ended.stderr).unwrap();
+        assert!(errors.contains("the result cannot be written"), "{command}: {errors}");
+    }
+    let ended = run(&["check", "llama3-8b", "--markdown", "/dev/full"], "");
+    assert_eq!(ended.status, 6, "{}", ended.errors);
+}
+
+#[test]
+fn a_table_says_why_a_job_could_not_be_read() {
+    let file = scratch("unreadable.md");
+    let ended = run(&["check", "nofile.sh", "--markdown", file.to_str().unwrap()], "");
+    assert_eq!(ended.status, 5);
+    assert!(ended.output.starts_with("nofile.sh: No such file"), "{}", ended.output);
+    let table = fs::read_to_string(file).unwrap();
+    assert!(
+        table.contains("| `nofile.sh` | unreadable: No such file or directory"),
+        "{table}"
+    );
 }

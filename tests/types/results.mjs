@@ -44,6 +44,9 @@ const results = [
   ["Link", api.decodeLink(link)],
   ["Layouts", api.search(dense.job, { steps: 40, keep: "legal" })],
   ["Layouts", api.search(dense.job, { vary: ["recompute_granularity"], explain: 0 })],
+  ["Fit", api.fit(dense.job)],
+  ["Fit", api.fit({ ...dense.job, micro_batch_size: 64, global_batch_size: 512 })],
+  ["Limits", api.limits(dense.job)],
   ["Link", api.decodeLink("#v1;m=gpt2@1")],
 ];
 const names = [...new Set(results.map(([type]) => type.match(/[A-Z]\w+(?=\[|>|$)/)[0]))];

@@ -1,9 +1,9 @@
 // The types of the JavaScript API as a program uses them, read by TypeScript at its strictest: `cargo xtask test types`.
 import init, {
   buildLayout, decodeLink, encodeLink, estimate, exportText, importText, initSync, megatronBridgeReport, megatronLmReport,
-  parseComponentSpec, presets, rankGroups, rankInfo, search, svg, validate, version,
+  parseComponentSpec, presets, fit, limits, rankGroups, rankInfo, search, svg, validate, version,
 } from "megatron-memory";
-import type { ConfigError, Estimate, Exact, ExportFormat, ImportError, Job, Layouts, Link, Preset } from "megatron-memory";
+import type { ConfigError, Estimate, Exact, ExportFormat, ImportError, Job, Layouts, Limits, Link, Fit, Preset } from "megatron-memory";
 
 const bytes = (amount: Exact): number => Number(amount);
 
@@ -33,6 +33,10 @@ export async function main(script: string): Promise<string> {
   const all: Preset[] = presets();
   const parameters = all.map((one) => (one.kind === "model" ? one.parameters : one.source));
   const picture: string = svg(hash, "stage_bars", { width: 600, unit: "GB", stage: { module: 0, pp_rank: 0 } });
+  const { offers, closest }: Fit = fit(job, { preset });
+  for (const { change, cost, settings, device_bytes } of offers) console.log(change, cost, Object.keys(settings), bytes(device_bytes[1]));
+  const { longest_sequence, fewest_gpus }: Limits = limits(hash);
+  console.log(closest?.link ?? "", longest_sequence?.value ?? 0, fewest_gpus?.link);
   let from: Exact | null = 0;
   while (from !== null) {
     const { candidates, next, refused }: Layouts = search(job, { vary: ["tensor_model_parallel_size"], at_most: { tensor_model_parallel_size: 8 }, from });

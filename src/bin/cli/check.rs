@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::gpus;
 use megatron_memory::config::job::Config;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::diagnosis::diagnose;
@@ -12,7 +13,8 @@ use megatron_memory::formats::out_of_memory::OutOfMemory;
 use megatron_memory::formats::share_url;
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::{self, Estimate};
-use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::amount::{Scale, Unit, grouped};
+use megatron_memory::report::card::layout_words;
 use megatron_memory::report::offers::OfferRow;
 use megatron_memory::report::summary::{Standing, Verdict, stage_name};
 use megatron_memory::units::{Bytes, MIB};
@@ -30,7 +32,7 @@ use super::output;
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// The jobs: files of any kind that the page imports, - for the standard input, links, or presets
-    #[arg(value_name = "JOB", required = true)]
+    #[arg(value_name = "JOB", required = true, value_hint = ValueHint::FilePath)]
     jobs: Vec<String>,
     #[command(flatten)]
     options: JobOptions,
@@ -44,7 +46,7 @@ pub(crate) struct Check {
     #[arg(long)]
     json: bool,
     /// A file to write the results to as a Markdown table, such as a comment on a change
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     markdown: Option<PathBuf>,
 }
 
@@ -81,6 +83,10 @@ struct Memory {
     device_bytes_high: u64,
     /// The most that it may show: the GPU's memory, or `--max`.
     limit_bytes: Option<u64>,
+    /// The type of the GPUs; none where it is not known.
+    gpu: Option<&'static str>,
+    /// How many GPUs, and how the model is laid out on them, in words.
+    layout: String,
     /// The stage with the largest peak.
     worst_stage: String,
     /// Its largest parts at the peak, by the names of the buckets.
@@ -96,6 +102,12 @@ struct LargestPart {
 
 /// The parts that are named of the fullest stage.
 const NAMED_PARTS: usize = 3;
+
+/// The name of the job's GPUs.
+fn gpu(config: &Config) -> Option<&'static str> {
+    let id = config.modules().first()?.args().gpu.as_deref()?;
+    gpus::by_id(id).map(|gpu| gpu.name)
+}
 
 /// The largest buckets of the fullest stage.
 fn largest_parts(estimate: &Estimate) -> Vec<LargestPart> {
@@ -146,7 +158,9 @@ fn explain(
                 cost,
                 ..
             } = row(offer);
-            Some(format!("first way out: {name} ({saves}, peak {peak}; {cost})"))
+            Some(format!(
+                "first way out: {name} ({saves}, peak {peak}; {cost}); `megatron-memory fit` lists all"
+            ))
         }
         (None, Some(closest)) => {
             let OfferRow { name, peak, .. } = row(closest);
@@ -171,7 +185,7 @@ impl Check {
         } else {
             let reports = reports.iter().map(|(_, report)| report);
             let lines: Vec<String> = reports.map(Report::text).collect();
-            output::print(&lines.concat());
+            output::print_lines(&lines.concat())?;
         }
         let worst = reports.iter().map(|(status, _)| *status).max();
         Ok(worst.unwrap_or(Status::Success))
@@ -253,6 +267,8 @@ impl Check {
             device_bytes_low: low.0,
             device_bytes_high: high.0,
             limit_bytes: summary.gpu.map(|gpu| gpu.0),
+            gpu: gpu(config),
+            layout: format!("{} GPUs · {}", grouped(config.world_size()), layout_words(config)),
             worst_stage: stage_name(config, summary.worst),
             largest_parts: largest_parts(&estimate),
         };
@@ -284,7 +300,15 @@ impl Report {
                 .collect();
             format!("fullest: {}; {}", memory.worst_stage, parts.join(", "))
         });
-        let below = fullest.iter().chain(&self.explanation).chain(&self.problems);
+        let place = self.memory.as_ref().map(|memory| {
+            let gpu = memory.gpu.map(|gpu| format!("{gpu}, ")).unwrap_or_default();
+            gpu + &memory.layout
+        });
+        let below = place
+            .iter()
+            .chain(&fullest)
+            .chain(&self.explanation)
+            .chain(&self.problems);
         let below = below.map(|line| format!("  {line}"));
         let lines: Vec<String> = lines.into_iter().chain(below).collect();
         lines.join("\n") + "\n"
@@ -298,18 +322,19 @@ fn markdown(reports: &[(Status, Report)]) -> String {
     for (_, report) in reports {
         let job = report.job.replace('|', "\\|");
         let verdict = report.verdict.replace('_', " ");
-        let row = match &report.memory {
-            Some(memory) => format!(
+        let row = if let Some(memory) = &report.memory {
+            format!(
                 "| `{job}` | {verdict} | {} | {} to {} | {} |\n",
                 scale.amount(Bytes(memory.peak_bytes)),
                 scale.number(Bytes(memory.device_bytes_low)),
                 scale.amount(Bytes(memory.device_bytes_high)),
                 memory.worst_stage,
-            ),
-            None => format!(
-                "| `{job}` | {verdict}: {} | | | |\n",
-                report.problems.join("; ").replace(['|', '\n'], " ")
-            ),
+            )
+        } else {
+            let reason = report.problems.is_empty().then_some(&report.reason);
+            let reasons: Vec<&str> = reason.into_iter().chain(&report.problems).map(String::as_str).collect();
+            let reasons = reasons.join("; ").replace(['|', '\n'], " ");
+            format!("| `{job}` | {verdict}: {reasons} | | | |\n")
         };
         text.push_str(&row);
     }

@@ -60,7 +60,10 @@ impl EstimateJob {
             Form::Csv => exported(&loaded.share, "csv")?,
             Form::Markdown => exported(&loaded.share, "markdown")?,
         };
-        output::write(&text, None)?;
+        match self.format {
+            Form::Text => output::print_lines(&text)?,
+            Form::Json | Form::Csv | Form::Markdown | Form::Tsv => output::print(&text)?,
+        }
         for reason in config.refused_by_schedule() {
             eprintln!("Cannot run: {reason}");
         }

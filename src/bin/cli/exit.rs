@@ -20,6 +20,10 @@ pub(crate) enum Status {
     NotThisJob = 4,
     /// A text cannot be read, or leaves questions open without whose answers there is no job.
     Unreadable = 5,
+    /// The result cannot be written.
+    NotWritten = 6,
+    /// The user interrupted a search; what had been found by then was printed. The shell's own status for it.
+    Interrupted = 130,
 }
 
 /// What `--help` says about exit statuses.
@@ -30,7 +34,9 @@ Exit status:
   2  the arguments cannot be read
   3  Megatron refuses the job
   4  the job has settings that are not modelled, so the numbers are another job's
-  5  a text cannot be read, or leaves questions open";
+  5  a text cannot be read, or leaves questions open
+  6  the result cannot be written
+130  a search was interrupted, and what it had found was printed";
 
 impl Status {
     /// The status that says a verdict.
@@ -74,6 +80,22 @@ impl Failure {
         Self {
             status: Status::Unreadable,
             message: message.into(),
+        }
+    }
+
+    /// A result that cannot be written.
+    pub(crate) fn not_written(message: impl Into<String>) -> Self {
+        Self {
+            status: Status::NotWritten,
+            message: message.into(),
+        }
+    }
+
+    /// The same with the place of the text that cannot be read before the message.
+    pub(crate) fn at(self, place: &str) -> Self {
+        match self.status {
+            Status::Unreadable => Self::unreadable(format!("{place}: {}", self.message)),
+            _ => self,
         }
     }
 

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Args, ValueHint};
 use megatron_memory::export::{ExportError, ExportFormat, ExportOptions, export_text};
 
 use super::exit::{Failure, Status};
 use super::job::JobArgument;
+use super::names::one_of;
 use super::output;
 
 /// Arguments of `export`.
@@ -14,8 +16,8 @@ use super::output;
 pub(crate) struct ExportJob {
     #[command(flatten)]
     job: JobArgument,
-    /// The form: json, bridge, link and others
-    #[arg(long, value_parser = format)]
+    /// The form
+    #[arg(long, value_name = "FORM", value_parser = formats())]
     to: ExportFormat,
     /// The module to write, where the form holds one model and the job has several
     #[arg(long)]
@@ -24,7 +26,7 @@ pub(crate) struct ExportJob {
     #[arg(long, value_name = "URL", default_value = "")]
     page: String,
     /// The file to write
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 }
 
@@ -47,9 +49,7 @@ impl ExportJob {
     }
 }
 
-fn format(id: &str) -> Result<ExportFormat, String> {
-    ExportFormat::by_id(id).ok_or_else(|| {
-        let known: Vec<&str> = ExportFormat::all().map(ExportFormat::id).collect();
-        format!("the forms are {}", known.join(", "))
-    })
+fn formats() -> impl TypedValueParser<Value = ExportFormat> {
+    let named = |format: ExportFormat| PossibleValue::new(format.id()).help(format.label());
+    one_of(ExportFormat::all().map(named), ExportFormat::by_id)
 }

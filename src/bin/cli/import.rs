@@ -22,7 +22,7 @@ impl ImportText {
     pub(crate) fn run(self) -> Result<Status, Failure> {
         let loaded = self.job.load()?;
         if self.report {
-            output::print(&report(&loaded));
+            output::print(&report(&loaded))?;
         } else {
             let json = ExportFormat::by_id("json").ok_or_else(|| Failure::usage("there is no format json"))?;
             let text = export_text(&loaded.share, json, &ExportOptions::default());

@@ -3,10 +3,11 @@
 use std::fs;
 use std::io::Read;
 
-use clap::Args;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Args, ValueHint};
 use megatron_memory::config::field::Group;
 use megatron_memory::config::fields::FieldId;
-use megatron_memory::config::gpus::{self, GPUS, Gpu};
+use megatron_memory::config::gpus::Gpu;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::detect::Format;
 use megatron_memory::formats::import::{Import, Question};
@@ -14,33 +15,34 @@ use megatron_memory::formats::import_text::{ImportOptions, import_text};
 use megatron_memory::formats::out_of_memory::{self, OutOfMemory};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::{PresetRef, Setup, ShareState};
-use megatron_memory::presets;
+use megatron_memory::presets::{self, PRESETS, jobs};
 use megatron_memory::units::MIB;
 use megatron_memory::value::Value;
 
 use super::exit::Failure;
+use super::names::{GpuParser, did_you_mean, one_of, setting, variable};
 use super::output;
 
 /// What all commands say about a job beside where it is.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct JobOptions {
     /// The model, where a text only names one: a preset, or the path of a config.json
-    #[arg(long, value_name = "PRESET|FILE")]
+    #[arg(long, value_name = "PRESET|FILE", value_hint = ValueHint::FilePath)]
     model: Option<String>,
     /// The number of GPUs, in place of what the text says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     gpus: Option<u64>,
     /// The type of the GPUs, such as h100-80gb or "NVIDIA H200"
-    #[arg(long, value_name = "GPU")]
-    gpu: Option<String>,
+    #[arg(long, value_name = "GPU", value_parser = GpuParser, hide_possible_values = true)]
+    gpu: Option<&'static Gpu>,
     /// An argument of Megatron-LM, in place of what the text says
-    #[arg(long, value_name = "ARGUMENT=VALUE")]
-    set: Vec<String>,
+    #[arg(long, value_name = "ARGUMENT=VALUE", value_parser = setting)]
+    set: Vec<(FieldId, String)>,
     /// A variable that the script reads
-    #[arg(long, value_name = "NAME=VALUE")]
-    var: Vec<String>,
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    var: Vec<(String, String)>,
     /// The format of the text, where it should not be recognized from the text itself
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), hide_possible_values = true)]
     from: Option<Format>,
 }
 
@@ -48,7 +50,7 @@ pub(crate) struct JobOptions {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct JobArgument {
     /// The job: a file of any kind that the page imports, - for the standard input, a link, or a preset
-    #[arg(value_name = "JOB", allow_hyphen_values = true)]
+    #[arg(value_name = "JOB", allow_hyphen_values = true, value_hint = ValueHint::FilePath)]
     pub(crate) place: String,
     #[command(flatten)]
     pub(crate) options: JobOptions,
@@ -69,9 +71,11 @@ impl JobArgument {
     /// Reads the job.
     ///
     /// # Errors
-    /// When it cannot be read, or when an option has no place in it.
+    /// When it cannot be read.
     pub(crate) fn load(&self) -> Result<Loaded, Failure> {
-        self.options.load(&self.place)
+        self.options
+            .load(&self.place)
+            .map_err(|failure| failure.at(&self.place))
     }
 }
 
@@ -79,7 +83,7 @@ impl JobOptions {
     /// Reads the job at a place.
     ///
     /// # Errors
-    /// When it cannot be read, or when an option has no place in it.
+    /// When it cannot be read; the message does not name the place.
     pub(crate) fn load(&self, place: &str) -> Result<Loaded, Failure> {
         let mut loaded = match preset(place) {
             Some(share) => Loaded {
@@ -89,23 +93,18 @@ impl JobOptions {
             },
             None => self.import(&text(place)?)?,
         };
-        self.change(&mut loaded.share.setup.job)?;
+        self.change(&mut loaded.share.setup.job);
         loaded.take_capacity();
         Ok(loaded)
     }
 
     fn import(&self, text: &str) -> Result<Loaded, Failure> {
-        let pair = |argument: &String| {
-            let pair = argument.split_once('=');
-            pair.map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .ok_or_else(|| Failure::usage(format!("--var {argument}: write NAME=VALUE")))
-        };
         let options = ImportOptions {
             format: self.from,
-            variables: self.var.iter().map(pair).collect::<Result<_, _>>()?,
+            variables: self.var.clone(),
             gpus: self.gpus,
             model: self.model.as_deref().map(model).transpose()?,
-            fields: self.of_encoders()?,
+            fields: self.of_encoders(),
             ..ImportOptions::default()
         };
         let import = import_text(text, &options)
@@ -120,20 +119,15 @@ impl JobOptions {
 
     /// The settings of encoders, which answer what a text leaves open about its images: without an answer there is no
     /// module that could have them.
-    fn of_encoders(&self) -> Result<Vec<(FieldId, Value)>, Failure> {
-        let mut settings = Vec::new();
-        for setting in &self.set {
-            let (name, value) = pair(setting)?;
-            let id = field(name)?;
-            if id.field().group == Group::Encoder {
-                settings.push((id, Value::Text(value.to_owned())));
-            }
-        }
-        Ok(settings)
+    fn of_encoders(&self) -> Vec<(FieldId, Value)> {
+        let of_encoders = self.set.iter().filter(|(id, _)| id.field().group == Group::Encoder);
+        of_encoders
+            .map(|(id, value)| (*id, Value::Text(value.clone())))
+            .collect()
     }
 
     /// Puts the options' settings into the job.
-    fn change(&self, job: &mut RawJob) -> Result<(), Failure> {
+    fn change(&self, job: &mut RawJob) {
         let mut put = |field: FieldId, value: Value| {
             for module in 0..job.module_count() {
                 job.put(module, field, value.clone());
@@ -142,15 +136,13 @@ impl JobOptions {
         if let Some(gpus) = self.gpus {
             put(FieldId::world_size, Value::Int(gpus.into()));
         }
-        if let Some(name) = &self.gpu {
-            put(FieldId::gpu, Value::Text(gpu(name)?.id.to_owned()));
+        if let Some(gpu) = self.gpu {
+            put(FieldId::gpu, Value::Text(gpu.id.to_owned()));
             put(FieldId::gpu_memory_mib, Value::Null);
         }
-        for setting in &self.set {
-            let (name, value) = pair(setting)?;
-            put(field(name)?, Value::Text(value.to_owned()));
+        for (field, value) in &self.set {
+            put(*field, Value::Text(value.clone()));
         }
-        Ok(())
     }
 }
 
@@ -224,12 +216,6 @@ fn open(question: &Question) -> Option<String> {
     }
 }
 
-/// Name and value of an argument of `--set`.
-fn pair(setting: &str) -> Result<(&str, &str), Failure> {
-    let wrong = || Failure::usage(format!("--set {setting}: write ARGUMENT=VALUE"));
-    setting.split_once('=').ok_or_else(wrong)
-}
-
 /// The preset with a name, as a job.
 fn preset(name: &str) -> Option<ShareState> {
     let (preset, _) = PresetRef::read(name)?;
@@ -244,6 +230,9 @@ fn preset(name: &str) -> Option<ShareState> {
 }
 
 /// The text at a place.
+///
+/// # Errors
+/// When it cannot be read; the message does not name the place.
 fn text(place: &str) -> Result<String, Failure> {
     if share_url::recognizes(place) {
         return Ok(place.to_owned());
@@ -254,56 +243,26 @@ fn text(place: &str) -> Result<String, Failure> {
     } else {
         fs::read(place)
     };
-    let bytes = read
-        .map_err(|error| Failure::unreadable(format!("{place}: {error}; `megatron-memory presets` lists presets")))?;
-    String::from_utf8(bytes).map_err(|_| Failure::unreadable(format!("{place} is no text")))
+    let bytes = read.map_err(|error| {
+        let known = PRESETS.iter().map(|preset| preset.id);
+        let meant = did_you_mean(place, known.chain(jobs::JOBS.iter().map(|job| job.id)));
+        let mark = if meant.is_empty() { ";" } else { "" };
+        Failure::unreadable(format!("{error}{meant}{mark} `megatron-memory presets` lists presets"))
+    })?;
+    String::from_utf8(bytes).map_err(|_| Failure::unreadable("this is no text"))
 }
 
 /// A model as the import takes it: the name of a preset, or the text of a `config.json`.
 fn model(place: &str) -> Result<String, Failure> {
     match presets::by_id(place) {
         Some(preset) => Ok(preset.id.to_owned()),
-        None => text(place),
+        None => text(place).map_err(|failure| failure.at(place)),
     }
 }
 
-/// The GPU with a name. Where the name leaves its memory open, the smallest: what fits there fits the others too.
-fn gpu(name: &str) -> Result<&'static Gpu, Failure> {
-    if let Some(gpu) = gpus::by_name(name) {
-        return Ok(gpu);
-    }
-    let smallest = gpus::candidates(name).min_by_key(|gpu| gpu.memory_mib);
-    let smallest = smallest.ok_or_else(|| {
-        let known: Vec<&str> = GPUS.iter().map(|gpu| gpu.id).collect();
-        Failure::usage(format!(
-            "--gpu: there is no GPU {name}; the GPUs are {}",
-            known.join(", ")
-        ))
-    })?;
-    eprintln!("--gpu {name} is taken for {}, the smallest of that name", smallest.id);
-    Ok(smallest)
-}
-
-/// The field with a name of Megatron-LM, with or without dashes.
-fn field(name: &str) -> Result<FieldId, Failure> {
-    let name = name.trim_start_matches('-').replace('-', "_");
-    let known = || FieldId::ALL.iter().copied();
-    let named = |id: FieldId| id.field().name;
-    known().find(|id| named(*id) == name).ok_or_else(|| {
-        let nearest = known()
-            .map(named)
-            .min_by_key(|known| strsim::osa_distance(known, &name));
-        let hint = nearest.map(|known| format!("; did you mean {known}?"));
-        Failure::usage(format!(
-            "--set: there is no argument {name}{}",
-            hint.unwrap_or_default()
-        ))
-    })
-}
-
-fn format(id: &str) -> Result<Format, String> {
-    Format::by_id(id).ok_or_else(|| {
-        let known: Vec<&str> = Format::all().map(Format::id).collect();
-        format!("the formats are {}", known.join(", "))
-    })
+fn formats() -> impl TypedValueParser<Value = Format> {
+    one_of(
+        Format::all().map(|format| PossibleValue::new(format.id())),
+        Format::by_id,
+    )
 }

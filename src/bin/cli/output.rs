@@ -1,7 +1,7 @@
 //! Texts and files as output.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use megatron_memory::config::problem::Problem;
@@ -25,33 +25,60 @@ pub(crate) fn listed(lines: &[String]) -> String {
 }
 
 /// Prints a text. A reader who has seen enough, such as `head`, ends the program without a message.
-pub(crate) fn print(text: &str) {
+///
+/// # Errors
+/// When it cannot be written, as on a disk that is full.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
-    if let Err(error) = output.write_all(text.as_bytes()).and_then(|()| output.flush())
-        && error.kind() != ErrorKind::BrokenPipe
-    {
-        eprintln!("the result cannot be printed: {error}");
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::not_written(format!("the result cannot be written: {error}")))
+        }
+        _ => Ok(()),
     }
+}
+
+/// Prints lines for people: on a terminal, those that are wider continue on indented lines.
+///
+/// # Errors
+/// When they cannot be written.
+pub(crate) fn print_lines(text: &str) -> Result<(), Failure> {
+    if std::io::stdout().is_terminal() {
+        print(&wrapped(text, textwrap::termwidth()))
+    } else {
+        print(text)
+    }
+}
+
+/// The lines of a text, none wider than `width` unless one word is.
+fn wrapped(text: &str, width: usize) -> String {
+    let lines = text.lines().map(|line| {
+        let own = line.len() - line.trim_start().len();
+        let indent = " ".repeat(own + 4);
+        let options = textwrap::Options::new(width)
+            .subsequent_indent(&indent)
+            .break_words(false);
+        textwrap::fill(line, options) + "\n"
+    });
+    lines.collect()
 }
 
 /// Writes a text to a file, or prints it where there is none.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// When it cannot be written.
 pub(crate) fn write(text: &str, file: Option<&Path>) -> Result<(), Failure> {
-    match file {
-        None => print(text),
-        Some(file) => fs::write(file, text).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?,
-    }
-    Ok(())
+    let Some(file) = file else {
+        return print(text);
+    };
+    fs::write(file, text).map_err(|error| Failure::not_written(format!("{}: {error}", file.display())))
 }
 
 /// Prints a value as JSON.
 ///
 /// # Errors
-/// Never for the types that commands print, which have no map keys but strings.
+/// When it cannot be written.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::usage(error.to_string()))?;
-    print(&(text + "\n"));
-    Ok(())
+    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::not_written(error.to_string()))?;
+    print(&(text + "\n"))
 }

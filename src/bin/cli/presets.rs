@@ -6,7 +6,6 @@ use super::exit::{Failure, Status};
 use super::output;
 
 /// Prints one preset a line: its name, two spaces or more, and what it is.
-#[allow(clippy::unnecessary_wraps, reason = "as all commands")]
 pub(crate) fn run() -> Result<Status, Failure> {
     let models = PRESETS.iter().map(|preset| (preset.id, preset.name));
     let presets: Vec<_> = models.chain(jobs::JOBS.iter().map(|job| (job.id, job.name))).collect();
@@ -15,6 +14,6 @@ pub(crate) fn run() -> Result<Status, Failure> {
         .iter()
         .map(|(id, name)| format!("{id:width$}  {name}\n"))
         .collect();
-    output::print(&lines.concat());
+    output::print(&lines.concat())?;
     Ok(Status::Success)
 }

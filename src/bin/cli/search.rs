@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use clap::Args;
+use clap::builder::{PossibleValue, TypedValueParser};
 use megatron_memory::config;
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::search::{Axis, Candidate, GroupKind, Keep, Options, Searcher, Slice, Space, percent};
 use megatron_memory::units::Bytes;
 use megatron_memory::verdict::{Refusal, Standing, Verdict};
@@ -15,7 +16,9 @@ use serde::Serialize;
 
 use super::exit::{Failure, Status};
 use super::job::JobArgument;
+use super::names::one_of;
 use super::output;
+use super::progress::Progress;
 
 /// Arguments of `search`.
 #[derive(Debug, Args)]
@@ -24,7 +27,7 @@ pub(crate) struct SearchLayouts {
     job: JobArgument,
     /// What to vary: pp, vpp, tp, cp, ep, etp, mbs, gpus, recompute, train (in full, with adapters, with Megatron
     /// FSDP). By default TP and PP, EP where there are experts, and each other size that the job sets
-    #[arg(long, value_delimiter = ',', value_parser = axis)]
+    #[arg(long, value_delimiter = ',', value_parser = axes(), ignore_case = true, hide_possible_values = true)]
     vary: Vec<Axis>,
     /// The largest value of a size, such as tp=4; may be given several times. By default TP stays within a node
     #[arg(long, value_name = "SIZE=N", value_parser = bound)]
@@ -93,7 +96,8 @@ impl SearchLayouts {
             message: why.to_string(),
         })?;
         let keep = if self.all { Keep::Legal } else { Keep::Fitting };
-        let mut found = search_on_all_cores(&space, keep);
+        let progress = Progress::new(space.total());
+        let mut found = search_on_all_cores(&space, keep, &progress);
         found.candidates.sort_by(Candidate::order);
         let own = space.own_candidate();
         let layouts = found
@@ -105,14 +109,24 @@ impl SearchLayouts {
         if self.json {
             output::json(&layouts)?;
         } else {
-            output::print(&(standing(job) + &text(&space, &found, &layouts, own.as_ref())));
+            output::print_lines(&(standing(job) + &text(&space, &found, &layouts, own.as_ref())))?;
+        }
+        if progress.is_interrupted() {
+            eprintln!(
+                "Interrupted: {}. These are the layouts found until then.",
+                progress.words()
+            );
+            return Ok(Status::Interrupted);
         }
         Ok(Status::of(best(&space, &found)))
     }
 }
 
-/// Searches a space with a thread for each core.
-fn search_on_all_cores(space: &Space, keep: Keep) -> Slice {
+/// How many jobs a thread checks before it tells how far it is, and looks whether the user has seen enough.
+const STEPS: u32 = 512;
+
+/// Searches a space with a thread for each core, until the end or an interruption.
+fn search_on_all_cores(space: &Space, keep: Keep, progress: &Progress) -> Slice {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let shares = Mutex::new(space.shares());
     let work = &|worker| {
@@ -123,16 +137,23 @@ fn search_on_all_cores(space: &Space, keep: Keep) -> Slice {
         };
         let mut found = Slice::default();
         let mut searcher = Searcher::default();
-        while let Some(share) = next() {
-            found.join(&searcher.search(space, share, u32::MAX, keep));
+        while let Some(mut share) = next() {
+            while !share.is_empty() && !progress.is_interrupted() {
+                let part = searcher.search(space, share.clone(), STEPS, keep);
+                let until = part.next.unwrap_or(share.end);
+                progress.advance(until - share.start);
+                share.start = until;
+                found.join(&part);
+            }
         }
         found
     };
     thread::scope(|scope| {
-        let workers: Vec<_> = (1..cores).map(|worker| scope.spawn(move || work(worker))).collect();
-        let mut found = work(0);
-        for other in workers {
-            match other.join() {
+        let workers: Vec<_> = (0..cores).map(|worker| scope.spawn(move || work(worker))).collect();
+        progress.show_until(|| workers.iter().all(thread::ScopedJoinHandle::is_finished));
+        let mut found = Slice::default();
+        for worker in workers {
+            match worker.join() {
                 Ok(part) => found.join(&part),
                 Err(panic) => resume_unwind(panic),
             }
@@ -184,11 +205,11 @@ fn text(space: &Space, found: &Slice, layouts: &[Layout], own: Option<&Candidate
     };
     let lines = layouts.iter().map(|layout| {
         format!(
-            "{:>10} {}  {}  {} GPUs per replica, bubble {}, recomputes {}, {} over the network{}{}",
+            "{:>10} {}  {}  {} per replica, bubble {}, recomputes {}, {} over the network{}{}",
             scale.amount(Bytes(layout.peak_bytes)),
             layout.sign,
             layout.sizes,
-            layout.gpus_per_replica,
+            gpus(layout.gpus_per_replica),
             percent(layout.pipeline_bubble_ppm),
             percent(layout.recomputed_ppm),
             scale.amount(Bytes(layout.network_bytes)),
@@ -199,6 +220,12 @@ fn text(space: &Space, found: &Slice, layouts: &[Layout], own: Option<&Candidate
     let own = own.map(|own| place(found, own, scale));
     let lines: Vec<String> = [counts].into_iter().chain(own).chain(lines).collect();
     lines.join("\n") + "\n"
+}
+
+/// So many GPUs.
+fn gpus(count: u64) -> String {
+    let noun = if count == 1 { "GPU" } else { "GPUs" };
+    format!("{} {noun}", grouped(count))
 }
 
 /// A remark on groups that leave the node or `NVLink` domain.
@@ -250,6 +277,12 @@ fn bound(typed: &str) -> Result<(Axis, u64), String> {
     let (name, most) = typed.split_once('=').ok_or("give it as SIZE=N")?;
     let most = most.parse().map_err(|_| format!("{most} is no size"))?;
     Ok((axis(name)?, most))
+}
+
+/// What varies, by its symbol or its argument.
+fn axes() -> impl TypedValueParser<Value = Axis> {
+    let named = |axis: &Axis| PossibleValue::new(axis.symbol().to_lowercase()).alias(axis.field().field().name);
+    one_of(Axis::ALL.iter().map(named), |name| axis(name).ok())
 }
 
 fn axis(name: &str) -> Result<Axis, String> {

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use megatron_memory::export::{ChartError, ChartOptions, chart_file};
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Args, ValueHint};
+use megatron_memory::export::{ChartError, ChartOptions, chart_file, pictures};
 use megatron_memory::report::amount::Unit;
 
 use super::exit::{Failure, Status};
 use super::job::JobArgument;
+use super::names::one_of;
 use super::output;
 
 /// Arguments of `svg`.
@@ -15,9 +17,9 @@ use super::output;
 pub(crate) struct DrawChart {
     #[command(flatten)]
     job: JobArgument,
-    /// The chart: `bucket_bar`, `stage_bars`, `buckets`, `components`, `timeline`, `rank_map` or `card`
-    #[arg(long, default_value = "stage_bars")]
-    chart: String,
+    /// The chart
+    #[arg(long, default_value = "stage_bars", value_parser = charts())]
+    chart: &'static str,
     /// The width in pixels
     #[arg(long, default_value_t = ChartOptions::default().width)]
     width: u64,
@@ -25,8 +27,13 @@ pub(crate) struct DrawChart {
     #[arg(long)]
     gb: bool,
     /// The file to write
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
+}
+
+fn charts() -> impl TypedValueParser<Value = &'static str> {
+    let named = pictures::names().map(|(id, title)| PossibleValue::new(id).help(title));
+    one_of(named, |name| pictures::names().map(|(id, _)| id).find(|id| *id == name))
 }
 
 impl DrawChart {
@@ -39,7 +46,7 @@ impl DrawChart {
             unit: if self.gb { Unit::Gb } else { Unit::Gib },
             ..ChartOptions::default()
         };
-        let text = chart_file(&loaded.share, &self.chart, &options).map_err(|error| match error {
+        let text = chart_file(&loaded.share, self.chart, &options).map_err(|error| match error {
             ChartError::Invalid(problems) => Failure::cannot_run(&problems),
             other => Failure::usage(other.to_string()),
         })?;

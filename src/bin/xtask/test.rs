@@ -12,7 +12,7 @@ use std::{
 
 use xshell::{Cmd, Shell, cmd};
 
-use super::{Error, build, docs, tools};
+use super::{Error, build, docs, tools, types};
 
 /// The triple of everything that runs in a browser.
 const WASM: &str = "wasm32-unknown-unknown";
@@ -138,10 +138,14 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
         "the built JavaScript API in Node",
         cmd!(shell, "node --test tests/api/"),
     );
+    report.work("types of the JavaScript API, with TypeScript's compiler", || {
+        types::check(shell).map(|()| Vec::new())
+    });
     report.work("the built page in Chromium and Firefox", || {
         let axe = tools::axe(shell)?;
         summaries(cmd!(shell, "cargo test --package browser-tests --test browser").env("AXE_CORE", axe))
     });
+    embeds(shell, &mut report);
     report.work("trunk serve in a fresh clone", || serves_a_clone(shell));
     report.end()
 }
@@ -166,6 +170,9 @@ fn serves_a_clone(shell: &Shell) -> Result<Vec<String>, Error> {
         .current_dir(clone)
         // Outside the folder of this checkout's own builds: cargo would take what the clone builds for theirs.
         .env("CARGO_TARGET_DIR", env::current_dir()?.join("target/clone-builds"))
+        // Nobody looks for mistakes in it, or edits it.
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_INCREMENTAL", "0")
         .spawn()?;
     let start = Instant::now();
     let address = format!("127.0.0.1:{port}");
@@ -209,9 +216,23 @@ pub(crate) fn documentation(shell: &Shell) -> Result<(), Error> {
         return Err("build the page first: cargo xtask build".into());
     }
     let mut report = Report::default();
-    for (site, built) in docs::build(shell) {
-        report.work(site, || built.map(|()| Vec::new()));
-    }
+    embeds(shell, &mut report);
+    report.end()
+}
+
+/// Builds documentation sites with embeds, and looks at them.
+fn embeds(shell: &Shell, report: &mut Report) {
+    report.work("documentation sites with embeds, each built with its own tools", || {
+        let built = docs::build(shell).into_iter();
+        let failed: Vec<String> = built
+            .filter_map(|(site, outcome)| Some(format!("{site}: {}", outcome.err()?)))
+            .collect();
+        if failed.is_empty() {
+            Ok(Vec::new())
+        } else {
+            Err(failed.join("\n                ").into())
+        }
+    });
     report.work("embeds in these sites", || {
         let browser = cmd!(
             shell,
@@ -223,5 +244,4 @@ pub(crate) fn documentation(shell: &Shell) -> Result<(), Error> {
                 .env("DOCS_SITES", docs::sites().canonicalize()?),
         )
     });
-    report.end()
 }

@@ -1,5 +1,5 @@
 //! Programs that cargo does not bring: Trunk and wasm-bindgen in `target/tools`, and for the tests browsers, their
-//! drivers and Node from the system's packages.
+//! drivers, Node and Python from the system's packages.
 
 use std::{
     env, fs,
@@ -72,7 +72,7 @@ fn locked(package: &str) -> Result<String, Error> {
         .to_owned())
 }
 
-/// Browsers, their drivers, fonts and Node.
+/// Browsers, their drivers, fonts, Node, and Python for documentation sites.
 pub(crate) fn for_tests(shell: &Shell) -> Result<(), Error> {
     put_first_on_path(shell)?;
     let font = |name: &str| {
@@ -82,12 +82,18 @@ pub(crate) fn for_tests(shell: &Shell) -> Result<(), Error> {
             .read()
             .is_ok_and(|list| !list.is_empty())
     };
+    // Debian keeps what virtual environments need in a package of its own.
+    let venv = cmd!(shell, "python3 -c")
+        .arg("import ensurepip")
+        .quiet()
+        .ignore_stderr();
     let needed = [
         (exists(shell, "chromium"), "chromium"),
         (exists(shell, "chromedriver"), "chromium-driver"),
         (exists(shell, "firefox-esr") || exists(shell, "firefox"), "firefox-esr"),
         (exists(shell, "node"), "nodejs"),
         (exists(shell, "npm"), "npm"),
+        (venv.run().is_ok(), "python3-venv"),
         (exists(shell, "fc-list"), "fontconfig"),
         // The two fonts of tests/browser/webdriver.rs.
         (font("DejaVu Sans"), "fonts-dejavu-core"),

@@ -13,6 +13,7 @@ use megatron_memory::value::Value;
 use proptest::prelude::*;
 
 mod brute_force;
+mod frontier;
 mod ranking;
 mod table;
 mod training;

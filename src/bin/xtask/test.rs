@@ -17,6 +17,10 @@ use super::{Error, build, docs, tools, types};
 /// The triple of everything that runs in a browser.
 const WASM: &str = "wasm32-unknown-unknown";
 
+/// The library optimized for tests, some of which estimate hundreds of thousands of jobs. Not in `Cargo.toml`, since
+/// whoever edits the library compiles it more often than that.
+const OPTIMIZED: &str = "profile.dev.package.megatron-memory.opt-level=1";
+
 /// The verdicts so far.
 #[derive(Default)]
 struct Report {
@@ -115,7 +119,7 @@ fn quick(shell: &Shell, report: &mut Report) {
     );
     report.step(
         "tests of the core, the command line, the task runner and the page's parts",
-        cmd!(shell, "cargo test"),
+        cmd!(shell, "cargo test --config {OPTIMIZED}"),
     );
 }
 

@@ -569,3 +569,62 @@ fn the_example_of_the_api_runs() {
     page.until("document.getElementById('answer').value.includes('gpus must be')");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
+
+/// The log of a run: the arguments that Megatron-LM prints, and what two ranks measured after the first iteration.
+fn log_with_memory() -> String {
+    let arguments = [
+        ("num_layers", "32"),
+        ("hidden_size", "4096"),
+        ("ffn_hidden_size", "14336"),
+        ("num_attention_heads", "32"),
+        ("num_query_groups", "8"),
+        ("group_query_attention", "True"),
+        ("seq_length", "4096"),
+        ("max_position_embeddings", "4096"),
+        ("micro_batch_size", "1"),
+        ("global_batch_size", "64"),
+        ("tensor_model_parallel_size", "2"),
+        ("pipeline_model_parallel_size", "2"),
+        ("world_size", "8"),
+        ("bf16", "True"),
+        ("padded_vocab_size", "128256"),
+        ("use_distributed_optimizer", "True"),
+        ("swiglu", "True"),
+        ("normalization", "RMSNorm"),
+    ];
+    let arguments = arguments.map(|(name, value)| format!("  {name} {} {value}\n", ".".repeat(48 - name.len())));
+    let memory = [0, 4].map(|rank| {
+        format!("[Rank {rank}] (after 1 iterations) memory (MB) | allocated: 17783.28 | max allocated: 21000.50\n")
+    });
+    format!(
+        "------------------------ arguments ------------------------\n{}\
+         -------------------- end of arguments ---------------------\n{}",
+        arguments.concat(),
+        memory.concat()
+    )
+}
+
+/// One paste: the log's job is on the page, and what it measured stands beside the estimate of the same moment.
+#[test]
+fn a_log_with_memory_becomes_the_job_and_the_comparison_beside_it() {
+    let page = Page::open("");
+    page.click("[data-testid=import]");
+    page.until(&format!("document.querySelector('{DIALOG}[open] [name=text]')"));
+    put(&page, "text", &log_with_memory());
+    page.until(&format!(
+        "document.querySelector('{DIALOG} .modal-format').innerText.includes('training log')"
+    ));
+    page.click(&format!("{DIALOG} [name=apply]"));
+    page.until("document.querySelectorAll('.measured tbody tr').length === 2");
+    page.until("document.activeElement.id === 'measured-title'");
+    assert!(
+        page.text("[data-testid=log-moment]")
+            .contains("after the first iteration")
+    );
+    assert!(
+        page.fragment().contains("L=32") && page.fragment().contains("tab=compare"),
+        "{}",
+        page.fragment()
+    );
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}

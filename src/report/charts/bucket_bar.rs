@@ -86,7 +86,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
     behind.extend(legend(
         unnamed,
         subject.width,
-        device_text(&summary, scale, subject.width, at),
+        device_text(&summary, scale, subject.width, at).1,
     ));
     let mut before = Vec::new();
     if let Some(gpu) = summary.gpu {
@@ -129,7 +129,7 @@ fn device_text(summary: &Standing, scale: Scale, width: Px, at: impl Fn(Bytes) -
 
 /// The names of segments that are too narrow for them, in a line below the bar: before the words on the device, or
 /// behind them; as many as there is room for.
-fn legend(unnamed: Vec<(Class, String)>, width: Px, (_, (from, to)): (String, (Px, Px))) -> Vec<Drawing> {
+fn legend(unnamed: Vec<(Class, String)>, width: Px, (from, to): (Px, Px)) -> Vec<Drawing> {
     let name_width = |words: &str| SWATCH + Px::of(5) + Px::for_words(words) + PAD;
     let needed = unnamed.iter().map(|(_, words)| name_width(words));
     let needed = needed.fold(Px::ZERO, |sum, width| sum + width);

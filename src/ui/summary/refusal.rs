@@ -33,13 +33,11 @@ fn reasons(errors: &[&Problem]) -> Vec<String> {
     }
     let more = messages.len().saturating_sub(MOST_PROBLEMS);
     messages.truncate(MOST_PROBLEMS);
-    if more > 0 {
-        if let Some(last) = messages.last_mut() {
-            last.push_str(&format!(
-                " And {more} more {}.",
-                if more == 1 { "problem" } else { "problems" }
-            ));
-        }
+    if more > 0
+        && let Some(last) = messages.last_mut()
+    {
+        let noun = if more == 1 { "problem" } else { "problems" };
+        *last = format!("{last} And {more} more {noun}.");
     }
     messages
 }

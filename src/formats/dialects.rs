@@ -1,9 +1,10 @@
 //! Megatron-LM and its front ends: what their keys mean, and the defaults that are their own.
 //!
 //! One file for each front end: tables of its keys, its defaults, and what it makes of several keys together. Fields are
-//! Megatron-LM's argparse destinations, as in [`megatron_args`]; values are written the way Python prints them.
+//! Megatron-LM's argparse destinations, as in [`super::megatron_args`]; values are written the way Python prints them.
 
 pub mod arguments;
+pub(super) mod arity;
 pub mod bridge;
 pub mod chatlearn;
 pub mod destinations;
@@ -23,7 +24,6 @@ pub mod swift;
 pub mod verl;
 pub mod yaml_cfg;
 
-use super::megatron_args::{self, Arity};
 use framework::Framework;
 
 /// All front ends. The first whose signs a YAML file has is the one that it belongs to.
@@ -44,10 +44,3 @@ pub static FRAMEWORKS: &[&Framework] = &[
     &bridge::BRIDGE,
     &verl::VERL,
 ];
-
-/// How many words a flag of Megatron-LM, slime or `MindSpeed` takes; nothing for unknown flags.
-pub(crate) fn arity(flag: &str) -> Option<Arity> {
-    megatron_args::arity(flag)
-        .or_else(|| slime::arity(flag))
-        .or_else(|| mindspeed::arity(flag))
-}

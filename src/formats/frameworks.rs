@@ -56,10 +56,16 @@ fn framework(text: &str) -> Option<(&'static Framework, &'static Signs)> {
         is_key.then(|| key.to_owned())
     };
     let indented = |line: &&str| line.starts_with([' ', '\t', '#']);
-    let top: Vec<String> = look.lines().filter(|line| !indented(line)).filter_map(key).collect();
+    let mut top: Vec<String> = look.lines().filter(|line| !indented(line)).filter_map(key).collect();
     if top.is_empty() {
         return None;
     }
+    let begins_section = |line: &&str| !indented(line) && line.trim_end().ends_with(':');
+    top.extend(
+        look.lines()
+            .filter(begins_section)
+            .map(|line| line.trim_end().to_owned()),
+    );
     let keys: Vec<String> = look.lines().filter_map(key).collect();
     let has = |keys: &[String], wanted: &str| keys.iter().any(|key| key == wanted);
     let fits = |signs: &Signs| {

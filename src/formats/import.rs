@@ -20,6 +20,7 @@ pub use imported::{Choice, Import, Question, Row};
 pub use missing::GPUS;
 
 use super::detect::{Format, recognize};
+use super::dialects::nemo_rl;
 use super::python::{nemo2, recipe};
 use super::{frameworks, overrides, paste, shell, yaml};
 
@@ -68,8 +69,8 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
             (yaml::MAX_BYTES, sources::yaml_tree)
         }
         Format::FrameworkYaml(_) => (yaml::MAX_BYTES, sources::sections),
-        // A command names its recipe in front of the overrides.
-        Format::Overrides if text.contains("--recipe") => (overrides::MAX_BYTES, sources::command),
+        // A command names its recipe, or its program, in front of the overrides.
+        Format::Overrides if names_program(text) => (overrides::MAX_BYTES, sources::command),
         Format::Overrides => (overrides::MAX_BYTES, |text, _, options| {
             sources::overrides(text, options)
         }),
@@ -82,6 +83,11 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         return Err(ImportError::TooLarge(most));
     }
     read(text, format, options)
+}
+
+/// Whether overrides stand behind a program that knows what they change.
+fn names_program(text: &str) -> bool {
+    text.contains("--recipe") || text.split_whitespace().any(nemo_rl::is_program)
 }
 
 /// Reads a text of a format.

@@ -239,4 +239,7 @@ fn add_model(import: &mut Import, model: Model) {
     import
         .questions
         .retain(|asked| !matches!(asked, Question::Model { .. }));
+    if let Some(framework) = import.framework {
+        (framework.after_model)(import);
+    }
 }

@@ -3,6 +3,7 @@
 
 use core::fmt;
 
+use super::preset_files::settings;
 use crate::config::canonical::normalize_job;
 use crate::config::raw::RawJob;
 use crate::presets::jobs::JobPreset;
@@ -68,7 +69,7 @@ impl PresetRef {
     #[must_use]
     pub fn read(name: &str) -> Option<(Self, bool)> {
         let (id, version) = name.split_once('@').unwrap_or((name, ""));
-        let newest = presets::newest(id)?;
+        let newest = settings::newest(id)?;
         let known = version.parse().ok().filter(|n| (1..=newest).contains(n));
         let reference = Self {
             id: id.to_owned(),
@@ -86,7 +87,7 @@ impl PresetRef {
 
     /// The preset's job in canonical form, where the preset exists.
     fn job(&self) -> Option<RawJob> {
-        let job = presets::settings::job(&self.id, self.version)?;
+        let job = settings::job(&self.id, self.version)?;
         Some(normalize_job(&job, &job))
     }
 }

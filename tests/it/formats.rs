@@ -29,6 +29,7 @@ mod out_of_memory;
 mod overrides;
 mod paste;
 mod precision;
+mod programs;
 mod python;
 mod questions;
 mod real_files;

@@ -4,13 +4,14 @@ use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use megatron_memory::config::raw::RawJob;
+use megatron_memory::formats::preset_files::{Contents, lines, settings};
 use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::formats::share_url::{decode, encode};
 use megatron_memory::memory::estimate;
 use megatron_memory::presets::encoders::ENCODERS;
 use megatron_memory::presets::gpus::{self, GPUS};
 use megatron_memory::presets::jobs::JOBS;
-use megatron_memory::presets::{Contents, PRESETS, Preset, by_id, settings};
+use megatron_memory::presets::{PRESETS, Preset, by_id};
 use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::value::Value;
 use serde_json::Value as Json;
@@ -498,11 +499,7 @@ fn a_link_has_the_version_that_it_names() {
 fn the_settings_are_what_the_files_say() {
     let path = format!("{}/{}", env!("CARGO_MANIFEST_DIR"), settings::PATH);
     let kept = std::fs::read_to_string(path).unwrap();
-    assert_eq!(
-        kept,
-        settings::lines().unwrap(),
-        "`cargo xtask presets` writes them anew"
-    );
+    assert_eq!(kept, lines().unwrap(), "`cargo xtask presets` writes them anew");
     for preset in PRESETS {
         let job = contents(preset).raw_job();
         assert_eq!(preset.settings(), job.shared, "{}", preset.id);

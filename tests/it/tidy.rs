@@ -60,7 +60,8 @@ fn arrows_point_down() {
             "config" => core(&["model", "memory"]),
             "model" => core(&["memory"]),
             "memory" | "verdict" => core(&[]),
-            "formats" | "presets" => {
+            "presets" => vec!["report", "memory", "model", "formats"],
+            "formats" => {
                 vec!["report", "memory", "model"]
             }
             "search" | "fit" => vec!["export", "report", "presets", "formats"],

@@ -26,7 +26,7 @@ mod types;
 use std::{env, fs, path::Path, process::ExitCode};
 
 use lexopt::{Arg, Parser, ValueExt};
-use megatron_memory::presets::settings;
+use megatron_memory::formats::preset_files::{self, settings};
 use xshell::Shell;
 
 /// What went wrong, in words for the terminal.
@@ -87,7 +87,7 @@ fn run() -> Result<(), Error> {
         ["evidence", "check", ref paths @ ..] => evidence::check(paths),
         ["recipes"] => recipes::report(),
         ["presets"] => {
-            let lines = settings::lines().ok_or("a preset cannot be read")?;
+            let lines = preset_files::lines().ok_or("a preset cannot be read")?;
             Ok(fs::write(settings::PATH, lines)?)
         }
         ["fewest-gpus", ref words @ ..] => fewest_gpus::search(words),

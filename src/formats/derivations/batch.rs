@@ -1,6 +1,7 @@
 //! The global batch.
 
 use crate::config::fields::FieldId;
+use crate::formats::dialects::destinations::destination_of;
 use crate::formats::dialects::meaning::{Decides, KeyRole};
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::keys::Keys;
@@ -18,6 +19,16 @@ pub(in crate::formats) const SAMPLES: KeyRole = KeyRole::kept("samples_per_promp
 pub(in crate::formats) const STEPS: KeyRole = KeyRole::kept("steps_per_rollout", DECIDES);
 /// Batch size of the data loader: the global batch size, unless other keys split the batch further.
 pub(in crate::formats) const LOADED: KeyRole = KeyRole::kept("train_batch", DECIDES);
+
+/// Counts the rows that a micro batch has for each of its samples, in the micro batch and in the global batch.
+pub(in crate::formats) fn with_rows_of_samples(draft: &mut JobDraft, rows: u64) {
+    for id in [FieldId::micro_batch_size, FieldId::global_batch_size] {
+        let by_default = || draft.framework.default_of(destination_of(id))?.parse().ok();
+        if let Some(samples) = draft.number(id).or_else(by_default) {
+            draft.settings.set(id, Value::Int(samples.saturating_mul(rows).into()));
+        }
+    }
+}
 
 /// Sets the global batch: of prompts with several samples each, in several steps, or as the data loader hands it out.
 pub(in crate::formats) fn global(draft: &mut JobDraft, keys: &Keys<'_>) {

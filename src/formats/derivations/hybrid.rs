@@ -1,6 +1,7 @@
 //! The layers of a hybrid model, which several keys say together (`validate_args` in `megatron/training/arguments.py`,
 //! `HybridModelProvider.finalize` in Megatron-Bridge).
 
+use super::model::PROGRAM;
 use crate::config::canonical::is_on;
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
@@ -25,8 +26,8 @@ const MTP_PATTERN: KeyRole = KeyRole::kept("mtp_hybrid_override_pattern", DECIDE
 const ATTENTION_RATIO: KeyRole = KeyRole::kept("hybrid_attention_ratio", DECIDES);
 /// `hybrid_mlp_ratio`: the part of a hybrid model's layers that are MLPs.
 const MLP_RATIO: KeyRole = KeyRole::kept("hybrid_mlp_ratio", DECIDES);
-/// The program, where it trains hybrid models alone.
-pub(in crate::formats) const ENTRY_POINT: KeyRole = KeyRole::kept("hybrid_entry_point", DECIDES);
+/// Programs that train hybrid models alone.
+const PROGRAMS: [&str; 2] = ["pretrain_hybrid.py", "pretrain_mamba.py"];
 /// `spec`: the module and the function that says what the letters of a pattern stand for.
 const SPEC: KeyRole = KeyRole::read("layer_spec", Decides::field(FieldId::spec), |draft, _, item| {
     spec(draft, item);
@@ -104,7 +105,8 @@ fn set(draft: &mut JobDraft, keys: &Keys<'_>, part: MtpPart) {
         }
         None if ratios.iter().any(Option::is_some) => from_ratios(draft, ratios, mtp, part),
         None => {
-            if let Some(program) = keys.get(ENTRY_POINT) {
+            let program = keys.get(PROGRAM);
+            if let Some(program) = program.filter(|item| PROGRAMS.contains(&item.key.as_str())) {
                 only_mamba(draft, program);
             }
             if let Some(mtp) = mtp {

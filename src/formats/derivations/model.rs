@@ -3,6 +3,7 @@
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
 use crate::formats::dialects::meaning::{Decides, KeyRole};
+use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::Question;
 use crate::formats::import::values::word;
 use crate::formats::report::{KeyStatus, shown};
@@ -16,6 +17,17 @@ pub(in crate::formats) const HUGGING_FACE: KeyRole = KeyRole::read("hf_model", D
     let note = "the architecture is in the model's config.json";
     draft.not_modelled(item, MemoryEffect::Nothing, note);
 });
+
+/// The program of a command.
+pub(in crate::formats) const PROGRAM: KeyRole = KeyRole::kept("program", Decides::Nothing);
+
+/// Leaves MTP layers out unless keys ask for them: the front end does not train those that a model merely has.
+pub(in crate::formats) fn mtp_only_where_asked(draft: &mut JobDraft) {
+    let id = FieldId::mtp_num_layers;
+    if !draft.has(id) {
+        draft.settings.set(id, Value::Int(0));
+    }
+}
 
 /// The Python module that builds the model: Megatron-LM's `pretrain_gpt`, or another.
 pub(in crate::formats) const PROVIDER: KeyRole = KeyRole::read("model_provider", Decides::Nothing, |draft, _, item| {

@@ -26,7 +26,7 @@ pub static FLAG_SCALE: Framework = Framework {
     signs: &[
         Signs {
             refused: None,
-            all: &["system", "model"],
+            all: &["system:", "model:"],
             any: &[
                 "tensor_model_parallel_size",
                 "precision",

@@ -44,6 +44,8 @@ pub struct Framework {
     pub(in crate::formats) derivations: &'static [Derivation],
     /// What depends on the defaults as well.
     pub(in crate::formats) after_defaults: fn(&mut JobDraft),
+    /// What follows from the model, once it is known.
+    pub(in crate::formats) after_model: fn(&mut Import),
     /// What becomes of a tower beside the language model, and whether the model has an audio tower too.
     pub(in crate::formats) tower: fn(&Import, Tower, bool) -> Outcome,
     /// The keys of a model's parts that it never builds.
@@ -80,7 +82,7 @@ pub struct Files {
 pub struct Signs {
     /// The kind of file with an article, where such files are refused.
     pub refused: Option<&'static str>,
-    /// Top-level keys that the file has, all of them.
+    /// Top-level keys that the file has, all of them; with a colon, keys that begin a section.
     pub all: &'static [&'static str],
     /// Keys, of which the file has at least one at any depth.
     pub any: &'static [&'static str],
@@ -115,6 +117,7 @@ impl Framework {
         unknown_value: |_, _, _| false,
         derivations: &[],
         after_defaults: |_| {},
+        after_model: |_| {},
         tower: |_, _, _| Outcome::NotBuilt,
         never_built: &[],
         names_published_models: false,

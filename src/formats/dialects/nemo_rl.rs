@@ -2,14 +2,14 @@
 
 mod bases;
 
-use super::bridge::{self, CLASS_DEFAULTS, HYBRID_DEFAULTS};
+use super::bridge::{self, CLASS_DEFAULTS, HYBRID_DEFAULTS, together};
 use super::framework::{Defaults, Files, Framework, Signs};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant};
 use super::meaning::look_up;
 use crate::config::choices::AdapterType;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
-use crate::formats::derivations::{activation, adapters, hybrid, optimizer, packing, precision, vocabulary};
+use crate::formats::derivations::{activation, adapters, batch, hybrid, optimizer, packing, precision, vocabulary};
 use crate::formats::import::ImportError;
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::imported::Import;
@@ -36,6 +36,8 @@ pub static NEMO_RL: Framework = Framework {
             refused: None,
             all: &["defaults"],
             any: &[
+                "policy",
+                "cluster",
                 "grpo",
                 "dpo",
                 "sft",
@@ -58,6 +60,7 @@ pub static NEMO_RL: Framework = Framework {
         preferences,
         pack,
         gpus,
+        together::overlap,
         activation::function,
         adapters,
         precision::mixed,
@@ -70,11 +73,42 @@ pub static NEMO_RL: Framework = Framework {
     after_defaults: precision::gradients_as_said,
     tower,
     names_published_models: true,
-    keeps_vocabulary: true,
     ..Framework::PLAIN
 };
 
 const WITHOUT_MEGATRON: &str = "a NeMo-RL configuration that does not train with Megatron";
+
+/// The programs that train, and the file that each takes where `--config` names none.
+const PROGRAMS: [(&str, &str); 7] = [
+    ("run_grpo.py", "grpo_math_1B.yaml"),
+    ("run_sft.py", "sft.yaml"),
+    ("run_dpo.py", "dpo.yaml"),
+    ("run_ppo.py", "ppo_math_1B.yaml"),
+    ("run_distillation.py", "distillation_math.yaml"),
+    ("run_vlm_grpo.py", "vlm_grpo_3B.yaml"),
+    (
+        "run_grpo_single_controller.py",
+        "grpo_math_1B_megatron_single_controller.yaml",
+    ),
+];
+
+/// Whether a word of a command is one of the programs that train.
+pub(in crate::formats) fn is_program(word: &str) -> bool {
+    let name = word.rsplit('/').next();
+    PROGRAMS.iter().any(|(program, _)| name == Some(program))
+}
+
+/// The key `defaults` that names the file which a command changes; `given` is the value of `--config`, with its line.
+pub(in crate::formats) fn config(program: &str, given: Option<(&str, u32)>) -> Option<KeyValue> {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    let (_, by_default) = PROGRAMS.iter().find(|(known, _)| *known == name)?;
+    let (file, line) = given.unwrap_or((by_default, 0));
+    Some(KeyValue {
+        key: "defaults".to_owned(),
+        value: Value::Text(file.to_owned()),
+        line,
+    })
+}
 
 /// Refuses files that do not train with Megatron.
 fn refuse(keys: &Keys<'_>) -> Result<(), ImportError> {
@@ -195,8 +229,13 @@ fn find(key: &str) -> Option<KeyMeaning> {
     look_up(KEYS, key).or_else(|| bridge::find(key))
 }
 
-/// NeMo-RL's losses are of log-probabilities, of logits that `Float16Module` returns in fp32.
-const DEFAULTS: Defaults = &[("token_loss", "nemo_rl")];
+/// NeMo-RL's losses are of log-probabilities, of logits that `Float16Module` returns in fp32. All of its own files turn
+/// the fusion off, and Megatron-Bridge's providers group the matrices of experts.
+const DEFAULTS: Defaults = &[
+    ("token_loss", "nemo_rl"),
+    ("gradient_accumulation_fusion", "False"),
+    ("moe_grouped_gemm", "True"),
+];
 
 /// The switch without which nothing is recomputed.
 const SWITCH: &str = "policy.megatron_cfg.activation_checkpointing";
@@ -321,12 +360,7 @@ fn preferences(draft: &mut JobDraft, keys: &Keys<'_>) {
     if !all.any(|item| item.key.starts_with("dpo.") || changes_preference(item)) {
         return;
     }
-    for id in [FieldId::micro_batch_size, FieldId::global_batch_size] {
-        if let Some(number) = draft.number(id) {
-            let both = Value::Int(number.saturating_mul(2).into());
-            draft.settings.set(id, both);
-        }
-    }
+    batch::with_rows_of_samples(draft, 2);
 }
 
 /// Counts the GPUs of `cluster`.

@@ -5,7 +5,7 @@ use super::framework::{Defaults, Files, Framework, Signs};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant, Role};
 use super::meaning::look_up;
 use crate::config::fields::FieldId;
-use crate::formats::derivations::{activation, hybrid, lengths, optimizer, precision, vocabulary};
+use crate::formats::derivations::{activation, hybrid, lengths, model, optimizer, precision, vocabulary};
 use crate::formats::import::ImportError;
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::imported::{Import, Question};
@@ -45,9 +45,9 @@ pub static ROLL: Framework = Framework {
         optimizer::layer_wise,
         lengths::of_samples,
         recomputation,
-        without_mtp,
         batch,
     ],
+    after_defaults: model::mtp_only_where_asked,
     tower: |import, tower, _| self::tower(import, tower),
     names_published_models: true,
     keeps_vocabulary: true,
@@ -326,13 +326,6 @@ fn recomputation(draft: &mut JobDraft, _: &Keys<'_>) {
         if !draft.has(id) {
             draft.default(id, value);
         }
-    }
-}
-
-/// Leaves MTP layers out unless the file asks for them.
-fn without_mtp(draft: &mut JobDraft, _: &Keys<'_>) {
-    if !draft.has(FieldId::mtp_num_layers) {
-        draft.settings.set(FieldId::mtp_num_layers, Value::Int(0));
     }
 }
 

@@ -8,7 +8,7 @@ mod training;
 
 use super::framework::{Defaults, Framework};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant, Opposite, Role};
-use super::meaning::{look_up, same_field};
+use super::meaning::{Decides, KeyRole, look_up, same_field};
 use super::megatron_lm;
 use crate::config::choices::AdapterType;
 use crate::config::fields::FieldId;
@@ -19,7 +19,7 @@ use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::imported::Import;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::towers::{Outcome, Recompute, Tower, has_adapters, is_on, said};
-use crate::formats::import::values::{is_off, word};
+use crate::formats::import::values::{is_off, truth, word};
 use crate::formats::megatron_args::{self, Known};
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
@@ -33,15 +33,19 @@ pub static SWIFT: Framework = Framework {
     // Its sections only group what flags say as well.
     name_of: |path| path.rsplit('.').next().unwrap_or_default().to_owned(),
     special,
+    unknown_value: recompute_nothing,
     derivations: &[
         adapters,
         training::head,
         training::algorithm,
         hybrid::layers,
+        without_padding,
         training::response,
         lengths::of_samples,
         pack,
     ],
+    after_defaults: model::mtp_only_where_asked,
+    after_model,
     tower: |import, tower, _| self::tower(import, tower),
     // It has no use for what speaks (`Qwen3Omni_Vit.prepare_model` of mcore-bridge).
     never_built: &["talker_config", "code2wav_config"],
@@ -70,6 +74,10 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("lora_alpha", Role(adapters::SETTING)),
     ("lora_dropout", Role(adapters::SETTING)),
     ("use_dora", Role(adapters::SETTING)),
+    (
+        "modules_to_save",
+        KeyMeaning::more("whole trained copies of modules beside the adapters are not counted"),
+    ),
     ("freeze_llm", KeyMeaning::more("frozen parameters have no gradients")),
     ("freeze_vit", KeyMeaning::more("the vision tower is not counted")),
     ("freeze_aligner", KeyMeaning::nothing("the vision tower is not counted")),
@@ -114,9 +122,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "sleep_level",
         KeyMeaning::nothing("rollout engines sleep while the model is trained"),
     ),
-    // Samples of a micro batch in one row.
-    ("packing", Field("sft")),
-    ("padding_free", Field("sft")),
+    ("packing", Role(PACKING)),
+    ("padding_free", Role(PADDING_FREE)),
     ("packing_length", Role(packing::PACKED)),
     ("mtp_shared_weights", Field("mtp_use_repeated_layer")),
 ];
@@ -131,7 +138,7 @@ const GROUPS: &[(KeyMeaning, &str)] = &[
             boft_n_butterfly_factor fourier_n_frequency fourier_scaling init_weights llamapro_num_groups \
             llamapro_num_new_blocks lora_bias lora_dtype lora_ga_batch_size \
             lora_ga_direction lora_ga_iters lora_ga_max_length lora_ga_scale lora_ga_stable_gamma lorap_lr_ratio \
-            modules_to_save reft_args reft_intervention_type reft_layer_key reft_layers reft_rank \
+            reft_args reft_intervention_type reft_layer_key reft_layers reft_rank \
             target_parameters target_regex use_rslora vera_d_initial vera_dropout \
             vera_projection_prng_key vera_rank mcore_adapter adapters",
     ),
@@ -246,6 +253,11 @@ pub fn find(name: &str) -> Option<KeyMeaning> {
 
 /// Fields whose default differs from that of Megatron-LM's command line.
 pub const DEFAULTS: Defaults = &[
+    // In one row without padding and without a mask.
+    ("sft", "True"),
+    ("create_attention_mask_in_dataloader", "False"),
+    ("make_vocab_size_divisible_by", "1"),
+    ("apply_rope_fusion", "False"),
     ("micro_batch_size", "1"),
     ("global_batch_size", "16"),
     ("recompute_granularity", "selective"),
@@ -294,12 +306,83 @@ fn adapters(draft: &mut JobDraft, keys: &Keys<'_>) {
     adapters::set(draft, keys, kind, DEFAULTS);
 }
 
+/// `packing`: samples are put into rows of one length before training.
+const PACKING: KeyRole = KeyRole::kept("packing", Decides::field(FieldId::sft));
+/// `padding_free`: the samples of a micro batch are put into one row.
+const PADDING_FREE: KeyRole = KeyRole::kept("padding_free", Decides::field(FieldId::sft));
+
+fn packs(keys: &Keys<'_>) -> bool {
+    let packing = keys.get(PACKING).and_then(|item| truth(&item.value));
+    packing == Some(true)
+}
+
+/// The samples of a micro batch are one row without a mask, unless `padding_free` is off and `packing` too, which needs
+/// it (`MegatronArguments.__post_init__`).
+fn without_padding(draft: &mut JobDraft, keys: &Keys<'_>) {
+    let (id, mask) = (FieldId::sft, FieldId::create_attention_mask_in_dataloader);
+    let given = keys.get(PADDING_FREE).and_then(|item| truth(&item.value));
+    let on = packs(keys) || given.unwrap_or(true);
+    for item in [PADDING_FREE, PACKING].into_iter().filter_map(|role| keys.get(role)) {
+        draft.row(item, KeyStatus::Derived, Some(id), "");
+        draft.settings.set(id, Value::Bool(on));
+    }
+    if !on {
+        draft.settings.set(id, Value::Bool(false));
+        if !draft.has(mask) {
+            draft.settings.set(mask, Value::Bool(true));
+        }
+    }
+}
+
 /// Packs samples to `packing_length` where `packing` is on; without one it is `max_length`.
 fn pack(draft: &mut JobDraft, keys: &Keys<'_>) {
-    if draft.settings.get(FieldId::sft) == Some(&Value::Bool(true)) {
+    if packs(keys) {
         packing::to_length(draft, keys);
     } else if let Some(item) = keys.get(packing::PACKED) {
         draft.row(item, KeyStatus::Ignored, None, "samples are not packed");
+    }
+}
+
+/// Reads the granularity of recomputation that ms-swift calls `none`.
+fn recompute_nothing(draft: &mut JobDraft, item: &KeyValue, id: FieldId) -> bool {
+    let is_none = id == FieldId::recompute_granularity && word(&item.value) == "none";
+    if is_none {
+        draft.set(item, id, Value::Null, KeyStatus::Mapped, "nothing is recomputed");
+    }
+    is_none
+}
+
+/// What follows from the model: rotary positions of images, the longest sample where `max_length` is not given
+/// (`_init_max_length` in `base_args.py`), and no experts' parallelism in a dense model (`model/utils.py`).
+fn after_model(import: &mut Import) {
+    let images = import.towers.iter().find(|tower| !tower.is_audio());
+    let has_sections = images.is_some_and(|tower| !tower.has_deepstack());
+    let response = training::tokens_of_response(import);
+    let shared = &mut import.state.setup.job.shared;
+    if has_sections {
+        shared.set(FieldId::position_embedding_type, Value::Text("mrope".to_owned()));
+    }
+    let length = FieldId::seq_length;
+    let longest = shared
+        .get(FieldId::max_position_embeddings)
+        .and_then(|longest| word(longest).parse::<u64>().ok());
+    if let Some(longest) = longest
+        && shared.get(length).is_none()
+    {
+        shared.set(length, Value::Int(longest.saturating_add(response).into()));
+    }
+    let is_dense = shared.get(FieldId::hidden_size).is_some() && shared.get(FieldId::num_experts).is_none();
+    for id in [
+        FieldId::expert_model_parallel_size,
+        FieldId::expert_tensor_parallel_size,
+    ] {
+        if is_dense && shared.get(id).is_some() {
+            shared.unset(id);
+            for row in import.report.iter_mut().filter(|row| row.field == Some(id)) {
+                row.status = KeyStatus::Ignored;
+                row.note = "the model has no experts".into();
+            }
+        }
     }
 }
 

@@ -89,6 +89,13 @@ impl Tower {
         self.settings.get(FieldId::swiglu) == Some(&Value::Bool(true))
     }
 
+    /// Whether features of several of its layers go into the language model. Such models of Qwen's make the positions
+    /// of images themselves.
+    pub(in crate::formats) fn has_deepstack(&self) -> bool {
+        let count = self.settings.get(FieldId::deepstack_projectors);
+        count.is_some_and(|count| *count != Value::Int(0))
+    }
+
     /// Whether it encodes sounds.
     pub(in crate::formats) fn is_audio(&self) -> bool {
         self.mark == AUDIO

@@ -1,8 +1,9 @@
 //! Groups words into flags with values.
 
 use super::{Flag, Word};
+use crate::formats::dialects::arity::arity;
 use crate::formats::dialects::meaning::KeyMeaning;
-use crate::formats::dialects::{arity, slime};
+use crate::formats::dialects::slime;
 use crate::formats::megatron_args::{self, Arity, Known};
 
 /// Whether a word is a flag: two dashes and a letter. `-1` and `--` are not.

@@ -159,11 +159,11 @@ fn swift_generates_samples_of_prompt_and_response() {
     assert_eq!(full.state.setup.job.not_modelled, []);
     assert!(has_reference(&full));
     assert!(!has_reference(&lora));
-    // Pairs of samples are another matter.
-    let pairs = job("--rlhf_type dpo --tuner_type full");
-    let marks = &pairs.state.setup.job.not_modelled;
-    assert_eq!(marks.len(), 1);
-    assert_eq!(marks[0].key, "rlhf_type");
+    // Both samples of a pair go through the model.
+    let pairs = job("--rlhf_type dpo --tuner_type full --micro_batch_size 2");
+    assert_eq!(pairs.state.setup.job.not_modelled, []);
+    assert_eq!(number(&pairs, FieldId::micro_batch_size), Some(4));
+    assert!(has_reference(&pairs));
 }
 
 fn has_reference(import: &Import) -> bool {

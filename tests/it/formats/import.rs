@@ -588,8 +588,8 @@ fn packed_samples_are_read_from_every_front_end() {
             ],
         ),
         (
-            format!("{swift} --packing_length 16384"),
-            &[("sft", None), ("seq_length", Some("Int(4096)"))],
+            format!("{swift} --packing_length 16384 --padding_free false"),
+            &[("sft", Some("Bool(false)")), ("seq_length", Some("Int(4096)"))],
         ),
         (
             format!("{bridge} dataset.packed_sequence_specs.packed_sequence_size=8192"),

@@ -66,6 +66,5 @@ fn reward_models_have_one_label() {
     let import = import(text, &Options::default()).unwrap();
     assert_eq!(labels(&import), Some(1));
     assert!(is_untied(&import));
-    // Pairs of samples are another matter.
-    assert_eq!(marks(&import), ["rlhf_type"]);
+    assert_eq!(marks(&import), [""; 0]);
 }

@@ -41,11 +41,7 @@ pub(in crate::formats) fn without_what_is_off(draft: &mut JobDraft, keys: &Keys<
     }
     built_by_class(draft);
     layer_wise_muon(draft);
-    let grad = FieldId::overlap_grad_reduce;
-    if draft.has(grad) && !is_on(&draft.settings, grad) {
-        let why = "without overlap_grad_reduce it changes no buffers";
-        forget(draft, FieldId::overlap_param_gather, why);
-    }
+    overlap(draft, keys);
     if draft.nothing_offloaded {
         let why = "none of its modules is followed";
         forget(draft, FieldId::fine_grained_activation_offloading, why);
@@ -66,6 +62,15 @@ pub(in crate::formats) fn without_what_is_off(draft: &mut JobDraft, keys: &Keys<
     let deferred = FieldId::defer_embedding_wgrad_compute;
     if draft.has(deferred) && !is_on(&draft.settings, deferred) {
         forget(draft, FieldId::wgrad_deferral_limit, "nothing is deferred");
+    }
+}
+
+/// Takes out what does nothing while gradients are not reduced during the backward pass.
+pub(in crate::formats) fn overlap(draft: &mut JobDraft, _: &Keys<'_>) {
+    let grad = FieldId::overlap_grad_reduce;
+    if draft.has(grad) && !is_on(&draft.settings, grad) {
+        let why = "without overlap_grad_reduce it changes no buffers";
+        forget(draft, FieldId::overlap_param_gather, why);
     }
 }
 

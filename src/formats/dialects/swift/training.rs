@@ -3,10 +3,14 @@
 
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
+use crate::formats::derivations::batch::with_rows_of_samples;
 use crate::formats::derivations::lengths;
+use crate::formats::derivations::model::PROGRAM;
 use crate::formats::dialects::meaning::{Decides, KeyRole};
-use crate::formats::import::draft::JobDraft;
+use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::imported::Import;
 use crate::formats::import::keys::Keys;
+use crate::formats::import::towers::said;
 use crate::formats::import::values::{int, word};
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
@@ -46,7 +50,9 @@ pub(super) fn head(draft: &mut JobDraft, keys: &Keys<'_>) {
                 let reason = "ms-swift needs num_labels beside it";
                 draft.not_modelled(task, MemoryEffect::More, reason);
             }
-            _ => {
+            other => {
+                // Pairs, and a positive sample with seven negative ones (`loss_scale` and `template` of ms-swift).
+                with_rows_of_samples(draft, if other == "embedding" { 2 } else { 8 });
                 let reason = "heads other than those of language models and classification are not counted";
                 draft.not_modelled(task, MemoryEffect::More, reason);
             }
@@ -66,47 +72,77 @@ fn classify(draft: &mut JobDraft, labels: Value) {
     draft.settings.set(untied, Value::Bool(true));
 }
 
+/// Tokens of a response where `max_completion_length` is not given (`rlhf_args.py`).
+const RESPONSE: u64 = 512;
+
+/// The algorithm of `megatron rlhf`, and the key that says it: DPO where none does (`rlhf_args.py`).
+fn kind<'k>(keys: &'k Keys<'_>) -> Option<(&'k KeyValue, String)> {
+    let by_default = |program: &&KeyValue| word(&program.value).ends_with(" rlhf");
+    match keys.get(RLHF_TYPE) {
+        Some(item) => Some((item, word(&item.value))),
+        None => Some((keys.get(PROGRAM).filter(by_default)?, "dpo".to_owned())),
+    }
+}
+
 /// Reports the algorithm, once the adapters were read. Beside a model that is trained as a whole there is a reference
 /// model; with adapters it is the trained model without them (`MegatronRLHFTrainer.prepare_model` and
-/// `null_ref_context`).
+/// `null_ref_context`). DPO and reward models train on pairs, whose two samples both go through the model.
 pub(super) fn algorithm(draft: &mut JobDraft, keys: &Keys<'_>) {
-    let Some(item) = keys.get(RLHF_TYPE) else { return };
+    let Some((item, kind)) = kind(keys) else { return };
     let has_adapters = draft.settings.get(FieldId::peft_type).is_some();
-    let (effect, reason) = match word(&item.value).as_str() {
-        "gkd" => (
-            MemoryEffect::Nothing,
-            "no reference model; the teacher has an argument of its own",
-        ),
-        "grpo" if has_adapters => (
-            MemoryEffect::Nothing,
-            "the reference model is the trained one without its adapters",
-        ),
-        "grpo" => {
-            let note = "the reference model stays beside the trained one";
-            let id = FieldId::ref_model;
-            return draft.set(item, id, Value::Bool(true), KeyStatus::Derived, note);
+    match kind.as_str() {
+        "gkd" => {
+            let note = "no reference model; the teacher has an argument of its own";
+            draft.not_modelled(item, MemoryEffect::Nothing, note);
         }
-        kind => {
-            if kind == "rm" {
-                classify(draft, Value::Int(1));
+        "rm" => {
+            classify(draft, Value::Int(1));
+            with_rows_of_samples(draft, 2);
+            let note = "two rows for each sample";
+            draft.row(item, KeyStatus::Derived, Some(FieldId::micro_batch_size), note);
+        }
+        "dpo" | "kto" | "grpo" => {
+            if kind == "dpo" {
+                with_rows_of_samples(draft, 2);
             }
-            let reason = "pairs of samples and their loss are not counted";
-            (MemoryEffect::More, reason)
+            if has_adapters {
+                let note = "the reference model is the trained one without its adapters";
+                draft.not_modelled(item, MemoryEffect::Nothing, note);
+            } else {
+                let note = "the reference model stays beside the trained one";
+                let id = FieldId::ref_model;
+                draft.set(item, id, Value::Bool(true), KeyStatus::Derived, note);
+            }
         }
-    };
-    draft.not_modelled(item, effect, reason);
+        _ => {
+            let reason = "pairs of samples and their loss are not counted";
+            draft.not_modelled(item, MemoryEffect::More, reason);
+        }
+    }
 }
 
 /// Makes room for what the model generates: `max_length` holds for prompts alone (`GRPOTrainer` lifts it from whole
 /// samples).
 pub(super) fn response(draft: &mut JobDraft, keys: &Keys<'_>) {
-    let Some(response) = keys.get(RLHF_TYPE).and(keys.get(lengths::RESPONSE)) else {
-        return;
-    };
+    let Some((_, kind)) = kind(keys) else { return };
+    let given = keys.get(lengths::RESPONSE);
+    let tokens = given.and_then(int).or_else(|| (kind == "grpo").then_some(RESPONSE));
     let id = FieldId::seq_length;
-    if let (Some(prompt), Some(tokens)) = (draft.number(id), int(response)) {
+    if let (Some(prompt), Some(tokens)) = (draft.number(id), tokens) {
         let longest = Value::Int(prompt.saturating_add(tokens).into());
         draft.settings.set(id, longest);
-        draft.row(response, KeyStatus::Derived, Some(id), "prompt + response");
+        if let Some(response) = given {
+            draft.row(response, KeyStatus::Derived, Some(id), "prompt + response");
+        }
+    }
+}
+
+/// The tokens of a response that stand beside those of a prompt, in a text that was read.
+pub(super) fn tokens_of_response(import: &Import) -> u64 {
+    match said(import, "rlhf_type").as_deref() {
+        Some("grpo") => said(import, "max_completion_length")
+            .and_then(|tokens| tokens.parse().ok())
+            .unwrap_or(RESPONSE),
+        _ => 0,
     }
 }

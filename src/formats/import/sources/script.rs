@@ -1,18 +1,20 @@
 //! Command lines and launch scripts.
 
 use super::trees::{framework_of_keys, read_tree};
-use super::{derive, finish, limit_keys, model_zoo};
+use super::{derive, finish, limit_keys, model_zoo, sections};
 use crate::config::fields::FieldId;
+use crate::config::gpus;
 use crate::config::not_modelled::{Feature, MemoryEffect};
-use crate::formats::derivations::{adapters, environment as variables, hybrid, vocabulary};
+use crate::formats::derivations::{adapters, environment as variables, model, vocabulary};
 use crate::formats::detect::Format;
-use crate::formats::dialects::arity;
+use crate::formats::dialects::arity::arity;
 use crate::formats::dialects::bridge::BRIDGE;
 use crate::formats::dialects::chatlearn::{self, CHATLEARN};
 use crate::formats::dialects::framework::Framework;
 use crate::formats::dialects::meaning::Decides;
 use crate::formats::dialects::megatron_lm::MEGATRON_LM;
 use crate::formats::dialects::mindspeed::{self, MINDSPEED};
+use crate::formats::dialects::nemo_rl::{self, NEMO_RL};
 use crate::formats::dialects::slime::{self, SLIME};
 use crate::formats::dialects::swift::SWIFT;
 use crate::formats::import::draft::{JobDraft, KeyValue};
@@ -64,7 +66,14 @@ pub(in crate::formats::import) fn command(
     let words = script.command.arguments.iter();
     let set = overrides::from_words(words.map(|word| (word.text.as_str(), word.line)));
     refuse_other_trainers(program, flags, &set.root)?;
-    let is_recipe = flags.iter().any(|flag| shell::same_name(&flag.name, "recipe"));
+    let file = flags.iter().find(|flag| flag.name == "config");
+    let file = file.and_then(|flag| Some((flag.values.first()?.text.as_str(), flag.line)));
+    if let Some(config) = nemo_rl::config(program, file) {
+        let mut draft = sections::of_overrides(&NEMO_RL, &set.root, config)?;
+        add_questions(&mut draft, &script);
+        return finish(draft, format, options);
+    }
+    let is_recipe = flags.iter().any(|flag| is_recipe(&flag.name));
     if set.root.entries().len() > flags.len() || is_recipe {
         let framework = if is_recipe {
             &BRIDGE
@@ -78,8 +87,8 @@ pub(in crate::formats::import) fn command(
     }
     let mut draft = JobDraft::new(framework);
     let mut keys = Keys::default();
-    if let Some(program) = hybrid_entry_point(&script) {
-        keys.keep(hybrid::ENTRY_POINT, &program);
+    if let Some(program) = self::program(&script) {
+        keys.keep(model::PROGRAM, &program);
     }
     entry_point(&mut draft, &script)?;
     for flag in flags {
@@ -150,6 +159,12 @@ const OTHER_PROGRAMS: &[(&str, &str)] = &[
     ("pretrain_vision_inpaint.py", "a job of a vision transformer"),
 ];
 
+/// Whether a flag names a recipe of Megatron-Bridge, for `run_recipe.py` or for `setup_experiment.py`.
+fn is_recipe(flag: &str) -> bool {
+    let names = ["recipe", "recipe-name", "model-recipe-name"];
+    names.iter().any(|name| shell::same_name(name, flag))
+}
+
 /// Reports the flags beside overrides, and applies those of the programs with which Megatron-Bridge runs a recipe:
 /// which recipe it is, and whether only adapters are trained.
 fn recipe_flags(draft: &mut JobDraft, flags: &[Flag]) {
@@ -165,7 +180,15 @@ fn recipe_flags(draft: &mut JobDraft, flags: &[Flag]) {
         let trains_adapters = matches!(text, "lora" | "dora" | "peft") || text.contains("_peft_");
         if is(&["mode", "peft-scheme", "peft"]) && trains_adapters {
             adapters::of_recipe(draft, &item);
-        } else if is(&["recipe", "recipe-name"]) {
+        } else if is(&["num-gpus"]) {
+            let id = FieldId::world_size;
+            draft.set(&item, id, item.value.clone(), KeyStatus::Mapped, "");
+        } else if is(&["gpu"])
+            && let Some(gpu) = gpus::candidates(text).next()
+        {
+            let gpu = Value::Text(gpu.id.to_owned());
+            draft.set(&item, FieldId::gpu, gpu, KeyStatus::Mapped, "");
+        } else if is_recipe(&flag.name) {
             let note = "what it sets beyond its template and its name is not in the text";
             draft.row(&item, KeyStatus::Unknown, None, note);
             recipe = Some(text.to_owned());
@@ -213,11 +236,11 @@ fn entry_point(draft: &mut JobDraft, script: &ShellImport) -> Result<(), ImportE
     Ok(())
 }
 
-/// The program of the script, where it trains hybrid models alone.
-fn hybrid_entry_point(script: &ShellImport) -> Option<KeyValue> {
+/// The program of a script, by its name without its folder.
+fn program(script: &ShellImport) -> Option<KeyValue> {
     let program = script.command.program.as_ref()?;
     let name = program.text.rsplit('/').next().unwrap_or_default();
-    matches!(name, "pretrain_hybrid.py" | "pretrain_mamba.py").then(|| KeyValue {
+    Some(KeyValue {
         key: name.to_owned(),
         value: Value::Text(program.text.clone()),
         line: program.line,

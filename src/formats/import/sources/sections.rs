@@ -4,13 +4,14 @@ use super::trees::leaves_of;
 use super::{derive, finish, limit_keys};
 use crate::config::not_modelled::{MemoryEffect, NotModelled};
 use crate::formats::detect::Format;
-use crate::formats::dialects::framework::Files;
+use crate::formats::dialects::framework::{Files, Framework};
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::imported::{Import, Question};
 use crate::formats::import::keys::Keys;
 use crate::formats::import::values::is_off;
 use crate::formats::import::{ImportError, Options};
 use crate::formats::interpolation;
+use crate::formats::node::Node;
 use crate::formats::report::{KeyStatus, shown};
 use crate::formats::yaml;
 
@@ -26,20 +27,41 @@ pub(in crate::formats::import) fn sections(
     let files = framework.files.as_ref().ok_or(ImportError::NotRecognized)?;
     let mut root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
     let variables = interpolation::resolve(&mut root, options.variables);
-    let mut leaves = leaves_of(&root);
+    let mut draft = draft(framework, files, &root, leaves_of(&root))?;
+    draft.ask_for(variables);
+    super::fits(&draft, format)?;
+    finish(draft, format, options)
+}
+
+/// The job of a command that changes a file of a framework by overrides; `config` is the key that names the file.
+pub(super) fn of_overrides(
+    framework: &'static Framework,
+    root: &Node,
+    config: KeyValue,
+) -> Result<JobDraft, ImportError> {
+    let files = framework.files.as_ref().ok_or(ImportError::NotRecognized)?;
+    let mut leaves = leaves_of(root);
+    leaves.push(config);
+    draft(framework, files, root, leaves)
+}
+
+fn draft(
+    framework: &'static Framework,
+    files: &Files,
+    root: &Node,
+    mut leaves: Vec<KeyValue>,
+) -> Result<JobDraft, ImportError> {
     limit_keys(leaves.len())?;
     (files.complete)(&mut leaves)?;
     refuse(files, &leaves)?;
     let mut draft = JobDraft::new(framework);
     let mut keys = Keys::of_tree(&leaves);
-    (framework.begin)(&mut draft, &root, &keys)?;
+    (framework.begin)(&mut draft, root, &keys)?;
     for item in &leaves {
         leaf(&mut draft, &mut keys, files, item);
     }
     derive(&mut draft, &keys);
-    draft.ask_for(variables);
-    super::fits(&draft, format)?;
-    finish(draft, format, options)
+    Ok(draft)
 }
 
 /// Refuses files of the framework that are no job which is read, by the keys that tell them.

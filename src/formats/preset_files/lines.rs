@@ -1,55 +1,13 @@
-//! The fields of every preset, as `presets/settings.txt` stores them: one line for each preset and version, with the
-//! preset's id, the version, and its job as JSON. The line of a later version holds only the fields that changed.
-//! Encoders are no jobs by themselves and have no version.
-//!
-//! `cargo xtask presets` makes the lines from the preset files, and a test compares the two. Lines of earlier versions
-//! never change: links that name them keep their meaning.
+//! The lines of `presets/settings.txt`, made of the preset files.
 
-use super::encoders::ENCODERS;
-use super::jobs::JOBS;
-use super::{Contents, PRESETS};
+use super::Contents;
+use super::settings::{job, versions};
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
-use crate::formats::json;
+use crate::presets::PRESETS;
+use crate::presets::encoders::ENCODERS;
+use crate::presets::jobs::JOBS;
 use crate::value::Value;
-
-/// The path of the file with these [`lines`], from the top of the repository.
-pub const PATH: &str = "src/presets/settings.txt";
-const LINES: &str = include_str!("settings.txt");
-
-/// The text in place of a version, for encoders.
-pub(super) const ENCODER: u32 = 0;
-
-/// The job of a version of the preset with this id: of a model, an encoder or a whole job.
-pub(crate) fn job(id: &str, version: u32) -> Option<RawJob> {
-    let mut job = None::<RawJob>;
-    for (number, line) in versions(id) {
-        let said = RawJob::from_value(&json::parse(line).ok()?.to_value());
-        match &mut job {
-            Some(job) => job.shared.overlay(&said.shared),
-            None => job = Some(said),
-        }
-        if number == version {
-            return job;
-        }
-    }
-    None
-}
-
-/// The newest version of the preset with this id, of a model or of a whole job.
-pub(super) fn newest(id: &str) -> Option<u32> {
-    let (newest, _) = versions(id).last()?;
-    (newest != ENCODER).then_some(newest)
-}
-
-/// The versions of the preset with this id, the first one first, and the JSON of their lines.
-fn versions(id: &str) -> impl Iterator<Item = (u32, &'static str)> {
-    LINES.lines().filter_map(move |line| {
-        let (name, job) = line.split_once(' ')?;
-        let (name, version) = name.split_once('@').unwrap_or((name, ""));
-        (name == id).then(|| (version.parse().unwrap_or(ENCODER), job))
-    })
-}
 
 /// The text of `settings.txt` as made from the preset files. `None` where a file cannot be read, and where a new
 /// version lacks a field of the version before: such a file must set the field to its default instead.

@@ -15,6 +15,7 @@ pub mod fewest_gpus;
 pub mod grouping;
 pub mod headroom;
 pub mod in_flight;
+pub mod layouts;
 pub mod markup;
 pub mod modules;
 pub mod moments;

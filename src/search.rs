@@ -9,6 +9,7 @@
 //! these have their values; where it refuses them, all combinations that share them are skipped together.
 
 mod axis;
+mod best;
 mod bubble;
 mod candidate;
 mod comparison;
@@ -20,6 +21,7 @@ mod reference;
 mod shares;
 mod slice;
 mod space;
+mod step_cost;
 mod suggestion;
 mod table;
 mod tradeoff;
@@ -29,8 +31,9 @@ mod unsearchable;
 mod walk;
 
 pub use axis::{Axis, Pick};
+pub use best::Best;
 pub use bubble::{Bubbles, bubble_ppm};
-pub use candidate::{Candidate, SHORT_SEQUENCE};
+pub use candidate::{Candidate, SHORT_SEQUENCE, replica, splits_short_sequences};
 pub use comparison::{Criterion, Gain, percent};
 pub use frontier::frontier;
 pub use options::{Options, Split};
@@ -38,6 +41,7 @@ pub use placement::{Crossing, Group, GroupKind, domain, group};
 pub use shares::Shares;
 pub use slice::{Keep, Slice};
 pub use space::{Dimension, Space};
+pub use step_cost::StepCost;
 pub use suggestion::{Suggestion, suggestion};
 pub use table::{Column, Direction, LayoutTable, OwnLayout, Sort, crossing_groups};
 pub use tradeoff::Tradeoff;

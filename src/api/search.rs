@@ -83,6 +83,8 @@ pub struct Layouts {
     legal: Exact,
     /// The number of legal combinations that need more memory than the GPU has.
     too_large: Exact,
+    /// The number of legal combinations that fit the GPU only with the smallest overheads.
+    tight: Exact,
     vary: Vec<VariedSize>,
     /// The numbers of combinations that Megatron refuses, by the first rule that they break.
     refused: Vec<RefusedBy>,
@@ -190,18 +192,21 @@ pub struct Layout {
     /// batches), as in arXiv 2104.04473.
     #[tsify(type = "number")]
     pipeline_bubble_ppm: Exact,
-    /// Operations of matrix products that the worst stage recomputes, in millionths of those of its forward pass.
+    /// What is recomputed on all stages, in millionths of the matrix products of their forward passes.
     #[tsify(type = "number")]
     recomputed_ppm: Exact,
-    /// The recomputed floating-point operations of one GPU in one iteration.
+    /// The recomputed floating-point operations of a GPU of the slowest stage in one iteration.
     recomputed_flops: Exact,
-    /// What a GPU of the worst stage sends in one iteration to GPUs of its node or `NVLink` domain.
+    /// What a GPU of the slowest stage sends in one iteration to GPUs of its node or `NVLink` domain.
     near_bytes: Exact,
     /// What it sends over the network.
     network_bytes: Exact,
     /// Both as operations that the GPU could do meanwhile, in millionths of those of its passes.
     #[tsify(type = "number")]
     exchange_ppm: Exact,
+    /// What it reads and writes of weights and main gradients for all micro batches, in the same measure.
+    #[tsify(type = "number")]
+    weights_ppm: Exact,
     /// What the layout gains over the job's own, in words; empty for the own one and where there is none.
     gains: Vec<String>,
 }
@@ -306,6 +311,7 @@ impl Layouts {
             looked_at: slice.looked_at.into(),
             legal: slice.legal.into(),
             too_large: slice.too_large.into(),
+            tight: slice.tight.into(),
             vary: space.dimensions().iter().map(VariedSize::from).collect(),
             refused: refused.collect(),
             out_of_bounds: out_of_bounds.collect(),
@@ -362,6 +368,7 @@ impl Layout {
             near_bytes: candidate.traffic.near.into(),
             network_bytes: candidate.traffic.far.into(),
             exchange_ppm: candidate.exchange_ppm.into(),
+            weights_ppm: candidate.weights_ppm.into(),
             gains: gains.map(|gain| gain.text(|b| scale.amount(b))).collect(),
         }
     }

@@ -363,6 +363,11 @@ impl<'a> Stages<'a> {
 }
 
 impl StageBaseline {
+    /// States and buffers by bucket.
+    pub(crate) const fn memory(&self) -> [Bytes; Bucket::COUNT] {
+        self.memory
+    }
+
     /// All states and buffers.
     pub(crate) fn total(&self) -> Bytes {
         self.memory.iter().copied().sum()

@@ -16,7 +16,8 @@ use crate::value::Value;
 
 mod work;
 
-pub use work::{Work, chunk_work, recomputed};
+pub use work::{ChunkWork, OPERATIONS_PER_MEMORY_BYTE, Work, chunk_work, recomputed, recomputed_ppm};
+pub(crate) use work::{operations_of_step, share_ppm};
 
 /// A way of recomputing or offloading activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +54,11 @@ pub struct Saved {
     pub saves: i64,
     /// The largest peak of any rank with the choice.
     pub worst: Bytes,
-    /// Whether the least memory that the device shows for that peak is more than the GPU has.
-    pub too_large: bool,
-    /// Recomputed operations of matrix products, in millionths of those of the stage's forward pass.
+    /// The memory that the device shows at that peak, from the least to the most.
+    pub device: (Bytes, Bytes),
+    /// The memory of a GPU; `None` where no GPU is chosen.
+    pub gpu: Option<Bytes>,
+    /// The time of what is recomputed, in millionths of that of the matrix products of the stage's forward pass.
     pub recomputed_ppm: u64,
     /// The recomputed floating-point operations of one GPU in one iteration.
     pub recomputed_flops: u64,
@@ -158,14 +161,15 @@ pub fn savings(job: &RawJob, stage: StageRef) -> Vec<Saving> {
         .map(|choice| Saving {
             choice,
             current: choice == current,
-            result: result(choice).map(|(peak, (worst, too_large))| {
+            result: result(choice).map(|(peak, (worst, device))| {
                 let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
                 let work = recomputed(m, stage.pp_rank, choice);
                 Saved {
                     peak,
                     saves: signed(now).saturating_sub(signed(peak)),
                     worst,
-                    too_large,
+                    device,
+                    gpu: config.gpu_memory(),
                     recomputed_ppm: work.ppm,
                     recomputed_flops: work.flops,
                 }
@@ -174,15 +178,15 @@ pub fn savings(job: &RawJob, stage: StageRef) -> Vec<Saving> {
         .collect()
 }
 
-/// The largest peak of any rank, and whether the least memory that its device shows is more than the GPU has.
-fn held(config: &Config, estimate: &Estimate) -> (Bytes, bool) {
+/// The largest peak of any rank, and the memory that its device shows, from the least to the most.
+fn held(config: &Config, estimate: &Estimate) -> (Bytes, (Bytes, Bytes)) {
     let worst = &estimate.worst_rank;
-    let least = config
-        .modules()
-        .get(estimate.worst.module)
-        .map_or(worst.total, |m| memory_range(m, worst.total, worst.graphs).low);
-    let too_large = config.gpu_memory().is_some_and(|gpu| least > gpu);
-    (worst.total, too_large)
+    let m = config.modules().get(estimate.worst.module);
+    let device = m.map_or((worst.total, worst.total), |m| {
+        let range = memory_range(m, worst.total, worst.graphs);
+        (range.low, range.high)
+    });
+    (worst.total, device)
 }
 
 /// The choice that a module's own settings make.

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::blocks::{BlockTapes, PlainTapes};
+use super::bucket::Bucket;
 use super::buffers::{BufferRules, embedding_on_two_stages};
-use super::chunk_shape::{ChunkShapes, StageShape};
+use super::chunk_shape::ChunkShapes;
 use super::job_moment::JobMoment;
 use super::parameters::PartTable;
 use super::peak::{KnownBaselines, KnownParameters, StageBaseline, Stages};
@@ -90,13 +91,13 @@ struct BaselineTables {
 }
 
 impl BaselineTables {
-    fn of(&self, stages: &Stages<'_>, shape: &StageShape) -> StageBaseline {
+    fn of(&self, stages: &Stages<'_>, pp_rank: u32) -> StageBaseline {
         let mut known = self.by_pp_rank.borrow_mut();
-        if let Some((_, baseline)) = known.iter().find(|(of, _)| *of == shape.pp_rank) {
+        if let Some((_, baseline)) = known.iter().find(|(of, _)| *of == pp_rank) {
             return *baseline;
         }
-        let baseline = stages.baseline(shape.pp_rank);
-        known.push((shape.pp_rank, baseline));
+        let baseline = stages.baseline(pp_rank);
+        known.push((pp_rank, baseline));
         baseline
     }
 }
@@ -178,7 +179,7 @@ impl SharedTables {
         } else {
             let mut of_stages = Vec::with_capacity(shapes.len());
             for shape in shapes.iter() {
-                let baseline = baseline.of(&stages, shape);
+                let baseline = baseline.of(&stages, shape.pp_rank);
                 let totals = stages.totals(shape);
                 let most = Stages::most(&baseline, &totals);
                 of_stages.push((most, shape.pp_rank, baseline, totals));
@@ -203,6 +204,16 @@ impl SharedTables {
             }
         }
         worst.ok_or(TooLarge::WithThisMicroBatch)
+    }
+
+    /// The memory of a stage between iterations, by bucket.
+    pub(crate) fn states(&mut self, m: &Module, pp_rank: u32) -> [Bytes; Bucket::COUNT] {
+        let key = self.key(m);
+        let tables = self.tables(key, m);
+        let tapes = self.tapes(key, m, &tables.architecture);
+        let baseline = self.baseline(key, m);
+        let stages = Stages::shared(m, &tables, tapes, baseline.by_parts.clone());
+        baseline.of(&stages, pp_rank).memory()
     }
 
     /// The most bytes that the model states of a stage take.

@@ -9,6 +9,7 @@ use super::amount::Scale;
 use super::summary::stage_name;
 use crate::config::job::{Config, Module};
 use crate::memory::{Estimate, RankMemory, rank_memory};
+use crate::verdict::{Verdict, device};
 
 /// What the color of a cell stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
@@ -251,7 +252,8 @@ fn cell_color(config: &Config, estimate: &Estimate, span: &Span, coloring: Color
             }
         }
         Coloring::Memory => {
-            let over = config.gpu_memory().is_some_and(|gpu| span.memory.total > gpu);
+            let shown = device(config, module, span.memory.total, span.memory.graphs);
+            let over = Verdict::of_memory(config.gpu_memory(), shown) == Verdict::DoesNotFit;
             let most = estimate.worst_rank.total.0;
             CellColor {
                 class: String::from(if over { "rank-over" } else { "rank-memory" }),

@@ -1,8 +1,9 @@
 //! The memory that each way of recomputing or offloading would save, as a table of text.
 
 use super::amount::Scale;
-use crate::memory::savings::{Choice, Saving};
+use crate::memory::savings::{Choice, Saved, Saving};
 use crate::units::Bytes;
+use crate::verdict::Verdict;
 
 /// One way of recomputing or offloading.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,9 +47,14 @@ pub fn rows(savings: &[Saving], scale: Scale) -> Vec<Row> {
     let mut savings: Vec<&Saving> = savings.iter().collect();
     savings.sort_by_key(|row| {
         let saved = row.result.as_ref();
-        saved.map_or((true, i64::MAX), |saved| (saved.too_large, -saved.saves))
+        saved.map_or((true, i64::MAX), |saved| (is_too_large(saved), -saved.saves))
     });
     savings.into_iter().map(|saving| row(saving, scale)).collect()
+}
+
+/// Whether the GPU has too little memory for a choice, even with the smallest overheads.
+fn is_too_large(saved: &Saved) -> bool {
+    Verdict::of_saved(saved) == Verdict::DoesNotFit
 }
 
 fn row(saving: &Saving, scale: Scale) -> Row {
@@ -74,8 +80,8 @@ fn row(saving: &Saving, scale: Scale) -> Row {
             };
             row.peak = scale.amount(saved.peak);
             row.fullest = scale.amount(saved.worst);
-            row.too_large = saved.too_large;
-            if saved.too_large {
+            row.too_large = is_too_large(saved);
+            if row.too_large {
                 row.fullest.push_str(", does not fit");
             }
             let tenths = saved.recomputed_ppm / 1000;

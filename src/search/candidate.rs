@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::bubble::Bubbles;
 use super::placement::Crossing;
-use super::traffic::{Traffic, traffic_of};
+use super::step_cost::StepCost;
+use super::traffic::Traffic;
 use crate::config::job::{Config, Module};
 use crate::memory::bucket::Bucket;
-use crate::memory::overhead::memory_range;
-use crate::memory::savings::{choice_of, recomputed};
+use crate::memory::savings::choice_of;
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, device};
 
 /// Tokens of a sequence on a context-parallel rank below which the ring's exchange takes longer than the attention that
 /// it should hide behind; sequences of twice as many need no context parallelism for speed.
@@ -54,24 +54,28 @@ pub struct Candidate {
     /// The pipeline bubble: the time that pipeline ranks wait, in millionths of their working time. See
     /// [`bubble_ppm`](super::bubble_ppm).
     pub bubble_ppm: u64,
-    /// Operations of matrix products that the worst stage recomputes, in millionths of those of its forward pass.
+    /// What is recomputed on all stages, in millionths of the matrix products of their forward passes.
     pub recomputed_ppm: u64,
-    /// The recomputed floating-point operations of one GPU in one iteration.
+    /// The recomputed floating-point operations of a GPU of the slowest stage in one iteration.
     pub recomputed_flops: u64,
-    /// What a GPU of the worst stage sends in one step. See [`traffic`](super::traffic()).
+    /// What a GPU of the slowest stage sends in one step. See [`traffic`](super::traffic()).
     pub traffic: Traffic,
     /// The same as operations that the GPU could do meanwhile, in millionths of those of its passes. See
     /// [`Traffic::operations`].
     pub exchange_ppm: u64,
+    /// What a GPU of the slowest stage reads and writes of weights and main gradients for all micro batches, in the same
+    /// measure. See [`StepCost`].
+    pub weights_ppm: u64,
     /// Whether context-parallel ranks have fewer than [`SHORT_SEQUENCE`] tokens of a sequence.
     pub splits_short_sequences: bool,
 }
 
+/// The memory of a job by bucket on a pipeline stage of its language model.
+pub(super) type StageMemory = [Bytes; Bucket::COUNT];
+
 /// The stage of a job with the largest peak, and the rank that runs it.
 pub(super) struct WorstStage {
     pub(super) at: StageRef,
-    /// The memory of the stage by bucket.
-    pub(super) memory: [Bytes; Bucket::COUNT],
     /// The peak of the rank, which may run stages of other modules too.
     pub(super) peak: Bytes,
     /// What CUDA graphs of the rank reserve beyond the peak.
@@ -79,39 +83,38 @@ pub(super) struct WorstStage {
 }
 
 impl WorstStage {
-    pub(super) fn of(estimate: &Estimate) -> Option<Self> {
-        Some(Self {
+    pub(super) fn of(estimate: &Estimate) -> Self {
+        Self {
             at: estimate.worst,
-            memory: estimate.worst_stage()?.memory,
             peak: estimate.worst_rank.total,
             graphs: estimate.worst_rank.graphs,
-        })
+        }
     }
 }
 
 impl Candidate {
-    /// A checked job with its worst stage.
-    pub(super) fn new(index: u64, config: &Config, worst_stage: &WorstStage, bubbles: &mut Bubbles) -> Option<Self> {
-        let (worst, peak) = (worst_stage.at, worst_stage.peak);
-        let m = config.modules().get(worst.module)?;
+    /// A checked job with its worst stage. `memory` is that of a pipeline stage of its language model, by its rank.
+    pub(super) fn new(
+        index: u64,
+        config: &Config,
+        worst: &WorstStage,
+        bubbles: &mut Bubbles,
+        memory: impl FnOnce(u32) -> Option<StageMemory>,
+    ) -> Option<Self> {
         let language = config.modules().iter().find(|m| m.io().is_language())?;
-        let choice = choice_of(m);
-        let work = recomputed(m, worst.pp_rank, choice);
         let derived = language.derived();
-        let device = memory_range(m, peak, worst_stage.graphs);
-        let pp_rank = u32::try_from(worst.pp_rank).ok()?;
-        let mut sent = Traffic::default();
-        for of_group in traffic_of(m, &worst_stage.memory, pp_rank, choice) {
-            sent += of_group.traffic;
-        }
+        let (least, most) = device(config, worst.at.module, worst.peak, worst.graphs);
+        let choice = choice_of(language);
+        let work = bubbles.work(language, choice);
+        let cost = StepCost::new(language, &memory(work.slowest)?, choice, work);
         Some(Self {
             index,
             adapters: language.adapters().is_some(),
-            peak,
-            least: device.low,
-            most: device.high,
+            peak: worst.peak,
+            least,
+            most,
             gpu: config.gpu_memory(),
-            worst,
+            worst: worst.at,
             gpus: config.world_size(),
             replica: replica(language),
             cp: language.cp,
@@ -120,13 +123,27 @@ impl Candidate {
             dp: language.dp,
             edp: language.edp,
             num_microbatches: language.num_microbatches,
-            bubble_ppm: bubbles.ppm(language, choice_of(language)),
-            recomputed_ppm: work.ppm,
-            recomputed_flops: work.flops,
-            traffic: sent,
-            exchange_ppm: per_million(sent.operations(), step_operations(m, work.forward)),
-            splits_short_sequences: language.cp > 1 && language.args().seq_length / language.cp < SHORT_SEQUENCE,
+            bubble_ppm: cost.bubble_ppm,
+            recomputed_ppm: cost.recomputed_ppm,
+            recomputed_flops: cost.recomputed_flops,
+            traffic: cost.traffic,
+            exchange_ppm: cost.exchange_ppm,
+            weights_ppm: cost.weights_ppm,
+            splits_short_sequences: splits_short_sequences(language),
         })
+    }
+
+    /// What it costs in a step.
+    #[must_use]
+    pub fn step_cost(&self) -> StepCost {
+        StepCost {
+            bubble_ppm: self.bubble_ppm,
+            recomputed_ppm: self.recomputed_ppm,
+            recomputed_flops: self.recomputed_flops,
+            traffic: self.traffic,
+            exchange_ppm: self.exchange_ppm,
+            weights_ppm: self.weights_ppm,
+        }
     }
 
     /// Whether the device shows more than a GPU has, even at the least. Always false where no GPU is chosen.
@@ -139,7 +156,12 @@ impl Candidate {
     /// of the job.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        Verdict::of_memory(self.gpu, (self.least, self.most))
+        self.verdict_on(self.gpu)
+    }
+
+    /// The verdict on the layout by its numbers, on a GPU with this memory.
+    pub(super) fn verdict_on(&self, gpu: Option<Bytes>) -> Verdict {
+        Verdict::of_memory(gpu, (self.least, self.most))
     }
 
     /// The GPU's memory minus the peak in bytes, negative where the GPU has less; `None` where no GPU is chosen.
@@ -150,22 +172,15 @@ impl Candidate {
     }
 }
 
-fn per_million(part: u128, whole: u128) -> u64 {
-    let ppm = part.saturating_mul(1_000_000).checked_div(whole);
-    u64::try_from(ppm.unwrap_or(0)).unwrap_or(u64::MAX)
-}
-
-/// Floating-point operations of a step on a GPU of a stage whose forward pass has so many multiplications for a token,
-/// without those that are recomputed: two for each multiplication, and twice as many in the backward pass.
-fn step_operations(m: &Module, forward: u128) -> u128 {
-    let tokens = u128::from(m.args.seq_length)
-        .saturating_mul(m.args.micro_batch_size.into())
-        .saturating_mul(m.num_microbatches.into());
-    forward.saturating_mul(6).saturating_mul(tokens) / u128::from(m.tp * m.cp).max(1)
+/// Whether context-parallel ranks of a module have fewer than [`SHORT_SEQUENCE`] tokens of a sequence.
+#[must_use]
+pub fn splits_short_sequences(m: &Module) -> bool {
+    m.cp > 1 && m.args().seq_length / m.cp < SHORT_SEQUENCE
 }
 
 /// GPUs of one model replica. Experts may be spread over ranks that otherwise hold replicas of the dense layers.
-fn replica(m: &Module) -> u64 {
+#[must_use]
+pub fn replica(m: &Module) -> u64 {
     let experts = if m.moe.is_some() { m.etp.saturating_mul(m.ep) } else { 1 };
     m.tp.saturating_mul(m.cp).max(experts).saturating_mul(m.pp)
 }

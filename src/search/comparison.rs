@@ -1,7 +1,8 @@
 //! The order of layouts, and what one of them gains over another.
 //!
 //! No speed is predicted. Layouts are ordered by [`Criterion::ORDER`], each criterion only among layouts that are equal
-//! by those before it.
+//! by those before it. What is recomputed and how many micro batches there are count as parts of one sum
+//! ([`StepCost::overhead_ppm`]), so that neither outranks the others.
 
 use core::cmp::Ordering;
 
@@ -9,12 +10,15 @@ use super::candidate::Candidate;
 #[allow(unused_imports, reason = "a link of the documentation")]
 use super::candidate::SHORT_SEQUENCE;
 use super::placement::GroupKind;
+#[allow(unused_imports, reason = "a link of the documentation")]
+use super::step_cost::StepCost;
 use crate::units::Bytes;
+use crate::verdict::Verdict;
 
 /// A property by which layouts are ordered or compared; the order of the variants is that in which gains are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Criterion {
-    /// Whether the layout fits the GPU.
+    /// Whether the layout fits the GPU: surely, only with the smallest overheads, or not.
     Fits,
     /// Whether all weights are trained: adapters alone are another training, and no layout of the same.
     Trained,
@@ -32,8 +36,9 @@ pub enum Criterion {
     Network,
     /// Bytes within the node or `NVLink` domain.
     Near,
-    /// Bubble and exchanged data together.
-    Waiting,
+    /// What is recomputed, the bubble, exchanged data, and weights and gradients that are read for every micro batch,
+    /// together.
+    Overhead,
     /// GPUs of a model replica.
     Replica,
     /// Peak memory.
@@ -55,19 +60,18 @@ impl Criterion {
         Self::Bubble,
         Self::Network,
         Self::Near,
-        Self::Waiting,
+        Self::Overhead,
         Self::Replica,
         Self::Peak,
     ];
 
     /// The criteria that decide on the order, the first one first.
-    pub const ORDER: [Self; 8] = [
+    pub const ORDER: [Self; 7] = [
         Self::Fits,
         Self::Trained,
         Self::Gpus,
-        Self::Recomputed,
         Self::Context,
-        Self::Waiting,
+        Self::Overhead,
         Self::Replica,
         Self::Peak,
     ];
@@ -76,7 +80,7 @@ impl Criterion {
     fn number(self, c: &Candidate) -> u64 {
         let whole_percent = |ppm: u64| ppm.saturating_add(PERCENT / 2) / PERCENT;
         match self {
-            Self::Fits => u64::from(c.is_too_large()),
+            Self::Fits => fit(c.verdict()),
             Self::Trained => u64::from(c.adapters),
             Self::Gpus => c.gpus,
             Self::Recomputed => whole_percent(c.recomputed_ppm),
@@ -86,10 +90,19 @@ impl Criterion {
             Self::Bubble => whole_percent(c.bubble_ppm),
             Self::Network => c.traffic.far.0,
             Self::Near => c.traffic.near.0,
-            Self::Waiting => whole_percent(c.waiting_ppm()),
+            Self::Overhead => whole_percent(c.step_cost().overhead_ppm()),
             Self::Replica => c.replica,
             Self::Peak => c.peak.0,
         }
+    }
+}
+
+/// The place of a verdict by the numbers of a layout: what fits comes first. Without a GPU all are equal.
+const fn fit(verdict: Verdict) -> u64 {
+    match verdict {
+        Verdict::Unknown | Verdict::Fits => 0,
+        Verdict::Tight => 1,
+        Verdict::DoesNotFit | Verdict::NotThisJob | Verdict::Refused(_) => 2,
     }
 }
 
@@ -107,12 +120,6 @@ impl Candidate {
         let mut orders = criteria.map(|c| c.number(self).cmp(&c.number(other)));
         let first = orders.find(|order| order.is_ne());
         first.unwrap_or_else(|| self.index.cmp(&other.index))
-    }
-
-    /// Bubble and exchanged data in millionths of the working time.
-    #[must_use]
-    pub fn waiting_ppm(&self) -> u64 {
-        self.bubble_ppm.saturating_add(self.exchange_ppm)
     }
 
     /// What it gains over another layout.
@@ -144,7 +151,8 @@ impl Gain {
     pub fn text(&self, amount: impl Fn(Bytes) -> String) -> String {
         let (a, b) = (&self.better, &self.worse);
         match self.criterion {
-            Criterion::Fits => "fits the GPU".to_owned(),
+            Criterion::Fits if b.is_too_large() => "fits the GPU".to_owned(),
+            Criterion::Fits => "fits the GPU also with the largest overheads".to_owned(),
             Criterion::Trained => "trains all weights".to_owned(),
             Criterion::Gpus => format!("{} GPUs instead of {}", a.gpus, b.gpus),
             Criterion::Recomputed => format!(
@@ -165,10 +173,10 @@ impl Gain {
                 amount(a.traffic.near),
                 amount(b.traffic.near)
             ),
-            Criterion::Waiting => format!(
-                "bubble and exchanged data {} instead of {} of the work",
-                percent(a.waiting_ppm()),
-                percent(b.waiting_ppm())
+            Criterion::Overhead => format!(
+                "{} instead of {} on top of the model's work",
+                percent(a.step_cost().overhead_ppm()),
+                percent(b.step_cost().overhead_ppm())
             ),
             Criterion::Replica => {
                 format!("{} GPUs per replica instead of {}", a.replica, b.replica)

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::Axis;
 use super::candidate::Candidate;
+use crate::verdict::Verdict;
 
 /// Which candidates are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,8 @@ pub struct Slice {
     pub legal: u64,
     /// The number of legal combinations that need more memory than a GPU has.
     pub too_large: u64,
+    /// The number of legal combinations that fit the GPU only with the smallest overheads.
+    pub tight: u64,
     /// The listed candidates, in the order of their indices.
     pub candidates: Vec<Candidate>,
     /// The candidate with the smallest peak among those that need more memory than a GPU has.
@@ -40,12 +43,19 @@ pub struct Slice {
 }
 
 impl Slice {
+    /// The number of legal combinations that fit the GPU even with the largest overheads, or all where no GPU is chosen.
+    #[must_use]
+    pub fn fitting(&self) -> u64 {
+        self.legal.saturating_sub(self.too_large).saturating_sub(self.tight)
+    }
+
     /// Adds the results of another part of the space. Candidates stay in the order in which they are added.
     pub fn join(&mut self, other: &Self) {
         self.looked_at += other.looked_at;
         self.cannot_fit += other.cannot_fit;
         self.legal += other.legal;
         self.too_large += other.too_large;
+        self.tight += other.tight;
         for (rule, combinations) in &other.refused {
             count(&mut self.refused, rule.clone(), *combinations);
         }
@@ -68,12 +78,16 @@ impl Slice {
 
     /// Counts a legal candidate and lists it where `keep` says so.
     pub(super) fn add(&mut self, candidate: Candidate, keep: Keep) {
-        if candidate.is_too_large() {
-            self.too_large += 1;
-            self.offer_closest(&candidate);
-            if keep == Keep::Fitting {
-                return;
+        match candidate.verdict() {
+            Verdict::DoesNotFit => {
+                self.too_large += 1;
+                self.offer_closest(&candidate);
+                if keep == Keep::Fitting {
+                    return;
+                }
             }
+            Verdict::Tight => self.tight += 1,
+            Verdict::Unknown | Verdict::Fits | Verdict::NotThisJob | Verdict::Refused(_) => {}
         }
         self.candidates.push(candidate);
     }

@@ -2,6 +2,7 @@
 
 mod combination;
 mod index;
+mod scope;
 
 use super::axis::{Axis, Pick, checkable_at, divisors};
 use super::candidate::Candidate;
@@ -82,6 +83,12 @@ pub struct Space {
 }
 
 impl Dimension {
+    /// The largest size that the reader lets the axis have; `None` without a bound.
+    #[must_use]
+    pub fn bound(&self) -> Option<u64> {
+        (self.at_most < u64::MAX).then_some(self.at_most)
+    }
+
     /// The number of values within the bound.
     #[must_use]
     pub fn within(&self) -> usize {
@@ -317,6 +324,12 @@ impl Space {
     #[must_use]
     pub fn gpu_memory(&self) -> Option<Bytes> {
         self.gpu
+    }
+
+    /// The job that the search starts from.
+    #[must_use]
+    pub fn given(&self) -> &RawJob {
+        &self.given
     }
 
     /// The axes that vary, in the order of the digits of an index, highest digit first.

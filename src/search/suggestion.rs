@@ -4,6 +4,8 @@ use super::candidate::Candidate;
 use super::space::Space;
 use crate::config::gpus::{Certainty, GPUS, Gpu, GpuGeneration};
 use crate::memory::savings::{Choice, savings};
+use crate::units::Bytes;
+use crate::verdict::Verdict;
 
 /// Changes with which a layout fits the GPU, each by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,13 +26,14 @@ pub fn suggestion(space: &Space, candidate: &Candidate) -> Suggestion {
     };
     let enough = savings.iter().filter_map(|saving| {
         let saved = saving.result.as_ref().ok()?;
-        (!saved.too_large).then_some((saved.recomputed_ppm, saving.choice))
+        let is_too_large = Verdict::of_saved(saved) == Verdict::DoesNotFit;
+        (!is_too_large).then_some((saved.recomputed_ppm, saving.choice))
     });
     let holding = GPUS.iter().filter(|gpu| {
         gpu.connected
             && gpu.generation >= GpuGeneration::Ampere
             && gpu.certainty != Certainty::Announced
-            && gpu.memory_bytes() >= candidate.least.0
+            && candidate.verdict_on(Some(Bytes(gpu.memory_bytes()))) != Verdict::DoesNotFit
     });
     Suggestion {
         recompute: enough.min_by_key(|(again, _)| *again).map(|(_, choice)| choice),

@@ -33,7 +33,17 @@ pub struct OwnLayout {
 }
 
 impl OwnLayout {
-    fn compare(&mut self, found: &Candidate) {
+    /// The layout, before any other was found.
+    pub(super) fn new(candidate: Candidate) -> Self {
+        Self {
+            candidate,
+            before: 0,
+            is_listed: false,
+        }
+    }
+
+    /// Takes a layout that was found into account.
+    pub(super) fn compare(&mut self, found: &Candidate) {
         self.before += usize::from(found.is_before(&self.candidate));
         self.is_listed |= found.index == self.candidate.index;
     }
@@ -106,11 +116,7 @@ impl LayoutTable {
     /// Names the job's own layout.
     pub fn set_own(&mut self, own: Option<Candidate>) {
         self.own = own.map(|candidate| {
-            let mut own = OwnLayout {
-                candidate,
-                before: 0,
-                is_listed: false,
-            };
+            let mut own = OwnLayout::new(candidate);
             let all = self.runs.iter().flat_map(SortedRun::all);
             all.for_each(|found| own.compare(found));
             own

@@ -280,15 +280,27 @@ impl Walk<'_> {
                 },
                 peak: stage.total,
                 graphs: stage.graphs,
-                memory: stage.memory,
             };
-            Candidate::new(at, config, &worst, bubbles)
+            Candidate::new(at, config, &worst, bubbles, |slowest| {
+                Some(match slowest {
+                    slowest if slowest == pp_rank => stage.memory,
+                    slowest => shared.states(m, slowest),
+                })
+            })
         } else {
             let Some(estimate) = estimate_within(config, too_large) else {
                 return Trial::TooLarge;
             };
-            let worst = WorstStage::of(&estimate);
-            worst.and_then(|worst| Candidate::new(at, config, &worst, bubbles))
+            let module = config.modules().iter().position(|m| m.io().is_language());
+            let memory = |slowest| {
+                let pp_rank = usize::try_from(slowest).ok()?;
+                let stage = StageRef {
+                    module: module?,
+                    pp_rank,
+                };
+                Some(estimate.stage(stage)?.memory)
+            };
+            Candidate::new(at, config, &WorstStage::of(&estimate), bubbles, memory)
         };
         Trial::Legal(candidate)
     }

@@ -258,11 +258,63 @@ fn an_import_reports_every_key_and_asks_what_is_open() {
 fn a_search_lists_layouts_that_fit() {
     let ended = run(&["search", "llama3-8b", "--json", "--limit", "3"], "");
     assert_eq!(ended.status, 0, "{}", ended.errors);
-    let layouts: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
+    let found: Value = serde_json::from_str(&ended.output).unwrap();
+    let layouts = found["layouts"].as_array().unwrap();
     assert_eq!(layouts.len(), 3);
-    for layout in &layouts {
+    for layout in layouts {
         assert!(layout["device_bytes"].as_u64().unwrap() <= 81_559 << 20, "{layout}");
+        assert!(layout["settings"].is_object(), "{layout}");
     }
+    let of = &found["search"];
+    assert_eq!(of["limit_bytes"].as_u64(), Some(81_559 << 20), "{of}");
+    assert_eq!(of["varied"][1]["symbol"], "TP", "{of}");
+    assert_eq!(of["left_alone"][0]["symbol"], "Train", "{of}");
+    let sum = ["fit", "tight", "too_large"].map(|of| found[of].as_u64().unwrap());
+    assert_eq!(sum.iter().sum::<u64>(), found["runs"].as_u64().unwrap());
+    let ended = run(&["search", "llama3-8b"], "");
+    for head in [
+        "The job as it is: ",
+        "GPU: ",
+        "Varied: PP 1 to ",
+        "As in the job: ",
+        " fit, ",
+        " are tight, ",
+    ] {
+        assert!(ended.output.contains(head), "{head}: {}", ended.output);
+    }
+    // Without a GPU nothing fits, and where nothing fits it says by how much.
+    let ended = run(
+        &[
+            "search",
+            "llama3-8b",
+            "--set",
+            "gpu=null",
+            "--set",
+            "gpu_memory_mib=null",
+        ],
+        "",
+    );
+    assert_eq!(ended.status, 2, "{}", ended.output);
+    assert!(!ended.output.contains(" fit,"), "{}", ended.output);
+    let ended = run(&["search", "llama3-70b", "--set", "gpu_memory_mib=9000"], "");
+    assert_eq!(ended.status, 1, "{}", ended.output);
+    assert!(
+        ended.output.contains("Nothing fits. Nearest is ") && ended.output.contains("over by "),
+        "{}",
+        ended.output
+    );
+    // GPUs vary as far as they may, and it says how far that was.
+    let ended = run(&["search", "llama3-8b", "--vary", "gpus,tp"], "");
+    assert!(ended.output.contains("the job's own number"), "{}", ended.output);
+    let ended = run(
+        &["search", "llama3-8b", "--vary", "gpus,tp", "--at-most", "gpus=512"],
+        "",
+    );
+    assert!(
+        ended.output.contains("GPUs 1 to 512, as far as allowed"),
+        "{}",
+        ended.output
+    );
     let ended = run(&["search", "llama3-8b", "--vary", "width"], "");
     assert_eq!(ended.status, 2);
     assert!(
@@ -270,6 +322,58 @@ fn a_search_lists_layouts_that_fit() {
         "{}",
         ended.errors
     );
+}
+
+/// What a search says of the job and of each layout is what a check says of it, by verdict and by exit status.
+#[test]
+fn searches_say_what_checks_say() {
+    for more in [
+        ["gpu_memory_mib=60000", "global_batch_size=128"],
+        ["gpu_memory_mib=38000", "global_batch_size=96"],
+        ["gpu_memory_mib=16000", "micro_batch_size=2"],
+        ["gpu=null", "global_batch_size=64"],
+    ] {
+        let sets = |more: &[String]| {
+            let mut arguments = vec!["llama3-8b".to_owned()];
+            arguments.extend(more.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
+            arguments
+        };
+        let more: Vec<String> = more.map(str::to_owned).into();
+        let verdict = |more: &[String]| {
+            let arguments = [vec!["check".to_owned(), "--json".to_owned()], sets(more)].concat();
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let reports: Value = serde_json::from_str(&run(&arguments, "").output).unwrap();
+            reports[0]["verdict"].clone()
+        };
+        let arguments = [
+            vec!["search".to_owned(), "--json".to_owned(), "--all".to_owned()],
+            sets(&more),
+        ];
+        let arguments = arguments.concat();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let found: Value = serde_json::from_str(&run(&arguments, "").output).unwrap();
+        let same = |said: &Value, checked: &Value| match said {
+            Value::Null => checked == "unknown",
+            said => said == checked,
+        };
+        assert!(same(&found["search"]["verdict"], &verdict(&more)), "{more:?}");
+        let layouts = found["layouts"].as_array().unwrap();
+        assert!(layouts.len() > 3, "{more:?}");
+        // `--set` gives values, and cannot go back to the default of a switch.
+        let given = |layout: &&Value| {
+            layout["settings"]
+                .as_object()
+                .unwrap()
+                .values()
+                .all(|value| !value.is_null())
+        };
+        for layout in layouts.iter().filter(given).take(8) {
+            let settings = layout["settings"].as_object().unwrap().iter();
+            let settings = settings.map(|(key, value)| format!("{key}={value}"));
+            let checked = verdict(&more.iter().cloned().chain(settings).collect::<Vec<_>>());
+            assert!(same(&layout["verdict"], &checked), "{more:?} {layout}: {checked}");
+        }
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use proptest::prelude::*;
 
 mod brute_force;
 mod frontier;
+mod measured_pairs;
 mod ranking;
 mod table;
 mod training;

@@ -6,12 +6,12 @@ use std::thread;
 
 use clap::Args;
 use clap::builder::{PossibleValue, TypedValueParser};
-use megatron_memory::config;
-use megatron_memory::config::raw::RawJob;
 use megatron_memory::report::amount::{Scale, Unit, grouped};
-use megatron_memory::search::{Axis, Candidate, GroupKind, Keep, Options, Searcher, Slice, Space, percent};
+use megatron_memory::report::layouts::{SearchHead, closest, counts};
+use megatron_memory::search::{Axis, Best, Candidate, GroupKind, Keep, Options, OwnLayout, Searcher, Space, percent};
 use megatron_memory::units::Bytes;
-use megatron_memory::verdict::{Refusal, Standing, Verdict};
+use megatron_memory::value::Value;
+use megatron_memory::verdict::Verdict;
 use serde::Serialize;
 
 use super::exit::{Failure, Status};
@@ -43,6 +43,29 @@ pub(crate) struct SearchLayouts {
     json: bool,
 }
 
+/// A search and what it found. Amounts are in bytes.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// What the search is of.
+    search: SearchHead,
+    /// The number of combinations.
+    combinations: u64,
+    /// The number of them that Megatron runs, and whose model states alone are not too large.
+    runs: u64,
+    /// The number of these that fit even with the largest overheads; none where no GPU is chosen.
+    fit: Option<u64>,
+    /// The number of these that fit only with the smallest overheads.
+    tight: u64,
+    /// The number of these that do not fit.
+    too_large: u64,
+    /// The number of combinations, legal or not, whose model states alone do not fit.
+    states_too_large: u64,
+    /// The layouts, best first.
+    layouts: Vec<Layout>,
+    /// Where nothing fits, the layout with the least memory.
+    closest: Option<Layout>,
+}
+
 /// A layout of the list.
 #[derive(Debug, Serialize)]
 struct Layout {
@@ -53,10 +76,17 @@ struct Layout {
     /// The sign of the verdict.
     #[serde(skip)]
     sign: &'static str,
+    /// Whether it fits by its numbers alone, also where they are those of another job.
+    #[serde(skip)]
+    fit: Verdict,
+    /// The settings in which the layout differs from the job, as JSON; null stands for a default.
+    settings: serde_json::Value,
     /// The largest peak of a rank, in bytes.
     peak_bytes: u64,
     /// The least that the device shows, in bytes.
     device_bytes: u64,
+    /// The most that the device shows, in bytes.
+    device_bytes_high: u64,
     /// Whether adapters alone are trained.
     trains_adapters: bool,
     /// Whether it is the job's own layout.
@@ -97,19 +127,30 @@ impl SearchLayouts {
         })?;
         let keep = if self.all { Keep::Legal } else { Keep::Fitting };
         let progress = Progress::new(space.total());
-        let mut found = search_on_all_cores(&space, keep, &progress);
-        found.candidates.sort_by(Candidate::order);
         let own = space.own_candidate();
-        let layouts = found
-            .candidates
-            .iter()
-            .take(self.limit)
-            .map(|candidate| layout(&space, candidate, own.as_ref()));
+        let best = search_on_all_cores(&space, keep, &Best::new(self.limit, own), &progress);
+        let found = best.counts();
+        let layouts = best.layouts().map(|candidate| layout(&space, candidate, own.as_ref()));
         let layouts: Vec<Layout> = layouts.collect();
+        let scale = Scale::coarse(Unit::Gib);
+        let head = SearchHead::new(&space, scale);
         if self.json {
-            output::json(&layouts)?;
+            let closest = found.closest.filter(|_| found.legal == found.too_large);
+            output::json(&Report {
+                search: head,
+                combinations: space.total(),
+                runs: found.legal,
+                fit: space.gpu_memory().map(|_| found.fitting()),
+                tight: found.tight,
+                too_large: found.too_large,
+                states_too_large: found.cannot_fit,
+                layouts,
+                closest: closest.map(|closest| layout(&space, &closest, own.as_ref())),
+            })?;
         } else {
-            output::print_lines(&(standing(job) + &text(&space, &found, &layouts, own.as_ref())))?;
+            let head = head.lines(&space, scale).into_iter();
+            let lines = head.chain(text(&space, &best, &layouts));
+            output::print_lines(&(lines.collect::<Vec<_>>().join("\n") + "\n"))?;
         }
         if progress.is_interrupted() {
             eprintln!(
@@ -118,15 +159,18 @@ impl SearchLayouts {
             );
             return Ok(Status::Interrupted);
         }
-        Ok(Status::of(best(&space, &found)))
+        Ok(Status::of(
+            best.first().map_or(Verdict::DoesNotFit, |first| space.verdict(first)),
+        ))
     }
 }
 
 /// How many jobs a thread checks before it tells how far it is, and looks whether the user has seen enough.
 const STEPS: u32 = 512;
 
-/// Searches a space with a thread for each core, until the end or an interruption.
-fn search_on_all_cores(space: &Space, keep: Keep, progress: &Progress) -> Slice {
+/// Searches a space with a thread for each core, until the end or an interruption, and adds what they find to what is
+/// known before, which is nothing.
+fn search_on_all_cores(space: &Space, keep: Keep, before: &Best, progress: &Progress) -> Best {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let shares = Mutex::new(space.shares());
     let work = &|worker| {
@@ -135,7 +179,7 @@ fn search_on_all_cores(space: &Space, keep: Keep, progress: &Progress) -> Slice 
             let shares = shares.lock();
             shares.unwrap_or_else(PoisonError::into_inner).next_for(worker)
         };
-        let mut found = Slice::default();
+        let mut found = before.clone();
         let mut searcher = Searcher::default();
         while let Some(mut share) = next() {
             while !share.is_empty() && !progress.is_interrupted() {
@@ -143,7 +187,7 @@ fn search_on_all_cores(space: &Space, keep: Keep, progress: &Progress) -> Slice 
                 let until = part.next.unwrap_or(share.end);
                 progress.advance(until - share.start);
                 share.start = until;
-                found.join(&part);
+                found.add(part);
             }
         }
         found
@@ -151,7 +195,7 @@ fn search_on_all_cores(space: &Space, keep: Keep, progress: &Progress) -> Slice 
     thread::scope(|scope| {
         let workers: Vec<_> = (0..cores).map(|worker| scope.spawn(move || work(worker))).collect();
         progress.show_until(|| workers.iter().all(thread::ScopedJoinHandle::is_finished));
-        let mut found = Slice::default();
+        let mut found = before.clone();
         for worker in workers {
             match worker.join() {
                 Ok(part) => found.join(&part),
@@ -162,49 +206,29 @@ fn search_on_all_cores(space: &Space, keep: Keep, progress: &Progress) -> Slice 
     })
 }
 
-/// The best verdict on any layout that was found.
-fn best(space: &Space, found: &Slice) -> Verdict {
-    let verdicts = found.candidates.iter().map(|layout| space.verdict(layout));
-    verdicts.min().unwrap_or(Verdict::DoesNotFit)
-}
-
-/// What `check` says of the job as it is, in a line.
-fn standing(job: &RawJob) -> String {
+/// The counts, and a line for each layout: those that fit, and after a line those that are tight, and too large.
+fn text(space: &Space, best: &Best, layouts: &[Layout]) -> Vec<String> {
     let scale = Scale::coarse(Unit::Gib);
-    let checked = config::check(job);
-    let sentence = if let Some(config) = &checked.config {
-        Standing::of(config).sentence(config, scale)
-    } else {
-        let refused: Vec<String> = checked.refusals().map(ToString::to_string).collect();
-        format!("{}: {}", Verdict::Refused(Refusal::ByRules).words(), refused.join("; "))
-    };
-    format!("The job as it is: {sentence}\n")
-}
-
-/// The counts, and a line for each layout.
-fn text(space: &Space, found: &Slice, layouts: &[Layout], own: Option<&Candidate>) -> String {
-    let scale = Scale::coarse(Unit::Gib);
-    let counts = match space.gpu_memory() {
-        Some(_) => format!(
-            "{} combinations, {} whose model states alone do not fit, {} others that Megatron runs, {} that fit{}",
-            space.total(),
-            found.cannot_fit,
-            found.legal,
-            found.legal - found.too_large,
-            if space.not_modelled().is_empty() {
-                ""
-            } else {
-                " without what is not modelled"
-            },
-        ),
-        None => format!(
-            "{} combinations, {} that Megatron runs; no GPU is chosen that they may fit",
-            space.total(),
-            found.legal
-        ),
-    };
-    let lines = layouts.iter().map(|layout| {
-        format!(
+    let found = best.counts();
+    let mut lines = vec![format!(
+        "{} combinations, {} whose model states alone do not fit; {}",
+        grouped(space.total()),
+        grouped(found.cannot_fit),
+        counts(space, found)
+    )];
+    let nothing_fits = found.legal == found.too_large;
+    match (&found.closest, best.own()) {
+        (Some(nearest), _) if nothing_fits => lines.push(closest(space, nearest, scale)),
+        (_, Some(own)) if !nothing_fits => lines.push(place(best, own, scale)),
+        _ => {}
+    }
+    let mut last = Verdict::Fits;
+    for layout in layouts {
+        if ![last, Verdict::Unknown].contains(&layout.fit) {
+            lines.push(format!("---------- {}", layout.fit.words()));
+        }
+        last = layout.fit;
+        lines.push(format!(
             "{:>10} {}  {}  {} per replica, bubble {}, recomputes {}, {} over the network{}{}",
             scale.amount(Bytes(layout.peak_bytes)),
             layout.sign,
@@ -215,11 +239,9 @@ fn text(space: &Space, found: &Slice, layouts: &[Layout], own: Option<&Candidate
             scale.amount(Bytes(layout.network_bytes)),
             crossing(&layout.crossing_groups),
             if layout.own { ", the job's own" } else { "" },
-        )
-    });
-    let own = own.map(|own| place(found, own, scale));
-    let lines: Vec<String> = [counts].into_iter().chain(own).chain(lines).collect();
-    lines.join("\n") + "\n"
+        ));
+    }
+    lines
 }
 
 /// So many GPUs.
@@ -238,14 +260,12 @@ fn crossing(groups: &[&str]) -> String {
 }
 
 /// The place of the job's own layout among those that were found, and what the best one gains over it.
-fn place(found: &Slice, own: &Candidate, scale: Scale) -> String {
-    let before = found.candidates.iter().filter(|c| c.is_before(own)).count();
-    let listed = found.candidates.iter().any(|c| c.index == own.index);
-    let of = found.candidates.len() + usize::from(!listed);
-    let place = format!("the job's own layout is number {} of {of}", before + 1);
-    match found.candidates.first() {
-        Some(best) if before > 0 => {
-            let gains = best.gains_over(own).into_iter();
+fn place(best: &Best, own: &OwnLayout, scale: Scale) -> String {
+    let of = best.found() + u64::from(!own.is_listed);
+    let place = format!("The job's own layout is number {} of {}", own.before + 1, grouped(of));
+    match best.first() {
+        Some(first) if own.before > 0 => {
+            let gains = first.gains_over(&own.candidate).into_iter();
             let gains: Vec<String> = gains.map(|gain| gain.text(|b| scale.amount(b))).collect();
             format!("{place}; the first one: {}", gains.join(", "))
         }
@@ -255,12 +275,19 @@ fn place(found: &Slice, own: &Candidate, scale: Scale) -> String {
 
 fn layout(space: &Space, candidate: &Candidate, own: Option<&Candidate>) -> Layout {
     let verdict = space.verdict(candidate);
+    let settings = space.settings(candidate.index).into_iter();
+    let settings = settings.map(|(id, value)| (id.field().name.to_owned(), value));
+    // A value prints itself as JSON.
+    let settings = Value::Map(settings.collect()).to_string();
     Layout {
         sizes: space.sizes(candidate.index),
         verdict: verdict.id(),
         sign: verdict.sign(),
+        fit: candidate.verdict(),
+        settings: serde_json::from_str(&settings).unwrap_or_default(),
         peak_bytes: candidate.peak.0,
         device_bytes: candidate.least.0,
+        device_bytes_high: candidate.most.0,
         trains_adapters: candidate.adapters,
         own: own.is_some_and(|own| own.index == candidate.index),
         gpus: candidate.gpus,

@@ -1,10 +1,19 @@
-//! How many matrix products a choice runs a second time.
+//! How much of the forward pass a choice runs a second time: matrix products, and the memory traffic of modules that have
+//! none.
+
+use core::ops::AddAssign;
 
 use super::Choice;
 use crate::config::choices::RecomputeModule;
-use crate::config::job::Module;
+use crate::config::job::{Module, Precision};
 use crate::config::layers::{self as config, Mixer, MlpKind};
 use crate::parallel::stages::Chunk;
+#[allow(unused_imports, reason = "a link of the documentation")]
+use crate::source::H100;
+
+/// Operations that a GPU could do while it reads or writes a byte of its own memory: 40 % of the 989 dense bf16 TFLOP/s of
+/// an H100, at its 3.35 TB/s ([`H100`]). Both grow together from one generation to the next.
+pub const OPERATIONS_PER_MEMORY_BYTE: u128 = 118;
 
 /// Multiplications of one layer for one token, in matrix products only, split over no ranks: shares are what matters.
 #[derive(Clone, Copy, Default)]
@@ -18,6 +27,14 @@ struct Layer {
     scores: u128,
     mlp: u128,
     shared: u128,
+    /// Elements that the norms before the mixer and before the MLP read and write.
+    norms: u128,
+    /// Elements that the activation function of the routed experts reads and writes.
+    expert_activation: u128,
+    /// Elements that the gated norm of a delta net reads and writes.
+    gated_norm: u128,
+    /// Elements that the convolution after the input projection of a gated delta product reads and writes.
+    convolution: u128,
 }
 
 impl Layer {
@@ -27,7 +44,11 @@ impl Layer {
 }
 
 fn layer(m: &Module, of: config::Layer) -> Layer {
-    let mut out = Layer::default();
+    let norms = u128::from(of.mixer.is_some()) + u128::from(of.mlp.is_some());
+    let mut out = Layer {
+        norms: norms * 2 * wide(m.args.hidden_size),
+        ..Layer::default()
+    };
     match of.mixer {
         None => {}
         Some(Mixer::Attention) => attention(m, &mut out),
@@ -102,6 +123,8 @@ fn gated_delta_net(m: &Module, out: &mut Layer) {
     // The state is read and written for every token.
     let state = 2 * values * wide(a.linear_key_head_dim);
     out.projections = wide(a.hidden_size) * (2 * keys + 3 * values + 2 * value_heads) + state;
+    // The output and the gate come in, and the gated output goes out.
+    out.gated_norm = 3 * values;
 }
 
 fn gated_delta_net_2(m: &Module, out: &mut Layer) {
@@ -110,6 +133,7 @@ fn gated_delta_net_2(m: &Module, out: &mut Layer) {
     let keys = wide(a.linear_num_key_heads) * wide(a.linear_key_head_dim);
     let state = 2 * values * wide(a.linear_key_head_dim);
     out.projections = wide(a.hidden_size) * (4 * keys + 4 * values) + state;
+    out.gated_norm = 3 * values;
 }
 
 fn gated_delta_product(m: &Module, out: &mut Layer) {
@@ -122,6 +146,7 @@ fn gated_delta_product(m: &Module, out: &mut Layer) {
     let state = (1 + steps) * inner * wide(a.mamba_state_dim);
     let projected = (1 + steps) * (inner + groups + heads);
     out.in_proj = wide(a.hidden_size) * projected;
+    out.convolution = 2 * projected;
     out.projections = out.in_proj + wide(a.hidden_size) * inner + state;
 }
 
@@ -148,6 +173,35 @@ fn experts(m: &Module, out: &mut Layer) {
         0
     };
     out.mlp = out.shared + routed + latent + hidden * wide(moe.num_experts);
+    // A gated activation reads both halves of what the first matrix puts out.
+    out.expert_activation = matrices(m) * wide(moe.ffn_hidden_size) * wide(moe.topk);
+}
+
+/// What a chunk computes for one token, split over no ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChunkWork {
+    /// Multiplications of the forward pass.
+    pub forward: u128,
+    /// Those of them that run again.
+    pub again: u128,
+    /// Bytes that modules without matrix products, such as norms, read and write once more.
+    pub again_bytes: u128,
+}
+
+impl ChunkWork {
+    /// What runs again, in multiplications that take as long.
+    #[must_use]
+    pub const fn repeated(self) -> u128 {
+        self.again + self.again_bytes * OPERATIONS_PER_MEMORY_BYTE / 2
+    }
+}
+
+impl AddAssign for ChunkWork {
+    fn add_assign(&mut self, other: Self) {
+        self.forward += other.forward;
+        self.again += other.again;
+        self.again_bytes += other.again_bytes;
+    }
 }
 
 /// What a choice runs again.
@@ -155,17 +209,18 @@ fn experts(m: &Module, out: &mut Layer) {
 pub struct Work {
     /// Multiplications of one token's forward pass through the stage, split over no ranks.
     pub forward: u128,
-    /// In millionths of the forward pass of a stage.
+    /// The time that it takes, in millionths of that of the matrix products of the stage's forward pass.
     pub ppm: u64,
     /// As floating-point operations of one GPU in one iteration.
     pub flops: u64,
 }
 
-/// Multiplications of one token's forward pass through a chunk, and those of them that a choice runs again.
+/// What a chunk computes for one token, and what of it a choice runs again.
 #[must_use]
-pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> (u128, u128) {
+pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> ChunkWork {
     let mut whole = 0u128;
     let mut again = 0u128;
+    let mut again_elements = 0u128;
     let output = u128::from(m.args.hidden_size) * u128::from(m.args.num_labels.unwrap_or(m.padded_vocab_size));
     let range = chunk.layers.start as usize..chunk.layers.end as usize;
     let layers = m.layers().decoder().get(range).unwrap_or_default();
@@ -178,6 +233,14 @@ pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> (u128, u128) {
         let layer = layer(m, *of);
         let all = layer.all();
         whole += wide(count) * all;
+        if let Choice::Selective(modules) = choice {
+            let part = |module, elements: u128| if modules.contains(module) { elements } else { 0 };
+            let elements = part(RecomputeModule::Layernorm, layer.norms)
+                + part(RecomputeModule::MoeAct, layer.expert_activation)
+                + part(RecomputeModule::GdnNormOut, layer.gated_norm)
+                + part(RecomputeModule::GdpQkv, layer.convolution);
+            again_elements += wide(count) * elements;
+        }
         again += match choice {
             Choice::Nothing | Choice::Offload(_) => 0,
             Choice::Uniform(_) => wide(count) * all,
@@ -210,28 +273,53 @@ pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> (u128, u128) {
     if chunk.output {
         whole += output;
     }
-    (whole, again)
+    let width = match m.precision {
+        Precision::Fp32 => 4,
+        Precision::Fp16 | Precision::Bf16 => 2,
+    };
+    ChunkWork {
+        forward: whole,
+        again,
+        again_bytes: again_elements * width,
+    }
+}
+
+/// The time that a choice recomputes, in millionths of that of the matrix products of the forward pass of all stages.
+#[must_use]
+pub fn recomputed_ppm(m: &Module, choice: Choice) -> u64 {
+    let mut all = ChunkWork::default();
+    for chunk in m.stages.chunks() {
+        all += chunk_work(m, chunk, choice);
+    }
+    share_ppm(all)
+}
+
+/// What runs again in millionths of the forward pass.
+pub(crate) fn share_ppm(work: ChunkWork) -> u64 {
+    let ppm = (work.repeated() * 1_000_000).checked_div(work.forward);
+    u64::try_from(ppm.unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
+/// Floating-point operations of one GPU in one iteration, for so many multiplications for a token: two for every one, for
+/// every token of every micro batch, split over the ranks of a model.
+pub(crate) fn operations_of_step(m: &Module, multiplications: u128) -> u128 {
+    let tokens = u128::from(m.args.seq_length)
+        .saturating_mul(u128::from(m.args.micro_batch_size))
+        .saturating_mul(u128::from(m.num_microbatches));
+    let operations = multiplications.saturating_mul(2).saturating_mul(tokens);
+    operations / u128::from(m.tensor_parts() * m.sequence_parts()).max(1)
 }
 
 /// What a choice runs again on a stage.
 #[must_use]
 pub fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
-    let mut whole = 0u128;
-    let mut again = 0u128;
+    let mut all = ChunkWork::default();
     for chunk in m.stages.rank(u32::try_from(pp_rank).unwrap_or(u32::MAX)) {
-        let of_chunk = chunk_work(m, chunk, choice);
-        whole += of_chunk.0;
-        again += of_chunk.1;
+        all += chunk_work(m, chunk, choice);
     }
-    let narrow = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
-    // A multiplication and an addition for every token of every micro batch, split over the ranks of a model.
-    let tokens = u128::from(m.args.seq_length)
-        .saturating_mul(u128::from(m.args.micro_batch_size))
-        .saturating_mul(u128::from(m.num_microbatches));
-    let flops = again.saturating_mul(2).saturating_mul(tokens);
     Work {
-        forward: whole,
-        ppm: narrow((again * 1_000_000).checked_div(whole).unwrap_or(0)),
-        flops: narrow(flops / u128::from(m.tensor_parts() * m.sequence_parts()).max(1)),
+        forward: all.forward,
+        ppm: share_ppm(all),
+        flops: u64::try_from(operations_of_step(m, all.again)).unwrap_or(u64::MAX),
     }
 }

@@ -7,6 +7,7 @@ use crate::search::axis::Pick;
 use crate::search::candidate::Candidate;
 use crate::search::space::Space;
 use crate::units::Bytes;
+use crate::verdict::Verdict;
 
 /// A direction of sorting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,9 +99,10 @@ impl Query {
                 pick.is_some_and(|pick| pick.label().contains(text))
             }),
         };
-        let has_room = c
-            .gpu
-            .is_none_or(|gpu| c.most + self.min_headroom <= gpu || self.min_headroom == Bytes::ZERO);
+        let with_room = (c.least, c.most + self.min_headroom);
+        let has_room = self.min_headroom == Bytes::ZERO
+            || c.gpu.is_none()
+            || Verdict::of_memory(c.gpu, with_room) == Verdict::Fits;
         has_room && self.filter.iter().all(has)
     }
 }

@@ -22,7 +22,8 @@ use crate::browser::{self, files};
 use crate::parts::CopyButton;
 use crate::state::DialogKind;
 use megatron_memory::export::provenance::{CommentStyle, with_provenance};
-use megatron_memory::report::amount::grouped;
+use megatron_memory::report::amount::{Scale, grouped};
+use megatron_memory::report::layouts::SearchHead;
 use megatron_memory::search::{Dimension, Space};
 
 /// The search dialog.
@@ -49,7 +50,12 @@ pub(super) fn SearchDialog(
         let rows = marks.map(|mark| view! { <p class="not-this-job">{mark}</p> });
         Some(rows.collect_view())
     };
-    let about = move || search.space().map(|space| about(&space));
+    let about = move || {
+        let space = search.space()?;
+        let scale = Scale::fine(search.state.preferences.unit.get());
+        let lines = SearchHead::new(&space, scale).lines(&space, scale).into_iter();
+        Some(lines.map(|line| view! { <li>{line}</li> }).collect_view())
+    };
     let size = move || search.space().map(|space| size(&space));
     view! {
         <Title text="Browse layouts" />
@@ -57,7 +63,9 @@ pub(super) fn SearchDialog(
         {marks}
         <details class="layouts-options" open=move || search.phase.get() == Phase::Before>
             <summary>"What varies"</summary>
-            <p hidden=move || !searchable.get()>{about}</p>
+            <ul class="layouts-of" data-testid="search-head" hidden=move || !searchable.get()>
+                {about}
+            </ul>
             <Controls />
             <p class="layouts-space" hidden=move || !searchable.get()>
                 {size}
@@ -148,15 +156,6 @@ fn Actions(
             <span role="status">{said}</span>
         </div>
     }
-}
-
-fn about(space: &Space) -> String {
-    format!(
-        "Every combination of the sizes below, for {} GPUs and a global batch of {}. All else stays as it is, and each \
-         combination is checked and estimated like the job itself.",
-        grouped(space.world_size()),
-        grouped(space.global_batch_size())
-    )
 }
 
 /// The size of the space, as the product that it is.

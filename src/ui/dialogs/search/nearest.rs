@@ -2,6 +2,7 @@
 
 use megatron_memory::config::gpus;
 use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::layouts;
 use megatron_memory::search::{Candidate, Space};
 use search_worker::SuggestionNames;
 
@@ -16,17 +17,7 @@ pub(super) fn nothing_found(
         return "Megatron runs none of these combinations within your bounds. What was left out, and why, is above."
             .to_owned();
     };
-    let sizes = space.dimensions().iter().zip(space.picks(nearest.index));
-    let sizes = sizes.map(|(d, pick)| format!("{} {}", d.axis.symbol(), pick.label()));
-    let scale = Scale::fine(unit);
-    let missing = nearest.gpu.map(|gpu| nearest.least.saturating_sub(gpu));
-    let nearest = format!(
-        "Nothing fits. Nearest is {} with {} allocated on stage {}; the device shows at least {} more than the GPU has.",
-        sizes.collect::<Vec<_>>().join(", "),
-        scale.amount(nearest.peak),
-        nearest.worst.pp_rank,
-        scale.amount(missing.unwrap_or_default())
-    );
+    let nearest = layouts::closest(space, nearest, Scale::fine(unit));
     let Some(suggestion) = suggestion else {
         return nearest;
     };

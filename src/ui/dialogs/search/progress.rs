@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use super::state::{Phase, SearchState};
 use crate::browser;
 use megatron_memory::report::amount::grouped;
+use megatron_memory::report::layouts::counts;
 use megatron_memory::search::{Slice, Space};
 
 /// The parts that the progress bar is divided into.
@@ -26,12 +27,12 @@ pub(super) fn Progress() -> impl IntoView {
         Phase::Before => String::new(),
         Phase::Running => "Searching.".to_owned(),
         Phase::Stopped => "Stopped.".to_owned(),
-        Phase::Done => format!("Done: {}.", with(counts)),
+        Phase::Done => format!("Done: {}.", with(|slice, space| counts(space, slice))),
     };
     let now = move || {
         with(|slice, space| {
             let (looked_at, total) = (grouped(slice.looked_at), grouped(space.total()));
-            format!("{looked_at} of {total} combinations: {}.", counts(slice, space))
+            format!("{looked_at} of {total} combinations: {}.", counts(space, slice))
         })
     };
     let left = move || {
@@ -73,16 +74,5 @@ fn with_time(slice: &Slice, space: Option<Arc<Space>>, took: u64) -> String {
     match seconds {
         0..=90 => format!("About {} s left.", seconds.max(1)),
         _ => format!("About {} min left.", seconds.div_ceil(60)),
-    }
-}
-
-/// How many combinations are legal, and how many fit. Of those that are skipped because they cannot fit, it is not
-/// known how many are legal.
-fn counts(slice: &Slice, space: &Space) -> String {
-    let (legal, fitting) = (slice.legal, slice.legal - slice.too_large.min(slice.legal));
-    let at_least = if slice.cannot_fit > 0 { "at least " } else { "" };
-    match space.gpu_memory() {
-        Some(_) => format!("{at_least}{} legal, {} fit", grouped(legal), grouped(fitting)),
-        None => format!("{} legal", grouped(legal)),
     }
 }

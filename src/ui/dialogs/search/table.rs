@@ -18,6 +18,7 @@ use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::search::{Candidate, Column, Direction, Space};
 use megatron_memory::source::PIPELINE_BUBBLE;
 use megatron_memory::units::Bytes;
+use megatron_memory::verdict::Verdict;
 
 /// The height of a row in pixels, as in the style sheet: where a row stands follows from its number.
 const ROW_HEIGHT: usize = 44;
@@ -95,8 +96,9 @@ fn Order() -> impl IntoView {
     view! {
         <p class="layouts-order">
             <span>
-                "In this order unless you sort: what fits, all weights trained before adapters alone, least recomputed, no context parallelism below 4,096 tokens, \
-                 least bubble and exchanged data, fewest GPUs per replica, lowest peak. The bubble is replayed from the \
+                "In this order unless you sort: what fits, then what is tight, all weights trained before adapters alone, no context parallelism below 4,096 tokens, \
+                 least on top of the model's own work (recomputation, bubble, exchanged data, and weights and gradients that are \
+                 read for every micro batch, together), fewest GPUs per replica, lowest peak. The bubble is replayed from the \
                  schedule, with stages as unequal as their matrix products ("
             </span>
             <a href=PIPELINE_BUBBLE.url() rel="noopener">
@@ -384,9 +386,21 @@ fn LayoutRow(
     };
     let is_own = Memo::new(move |_| search.own.get().is_some_and(|own| own.index == candidate.index));
     let pin = move |_| search.compare(candidate.index);
+    // A line parts what is tight from what fits, in the order of the search.
+    let is_first_tight = move || {
+        let table = search.table.read();
+        let fitting = usize::try_from(table.counts().fitting()).ok();
+        let is_tight = candidate.verdict() == Verdict::Tight;
+        is_tight && table.sort().is_none() && Some(place.get()) == fitting.filter(|fitting| *fitting > 0)
+    };
     view! {
         <tr
-            class=if candidate.is_too_large() { "over" } else { "" }
+            class=match candidate.verdict() {
+                Verdict::DoesNotFit => "over",
+                Verdict::Tight => "tight",
+                Verdict::Unknown | Verdict::Fits | Verdict::NotThisJob | Verdict::Refused(_) => "",
+            }
+            class:first-tight=is_first_tight
             class:own=is_own
             aria-current=move || is_own.get().then_some("true")
             aria-rowindex=move || place.get() + 2

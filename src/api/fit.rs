@@ -93,7 +93,7 @@ pub fn fit(
 ) -> Result<Ts<Fit>, JsValue> {
     let share = read(job, options)?;
     let found = fit::offers(&share.setup.job).map_err(|why| refused(&why))?;
-    let offer = |offer: &fit::Offer| Offer::new(&share, offer, found.replica_gpus);
+    let offer = |offer: &fit::Offer| Offer::new(&share, offer);
     to_ts(&Fit {
         verdict: found.now.verdict.id(),
         peak_bytes: found.now.total.into(),
@@ -136,8 +136,8 @@ fn refused(why: &FitError) -> JsValue {
 }
 
 impl Offer {
-    fn new(share: &ShareState, offer: &fit::Offer, replica: u64) -> Self {
-        let row = OfferRow::new(offer.clone(), replica, Scale::coarse(Unit::Gib));
+    fn new(share: &ShareState, offer: &fit::Offer) -> Self {
+        let row = OfferRow::new(offer.clone(), Scale::coarse(Unit::Gib));
         let mut changed = share.clone();
         offer.apply(&mut changed.setup.job);
         let module = share.setup.job.modules.get(offer.module);

@@ -1,4 +1,4 @@
-//! What a change costs.
+//! What a change costs, by the measure of its kind.
 
 /// The kind of a change. Costs are compared within a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,10 @@ pub enum ChangeKind {
     Precision,
     /// Optimizer states live in host memory.
     OptimizerOffload,
+    /// More GPUs, and so more data-parallel ranks.
+    MoreGpus,
+    /// Shorter samples: longer ones are cut.
+    Sequence,
 }
 
 /// The cost of a change, by the measure of its kind. Of two costs of one kind, the smaller one is the cheaper.
@@ -38,9 +42,11 @@ pub enum Cost {
     MicroBatches(u64),
     /// The number of kinds of modules whose activations move to the host.
     OffloadedModules(u64),
+    /// How far a size is from the one that the job has, in thousandths of a factor of one, and whether it is larger.
+    Distance(u64, bool),
     /// GPUs of one model replica: the larger of TP · CP and ETP · EP, times PP.
     ReplicaGpus(u64),
-    /// Recomputed operations of matrix products on the fullest stage, in millionths of those of its forward pass.
+    /// What is recomputed on all stages, in millionths of the matrix products of their forward passes.
     Recomputed(u64),
     /// Parameters are gathered, and gradients reduced, for every micro batch.
     Gathers,
@@ -48,26 +54,34 @@ pub enum Cost {
     LostBytes(u64),
     /// The part of the optimizer states that lives in host memory, in percent.
     OnHost(u64),
+    /// The number of GPUs.
+    Gpus(u64),
+    /// Tokens that are cut off the longest samples.
+    CutTokens(u64),
 }
 
-/// Changes that recompute at most this much, in millionths of the forward pass, come before those that move data.
-const LITTLE_RECOMPUTE: u64 = 50_000;
-
-impl Cost {
-    /// The order in which changes of different kinds are offered: first what costs nothing, then what costs little
-    /// time, and last what changes the arithmetic or needs the host's memory.
-    pub(super) const fn rank(self, replica_now: u64) -> u8 {
-        match self {
-            Self::Nothing => 0,
-            Self::Recomputed(ppm) if ppm <= LITTLE_RECOMPUTE => 1,
-            Self::OffloadedModules(_) => 2,
-            Self::MicroBatches(_) => 3,
-            Self::ReplicaGpus(gpus) if gpus <= replica_now => 4,
-            Self::ReplicaGpus(_) => 5,
-            Self::Recomputed(_) => 6,
-            Self::Gathers => 7,
-            Self::LostBytes(_) => 8,
-            Self::OnHost(_) => 9,
-        }
-    }
+/// What a change of each kind asks of those who train, least first: the order in which changes are offered. Within one
+/// of them, those come first that add least to a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sacrifice {
+    /// Nothing.
+    Nothing,
+    /// Little time.
+    LittleTime,
+    /// Copies to and from the host beside the passes, which may hide behind them.
+    HostCopies,
+    /// Time.
+    Time,
+    /// Context parallelism over sequences that are too short for it.
+    ShortSequences,
+    /// Another way of data parallelism.
+    Fsdp,
+    /// Precision of gradients and moments.
+    Precision,
+    /// A step of the optimizer on the CPU.
+    HostOptimizer,
+    /// More GPUs.
+    Gpus,
+    /// Training on whole samples.
+    WholeSamples,
 }

@@ -5,6 +5,7 @@ use crate::config::fields::FieldId as F;
 use crate::config::raw::RawJob;
 use crate::memory::methods::TrainingMethod;
 use crate::search::{Axis, Candidate, Keep, Options, Pick, Searcher, Slice, Space, Split};
+use crate::verdict::Verdict;
 
 /// The most GPUs that are tried. All numbers that are tried are powers of two.
 pub const MOST_GPUS: u64 = 4096;
@@ -70,7 +71,7 @@ fn fewest_of(space: &Space, job: &RawJob) -> Fewest {
         }
         let range = digit * below..(digit + 1) * below;
         let slice = searcher.search(space, range, u32::MAX, Keep::Fitting);
-        let fits = |c: &&Candidate| c.gpu.is_some_and(|gpu| c.most <= gpu);
+        let fits = |c: &&Candidate| c.verdict() == Verdict::Fits;
         let mut fitting = slice.candidates.iter().filter(fits);
         let first = fitting
             .next()

@@ -83,19 +83,9 @@ impl LayoutSearch {
         self.best.as_ref().map(|best| self.space.job(best.index))
     }
 
-    /// Keeps a candidate where it is better: one that fits even with the largest overheads comes before one that may
-    /// not.
+    /// Keeps a candidate where it comes before the best one so far.
     fn offer(&mut self, candidate: &Candidate) {
-        let is_tight = |c: &Candidate| c.gpu.is_some_and(|gpu| c.most > gpu);
-        let better = self
-            .best
-            .as_ref()
-            .is_none_or(|best| match (is_tight(candidate), is_tight(best)) {
-                (false, true) => true,
-                (true, false) => false,
-                _ => candidate.is_before(best),
-            });
-        if better {
+        if self.best.is_none_or(|best| candidate.is_before(&best)) {
             self.best = Some(*candidate);
         }
     }

@@ -215,7 +215,7 @@ fn fits_with(job: &RawJob, limit: &Limit) -> bool {
 }
 
 /// The divisors of a number up to [`MOST_TRIED`] and their counterparts, ascending.
-fn divisors(number: u64) -> Vec<u64> {
+pub(super) fn divisors(number: u64) -> Vec<u64> {
     let small: Vec<u64> = (1..=MOST_TRIED)
         .take_while(|d| d.saturating_mul(*d) <= number)
         .filter(|d| number.is_multiple_of(*d))

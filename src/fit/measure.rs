@@ -1,12 +1,49 @@
-//! The standing of a job with other settings.
+//! The standing of a job with other settings, and what it pays.
 
+use super::job_costs::JobCosts;
+use crate::config::job::Config;
 use crate::config::raw::RawJob;
 use crate::config::validate;
+use crate::memory::{Estimate, estimate};
 use crate::verdict::Standing;
+
+/// An estimated job.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    pub(super) standing: Standing,
+    config: Config,
+    estimate: Estimate,
+}
+
+impl Measured {
+    /// Estimates a checked job.
+    pub(super) fn of(config: Config) -> Self {
+        let estimate = estimate(&config);
+        Self {
+            standing: Standing::new(&config, &estimate),
+            config,
+            estimate,
+        }
+    }
+
+    /// Estimates a job; `None` where Megatron refuses it, before training or when it starts.
+    pub(super) fn of_job(job: &RawJob) -> Option<Self> {
+        runs(job).map(Self::of)
+    }
+
+    /// What the job pays. The schedules of its pipeline are replayed, which takes longer than the estimate.
+    pub(super) fn costs(&self) -> JobCosts {
+        JobCosts::of(&self.config, &self.estimate).unwrap_or_default()
+    }
+}
 
 /// The standing of a job; `None` where Megatron refuses it, before training or when it starts.
 pub(super) fn standing(job: &RawJob) -> Option<Standing> {
-    let checked = validate(job);
-    let config = checked.config?;
-    config.refused_by_schedule().is_empty().then(|| Standing::of(&config))
+    runs(job).map(|config| Standing::of(&config))
+}
+
+/// A job that Megatron trains.
+fn runs(job: &RawJob) -> Option<Config> {
+    let config = validate(job).config?;
+    config.refused_by_schedule().is_empty().then_some(config)
 }

@@ -1,6 +1,7 @@
-//! Changes of a job, and changes that make it fit.
+//! Changes of a job, and offers: changes that make it fit.
 
-use super::cost::{ChangeKind, Cost};
+use super::cost::{ChangeKind, Cost, Sacrifice};
+use super::job_costs::JobCosts;
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::value::Value;
@@ -11,7 +12,8 @@ use crate::verdict::Standing;
 pub struct Change {
     /// Its kind.
     pub kind: ChangeKind,
-    /// The change in words, such as `TP 8` or `recompute core_attn + mlp`.
+    /// The change in words, with all that it switches on, such as `TP 8` or `exp_avg_sq in bf16 with the distributed
+    /// optimizer`.
     pub label: String,
     /// What it costs.
     pub cost: Cost,
@@ -30,6 +32,10 @@ pub struct Offer {
     pub measured: Standing,
     /// The peak of the job as it is minus that with the changes, in bytes; negative where it grows.
     pub saves: i64,
+    /// What the job pays as it is.
+    pub now: JobCosts,
+    /// What it pays with the changes.
+    pub then: JobCosts,
 }
 
 impl Change {
@@ -40,6 +46,15 @@ impl Change {
         }
     }
 }
+
+/// The key by which offers are ordered: what they ask for most, the number of changes, what a step then takes beside
+/// its work in whole percents, how far the changes are from what is set, and how many settings they change.
+pub(super) type OfferKey = (Sacrifice, usize, u64, Vec<Cost>, usize);
+
+/// A step that takes at most this much longer, in millionths of its work, takes little time.
+const LITTLE_TIME: u64 = 20_000;
+/// Millionths in a percent: less is below what costs tell of speed.
+const PERCENT: u64 = 10_000;
 
 impl Offer {
     /// Makes the changes in a job.
@@ -54,5 +69,51 @@ impl Offer {
     pub fn label(&self) -> String {
         let labels: Vec<&str> = self.changes.iter().map(|c| c.label.as_str()).collect();
         labels.join(", and ")
+    }
+
+    /// What the changes add to a step, in millionths of its work; 0 where they add nothing.
+    #[must_use]
+    pub fn added_ppm(&self) -> u64 {
+        let (now, then) = (self.now.step.overhead_ppm(), self.then.step.overhead_ppm());
+        then.saturating_sub(now)
+    }
+
+    /// The key by which offers that cost less come first.
+    pub(super) fn key(&self) -> OfferKey {
+        let sacrifices = self.changes.iter().map(|change| self.sacrifice(change.kind));
+        (
+            sacrifices.max().unwrap_or(Sacrifice::Nothing),
+            self.changes.len(),
+            self.then.step.overhead_ppm() / PERCENT,
+            self.changes.iter().map(|change| change.cost).collect(),
+            self.changes.iter().map(|change| change.settings.len()).sum(),
+        )
+    }
+
+    /// What a change of this kind asks for.
+    fn sacrifice(&self, kind: ChangeKind) -> Sacrifice {
+        match kind {
+            ChangeKind::Free => Sacrifice::Nothing,
+            ChangeKind::Context if self.then.splits_short_sequences => Sacrifice::ShortSequences,
+            ChangeKind::MicroBatch
+            | ChangeKind::Tensor
+            | ChangeKind::Pipeline
+            | ChangeKind::Expert
+            | ChangeKind::ExpertTensor
+            | ChangeKind::Context
+            | ChangeKind::Recompute => {
+                if self.added_ppm() <= LITTLE_TIME {
+                    Sacrifice::LittleTime
+                } else {
+                    Sacrifice::Time
+                }
+            }
+            ChangeKind::Offload => Sacrifice::HostCopies,
+            ChangeKind::Fsdp => Sacrifice::Fsdp,
+            ChangeKind::Precision => Sacrifice::Precision,
+            ChangeKind::OptimizerOffload => Sacrifice::HostOptimizer,
+            ChangeKind::MoreGpus => Sacrifice::Gpus,
+            ChangeKind::Sequence => Sacrifice::WholeSamples,
+        }
     }
 }

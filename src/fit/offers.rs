@@ -1,12 +1,14 @@
 //! The search for changes that make a job fit, or that a job with memory left can afford. It goes step by step, so that
 //! a page can do other work in between.
 
+use std::collections::VecDeque;
 use std::vec;
 
-use super::candidates::{candidates, cheaper_candidates, replica_gpus};
+use super::candidates::{candidates, cheaper_candidates, shorter_samples};
 use super::cost::{ChangeKind, Cost};
 use super::error::{FitError, with_gpu};
-use super::measure::standing;
+use super::job_costs::JobCosts;
+use super::measure::Measured;
 use super::offer::{Change, Offer};
 use crate::config::check;
 use crate::config::raw::RawJob;
@@ -27,8 +29,6 @@ pub struct Offers {
     pub offers: Vec<Offer>,
     /// Of the changes that are not enough, the one with the smallest peak; `None` where no change saves memory.
     pub closest: Option<Offer>,
-    /// GPUs of one model replica of the job as it is.
-    pub replica_gpus: u64,
 }
 
 /// All changes that a job is offered.
@@ -42,7 +42,6 @@ pub fn offers(job: &RawJob) -> Result<Offers, FitError> {
         now: search.now(),
         offers: search.offers(),
         closest: search.closest().cloned(),
-        replica_gpus: search.replica_gpus(),
     })
 }
 
@@ -54,12 +53,17 @@ pub struct OfferSearch {
     /// The module of the fullest stage, which changes are made in.
     module: usize,
     now: Standing,
-    /// GPUs of one model replica of the job as it is.
-    replica: u64,
+    /// What the job pays as it is.
+    costs: JobCosts,
     kinds: Vec<Kind>,
+    /// Whether shorter samples have been tried, or are none that help.
+    tried_shorter: bool,
     /// Pairs that are still to be tried; `None` until all single changes have been.
-    pairs: Option<vec::IntoIter<[Change; 2]>>,
+    pairs: Option<VecDeque<[Change; 2]>>,
+    /// Pairs with which the job fits, the cheapest one of each two kinds.
     found: Vec<Offer>,
+    /// The shorter samples with which the job fits.
+    shorter: Option<Offer>,
     /// The change with the smallest peak among those that are not enough.
     closest: Option<Offer>,
 }
@@ -69,8 +73,9 @@ pub struct OfferSearch {
 struct Kind {
     /// Changes that are still to be tried, cheapest first.
     rest: vec::IntoIter<Change>,
+    /// The first one with which the job fits, after which none is tried.
     best: Option<Offer>,
-    /// Changes that save memory, but not enough.
+    /// Changes that save memory, but not enough, cheapest first.
     insufficient: Vec<(Change, Standing)>,
 }
 
@@ -81,15 +86,14 @@ impl OfferSearch {
     /// Where Megatron refuses the job, or no GPU is chosen.
     pub fn new(job: &RawJob) -> Result<Self, FitError> {
         let config = with_gpu(check(job))?;
-        let now = Standing::of(&config);
+        let measured = Measured::of(config.clone());
+        let now = measured.standing;
+        let fits = now.has_room();
         let module = now.worst.module;
-        let Some(m) = config.modules().get(module) else {
-            return Err(FitError::Refused(Vec::new()));
-        };
-        let kinds = if now.has_room() {
-            cheaper_candidates(job, m, now.worst)
-        } else {
-            candidates(job, m, now.worst)
+        let kinds = match config.modules().get(module) {
+            Some(m) if fits => cheaper_candidates(job, m, module),
+            Some(m) => candidates(job, m),
+            None => Vec::new(),
         };
         let kinds = kinds.into_iter().map(|changes| Kind {
             rest: changes.into_iter(),
@@ -100,10 +104,12 @@ impl OfferSearch {
             job: job.clone(),
             module,
             now,
-            replica: replica_gpus(job, module),
+            costs: measured.costs(),
             kinds: kinds.collect(),
-            pairs: now.has_room().then(|| Vec::new().into_iter()),
+            tried_shorter: fits,
+            pairs: fits.then(VecDeque::new),
             found: Vec::new(),
+            shorter: None,
             closest: None,
         })
     }
@@ -119,44 +125,22 @@ impl OfferSearch {
         self.now
     }
 
-    /// GPUs of one model replica of the job as it is.
-    #[must_use]
-    pub fn replica_gpus(&self) -> u64 {
-        self.replica
-    }
-
-    /// The changes found so far with which the job fits: single ones first, then pairs, each from those that cost
-    /// least.
+    /// The changes found so far with which the job fits, those that cost least first.
     #[must_use]
     pub fn offers(&self) -> Vec<Offer> {
         let singles = self.kinds.iter().filter_map(|kind| kind.best.clone());
-        let mut singles: Vec<Offer> = singles.collect();
-        singles.sort_by_key(|found| self.cost(found));
         let mut pairs = self.found.clone();
-        pairs.sort_by_key(|found| self.cost(found));
-        let mut kinds: Vec<Vec<ChangeKind>> = Vec::new();
-        pairs.retain(|pair| {
-            let of: Vec<ChangeKind> = pair.changes.iter().map(|change| change.kind).collect();
-            let first = !kinds.contains(&of);
-            kinds.push(of);
-            first
-        });
+        pairs.sort_by_cached_key(Offer::key);
         pairs.truncate(MOST_PAIRS);
-        singles.extend(pairs);
-        singles
+        let mut offers: Vec<Offer> = singles.chain(self.shorter.clone()).chain(pairs).collect();
+        offers.sort_by_cached_key(Offer::key);
+        offers
     }
 
     /// The change with the smallest peak among those that are not enough.
     #[must_use]
     pub fn closest(&self) -> Option<&Offer> {
         self.closest.as_ref()
-    }
-
-    /// A key by which changes that cost less come first.
-    fn cost(&self, found: &Offer) -> (u16, Vec<Cost>, u64) {
-        let ranks = found.changes.iter().map(|c| u16::from(c.cost.rank(self.replica)));
-        let costs = found.changes.iter().map(|c| c.cost).collect();
-        (ranks.sum(), costs, found.measured.total.0)
     }
 
     /// Tries one change; `false` where none is left.
@@ -168,75 +152,137 @@ impl OfferSearch {
             self.try_single(at, change);
             return true;
         }
-        if self.pairs.is_none() {
-            self.pairs = Some(self.all_pairs().into_iter());
+        if !self.tried_shorter {
+            self.tried_shorter = true;
+            self.try_shorter();
+            return true;
         }
-        let Some(pair) = self.pairs.as_mut().and_then(Iterator::next) else {
+        if self.pairs.is_none() {
+            self.pairs = Some(self.all_pairs());
+        }
+        let Some(pair) = self.pairs.as_mut().and_then(VecDeque::pop_front) else {
             return false;
         };
-        if let Some(found) = self.measure(pair.to_vec()) {
-            if found.measured.has_room() {
-                self.found.push(found);
-            } else {
-                self.offer_closest(found);
-            }
-        }
+        self.try_pair(&pair);
         true
     }
 
     fn try_single(&mut self, at: usize, change: Change) {
-        let Some(found) = self.measure(vec![change.clone()]) else {
+        let changes = [change];
+        let Some(measured) = self.measure(&changes) else {
             return;
         };
-        let measured = found.measured;
-        let Some(kind) = self.kinds.get_mut(at) else {
-            return;
-        };
-        if measured.has_room() {
-            // The fewest settings of one cost, then the smallest peak.
-            let key = |m: &Offer| {
-                let change = m.changes.first();
-                (change.map(|c| (c.cost, c.settings.len())), m.measured.total)
-            };
-            if kind.best.as_ref().is_none_or(|best| key(&found) < key(best)) {
-                kind.best = Some(found);
+        let standing = measured.standing;
+        if standing.has_room() {
+            let offer = self.offer(&changes, &measured);
+            if let Some(kind) = self.kinds.get_mut(at) {
+                kind.best = Some(offer);
             }
-        } else if measured.total < self.now.total {
-            kind.insufficient.push((change, measured));
-            self.offer_closest(found);
+        } else if standing.total < self.now.total {
+            self.offer_closest(&changes, &measured);
+            let [change] = changes;
+            if let Some(kind) = self.kinds.get_mut(at) {
+                kind.insufficient.push((change, standing));
+            }
         }
     }
 
-    fn measure(&self, changes: Vec<Change>) -> Option<Offer> {
+    fn try_shorter(&mut self) {
+        let Some(change) = shorter_samples(&self.job) else {
+            return;
+        };
+        let changes = [change];
+        let measured = self.measure(&changes);
+        let fitting = measured.filter(|measured| measured.standing.has_room());
+        self.shorter = fitting.map(|measured| self.offer(&changes, &measured));
+    }
+
+    /// Tries a pair, unless one of the same kinds fits that has no more of either. Where it fits, those are tried next
+    /// that have less of one of the two.
+    fn try_pair(&mut self, pair: &[Change; 2]) {
+        let place = self.found.iter().position(|found| has_kinds(found, pair));
+        let known = place.and_then(|at| self.found.get(at));
+        let costs = |changes: &[Change]| changes.iter().map(|change| change.cost).collect::<Vec<Cost>>();
+        let is_no_less = |known: &Offer| {
+            let (known, tried) = (costs(&known.changes), costs(pair));
+            known.iter().zip(&tried).all(|(known, tried)| known <= tried)
+        };
+        if known.is_some_and(is_no_less) {
+            return;
+        }
+        let Some(measured) = self.measure(pair) else {
+            return;
+        };
+        if !measured.standing.has_room() {
+            self.offer_closest(pair, &measured);
+            return;
+        }
+        let found = self.offer(pair, &measured);
+        if known.is_some_and(|known| known.key() <= found.key()) {
+            return;
+        }
+        match place.and_then(|at| self.found.get_mut(at)) {
+            Some(known) => *known = found,
+            None => self.found.push(found),
+        }
+        let less = self.less_of_either(pair);
+        if let Some(pairs) = &mut self.pairs {
+            for pair in less.into_iter().rev() {
+                pairs.push_front(pair);
+            }
+        }
+    }
+
+    /// The pairs with a cheaper change in place of either one of a pair, cheapest first.
+    fn less_of_either(&self, pair: &[Change; 2]) -> Vec<[Change; 2]> {
+        let [first, second] = pair;
+        let cheaper = |of: &Change| {
+            let kinds = self.kinds.iter().flat_map(|kind| &kind.insufficient);
+            let same = kinds.map(|(change, _)| change).filter(|change| change.kind == of.kind);
+            let cheaper: Vec<Change> = same.filter(|change| change.cost < of.cost).cloned().collect();
+            cheaper
+        };
+        let firsts = cheaper(first).into_iter().map(|less| [less, second.clone()]);
+        let seconds = cheaper(second).into_iter().map(|less| [first.clone(), less]);
+        firsts.chain(seconds).collect()
+    }
+
+    /// Estimates the job with changes; `None` where Megatron refuses it.
+    fn measure(&self, changes: &[Change]) -> Option<Measured> {
         let mut job = self.job.clone();
-        for change in &changes {
+        for change in changes {
             change.apply(&mut job, self.module);
         }
-        let measured = standing(&job)?;
+        let measured = Measured::of_job(&job)?;
         // A change to what is not modelled makes nothing fit.
-        if measured.is_of_another_job() && !self.now.is_of_another_job() {
-            return None;
-        }
-        let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
-        Some(Offer {
-            changes,
-            module: self.module,
-            measured,
-            saves: signed(self.now.total).saturating_sub(signed(measured.total)),
-        })
+        let of_another_job = measured.standing.is_of_another_job() && !self.now.is_of_another_job();
+        (!of_another_job).then_some(measured)
     }
 
-    fn offer_closest(&mut self, found: Offer) {
-        let peak = |known: &Offer| known.measured.total;
-        if self.closest.as_ref().is_none_or(|known| peak(&found) < peak(known)) {
-            self.closest = Some(found);
+    fn offer(&self, changes: &[Change], measured: &Measured) -> Offer {
+        let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
+        let total = measured.standing.total;
+        Offer {
+            changes: changes.to_vec(),
+            module: self.module,
+            measured: measured.standing,
+            saves: signed(self.now.total).saturating_sub(signed(total)),
+            now: self.costs,
+            then: measured.costs(),
+        }
+    }
+
+    fn offer_closest(&mut self, changes: &[Change], measured: &Measured) {
+        let closest = self.closest.as_ref().map(|known| known.measured.total);
+        if closest.is_none_or(|closest| measured.standing.total < closest) {
+            self.closest = Some(self.offer(changes, measured));
         }
     }
 
     /// Pairs of changes of two kinds, neither of which is enough alone.
-    fn all_pairs(&self) -> Vec<[Change; 2]> {
+    fn all_pairs(&self) -> VecDeque<[Change; 2]> {
         let worthwhile: Vec<Vec<Change>> = self.kinds.iter().map(Kind::worthwhile).collect();
-        let mut pairs = Vec::new();
+        let mut pairs = VecDeque::new();
         for (at, first) in worthwhile.iter().enumerate() {
             for second in worthwhile.iter().skip(at + 1) {
                 for a in first {
@@ -248,17 +294,24 @@ impl OfferSearch {
     }
 }
 
+/// Whether an offer is a pair of the same kinds.
+fn has_kinds(found: &Offer, pair: &[Change; 2]) -> bool {
+    let kinds = |changes: &[Change]| changes.iter().map(|change| change.kind).collect::<Vec<ChangeKind>>();
+    kinds(&found.changes) == kinds(pair)
+}
+
 impl Kind {
-    /// Whether a change that is still to be tried may be cheaper than the best one, or as cheap with a smaller peak.
+    /// Whether a change is still to be tried.
     fn is_open(&self) -> bool {
-        let cost = |found: &Offer| found.changes.first().map(|change| change.cost);
-        let best = self.best.as_ref().and_then(cost);
-        let next = self.rest.as_slice().first();
-        next.is_some_and(|next| best.is_none_or(|best| next.cost <= best))
+        self.best.is_none() && !self.rest.as_slice().is_empty()
     }
 
-    /// Changes that are not enough and save more than any cheaper one, spread over their range of costs.
+    /// Changes that are not enough and save more than any cheaper one, spread over their range of costs; none where one
+    /// is enough.
     fn worthwhile(&self) -> Vec<Change> {
+        if self.best.is_some() {
+            return Vec::new();
+        }
         let mut kept: Vec<&(Change, Standing)> = Vec::new();
         let mut sorted: Vec<_> = self.insufficient.iter().collect();
         sorted.sort_by_key(|(change, measured)| (change.cost, measured.total));

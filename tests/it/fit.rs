@@ -14,14 +14,16 @@ use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::Setup;
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::methods::TrainingMethod;
-use megatron_memory::memory::savings::{Choice, choice_of, recomputed};
+use megatron_memory::memory::savings::{Choice, choice_of, recomputed_ppm};
 use megatron_memory::presets::jobs::JOBS;
 use megatron_memory::presets::{PRESETS, by_id};
-use megatron_memory::report::amount::{Unit, grouped};
+use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::curves::{Curve, Plot, words};
 use megatron_memory::report::fewest_gpus::{self as stored, Count};
+use megatron_memory::report::offers::OfferRow;
 use megatron_memory::report::scene::{Px, Shape};
 use megatron_memory::report::summary::{Standing, Verdict};
+use megatron_memory::search::{Candidate, Keep, Options, Space, search};
 use megatron_memory::value::Value;
 
 /// The headline of a job; `None` where Megatron refuses it, also when its schedule starts.
@@ -81,10 +83,16 @@ fn names<T: Copy>(all: &[T], bits: u32, text: impl Fn(T) -> &'static str) -> Val
     Value::List(chosen.map(|(_, item)| name(text(*item))).collect())
 }
 
-/// The cheapest cost of every kind with which a job fits, of all values of each setting.
+/// How far a size is from the one that a job has.
+fn distance(now: u64, then: u64) -> Cost {
+    Cost::Distance(now.max(then) * 1000 / now.min(then), then > now)
+}
+
+/// The cheapest cost of every kind with which a job fits, of all values of each setting. Sizes cost their distance from
+/// what is set where the job does not fit, and the GPUs of a replica where it has memory left.
 fn brute_force(job: &RawJob) -> Vec<(ChangeKind, Cost)> {
     let config = check(job).config.unwrap();
-    let stage = estimate(&config).worst.pp_rank;
+    let has_room = fits(job);
     let m = &config.modules()[0];
     let (a, derived) = (m.args(), m.derived());
     let mut fitting = Vec::new();
@@ -106,7 +114,7 @@ fn brute_force(job: &RawJob) -> Vec<(ChangeKind, Cost)> {
             let chosen = all.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
             let set: Vec<RecomputeModule> = chosen.map(|(_, module)| *module).collect();
             let choice = Choice::Selective(NameSet::of(&set));
-            let cost = Cost::Recomputed(recomputed(m, stage, choice).ppm);
+            let cost = Cost::Recomputed(recomputed_ppm(m, choice));
             let settings = vec![
                 (F::recompute_granularity, name("selective")),
                 (F::recompute_modules, names(&all, bits, RecomputeModule::name)),
@@ -116,7 +124,7 @@ fn brute_force(job: &RawJob) -> Vec<(ChangeKind, Cost)> {
     }
     for layers in 1..=a.num_layers.min(24) {
         let choice = Choice::Block(layers);
-        let cost = Cost::Recomputed(recomputed(m, stage, choice).ppm);
+        let cost = Cost::Recomputed(recomputed_ppm(m, choice));
         let settings = vec![
             (F::recompute_granularity, name("full")),
             (F::recompute_method, name("block")),
@@ -198,7 +206,13 @@ fn brute_force(job: &RawJob) -> Vec<(ChangeKind, Cost)> {
                 0 => 0,
                 _ => config.world_size() / derived.expert_data_parallel_size,
             };
-            offer(kind, Cost::ReplicaGpus(dense.max(expert)), settings);
+            let now = job.number(0, field).unwrap_or(1);
+            let cost = if has_room {
+                Cost::ReplicaGpus(dense.max(expert))
+            } else {
+                distance(now, size)
+            };
+            offer(kind, cost, settings);
         }
     }
     fitting
@@ -234,13 +248,183 @@ fn offered_changes_fit_and_none_of_their_kind_is_cheaper() {
     assert!(offered > jobs.len() * 4, "{offered}");
 }
 
-/// What a job pays for the memory of a stage, by the measure of a kind of changes.
-fn paid(job: &RawJob, stage: usize, kind: ChangeKind) -> Option<Cost> {
+/// Jobs of presets, each on as many GPUs as some of these, which are enough to run but not to fit where there are such.
+fn jobs_at_gpu_counts(every: usize) -> impl Iterator<Item = (String, RawJob)> {
+    const COUNTS: [u64; 10] = [8, 64, 4096, 16, 512, 32, 2048, 128, 1024, 256];
+    PRESETS.iter().step_by(every).enumerate().map(|(at, preset)| {
+        let on = |gpus| with(&Setup::of_preset(preset).job, &[(F::world_size, int(gpus))]);
+        let mut counts = COUNTS.into_iter().cycle().skip(at).take(COUNTS.len());
+        let too_large = |gpus: &u64| summary(&on(*gpus)).is_some_and(|summary| summary.verdict != Verdict::Fits);
+        let gpus = counts.find(too_large).unwrap_or(COUNTS[at % COUNTS.len()]);
+        (format!("{} on {gpus}", preset.id), on(gpus))
+    })
+}
+
+/// The values of the setting that an offer changes that lie between what is set and what it sets it to.
+fn between(job: &RawJob, offer: &Offer) -> Vec<Vec<(F, Value)>> {
+    let [change] = &offer.changes[..] else {
+        return Vec::new();
+    };
+    let field = match change.kind {
+        ChangeKind::Tensor => F::tensor_model_parallel_size,
+        ChangeKind::Pipeline => F::pipeline_model_parallel_size,
+        ChangeKind::Context => F::context_parallel_size,
+        ChangeKind::Expert => F::expert_model_parallel_size,
+        ChangeKind::MicroBatch => F::micro_batch_size,
+        ChangeKind::MoreGpus => F::world_size,
+        ChangeKind::OptimizerOffload => F::optimizer_offload_fraction,
+        ChangeKind::Free
+        | ChangeKind::Offload
+        | ChangeKind::ExpertTensor
+        | ChangeKind::Recompute
+        | ChangeKind::Fsdp
+        | ChangeKind::Precision
+        | ChangeKind::Sequence => return Vec::new(),
+    };
+    let set = |value: Value| {
+        let mut settings = change.settings.clone();
+        for (_, now) in settings.iter_mut().filter(|(of, _)| *of == field) {
+            *now = value.clone();
+        }
+        settings
+    };
+    if let Cost::OnHost(percent) = change.cost {
+        let fractions = (1..percent / 5).map(|part| format!("0.{:02}", part * 5));
+        return fractions.map(|fraction| set(Value::Text(fraction))).collect();
+    }
+    let config = check(job).config.unwrap();
+    let now = match field {
+        F::world_size => config.world_size(),
+        F::micro_batch_size => config.modules()[0].args().micro_batch_size,
+        field => job.number(0, field).unwrap_or(1),
+    };
+    let then = change.settings.iter().find(|(of, _)| *of == field);
+    let Some((_, Value::Int(then))) = then else {
+        panic!("{} sets no size", offer.label());
+    };
+    let then = u64::try_from(*then).unwrap();
+    // A size that is no divisor is refused anyway; those of nodes are few enough to be tried one by one.
+    let (from, to) = (now.min(then) + 1, now.max(then));
+    let step = if field == F::world_size { now } else { 1 };
+    let sizes = (from..to).filter(|size| size % step == 0).take(64);
+    sizes.map(|size| set(int(size))).collect()
+}
+
+fn first_offers_fit(every: usize) -> usize {
+    let mut offered = 0;
+    for (name, job) in jobs_at_gpu_counts(every) {
+        if summary(&job).is_some() && !fits(&job) {
+            let found = moves(&job);
+            for offer in &found {
+                let mut other = job.clone();
+                offer.apply(&mut other);
+                assert!(fits(&other), "{name}: {}", offer.label());
+                for less in between(&job, offer) {
+                    assert!(
+                        !fits(&with(&job, &less)),
+                        "{name}: {} where {less:?} fits",
+                        offer.label()
+                    );
+                }
+            }
+            offered += found.len();
+        }
+        let Ok(space) = Space::new(&job, &Options::usual(&job)) else {
+            continue;
+        };
+        let mut layouts = search(&space, 0..space.total(), u32::MAX, Keep::Fitting).candidates;
+        layouts.sort_by(Candidate::order);
+        let first = layouts.first().map(|first| space.verdict(first));
+        let some_fits = layouts.iter().any(|layout| layout.verdict() == Verdict::Fits);
+        assert!(first != Some(Verdict::Tight) || !some_fits, "{name}");
+    }
+    offered
+}
+
+#[test]
+fn first_offers_are_the_smallest_change_that_fits_and_first_layouts_are_not_tight() {
+    let offered = first_offers_fit(7);
+    assert!(offered > 5, "{offered}");
+}
+
+/// The same for every preset.
+#[test]
+#[ignore = "takes minutes"]
+fn first_offers_of_every_preset_are_the_smallest_change_that_fits() {
+    let offered = first_offers_fit(1);
+    assert!(offered > 100, "{offered}");
+}
+
+/// What was offered before: CP 32 where CP 2 fits, and TP 8 where TP 4 does, both before recomputation.
+#[test]
+fn offers_of_one_kind_are_nearest_to_what_is_set() {
+    let preset = by_id("deepseek-v3").unwrap();
+    let job = Setup::of_preset(preset).job;
+    let most = summary(&job).unwrap().device.0;
+    // A little less than it needs.
+    let job = with(&job, &[(F::gpu_memory_mib, int((most.0 >> 20) * 97 / 100))]);
+    let found = moves(&job);
+    let single = |kind| found.iter().find(|m| m.changes.len() == 1 && m.changes[0].kind == kind);
+    for (kind, field) in [
+        (ChangeKind::Context, F::context_parallel_size),
+        (ChangeKind::Tensor, F::tensor_model_parallel_size),
+    ] {
+        let Some(offer) = single(kind) else { continue };
+        let now = job.number(0, field).unwrap_or(1);
+        assert_eq!(offer.changes[0].cost, distance(now, now * 2), "{}", offer.label());
+    }
+    // 4,096 tokens on two ranks are too few to hide their exchange.
+    let place = |kind| {
+        found
+            .iter()
+            .position(|m| m.changes.len() == 1 && m.changes[0].kind == kind)
+    };
+    let (context, recompute) = (place(ChangeKind::Context), place(ChangeKind::Recompute));
+    assert!(context.is_none() || recompute < context, "{context:?} {recompute:?}");
+    for offer in &found {
+        let row = OfferRow::new(offer.clone(), Scale::coarse(Unit::Gib));
+        let free = offer.changes.iter().all(|change| change.kind == ChangeKind::Free);
+        assert!(free || row.cost != "costs nothing", "{row:?}");
+    }
+}
+
+/// What a change switches on is named in it.
+#[test]
+fn changes_name_all_that_they_switch_on() {
+    let preset = by_id("llama3-8b").unwrap();
+    let job = Setup::of_preset(preset).job;
+    let job = with(
+        &job,
+        &[
+            (F::use_distributed_optimizer, Value::Bool(false)),
+            (F::overlap_param_gather, Value::Bool(false)),
+            (F::use_precision_aware_optimizer, Value::Bool(false)),
+        ],
+    );
+    let most = summary(&job).unwrap().device.0;
+    let job = with(&job, &[(F::gpu_memory_mib, int((most.0 >> 20) * 9 / 10))]);
+    let mut named = 0;
+    for offer in moves(&job) {
+        for change in &offer.changes {
+            let switches = change
+                .settings
+                .contains(&(F::use_distributed_optimizer, Value::Bool(true)));
+            if switches {
+                assert!(change.label.contains("distributed optimizer"), "{}", change.label);
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 1, "{named}");
+}
+
+/// What a job pays for its memory, by the measure of a kind of changes.
+fn paid(job: &RawJob, kind: ChangeKind) -> Option<Cost> {
     let config = check(job).config?;
     let m = config.modules().first()?;
     let a = m.args();
     match kind {
-        ChangeKind::Recompute => Some(Cost::Recomputed(recomputed(m, stage, choice_of(m)).ppm)),
+        ChangeKind::Recompute => Some(Cost::Recomputed(recomputed_ppm(m, choice_of(m)))),
         ChangeKind::Offload => Some(Cost::OffloadedModules(if a.fine_grained_activation_offloading {
             a.offload_modules.iter().count().try_into().unwrap()
         } else {
@@ -305,7 +489,6 @@ fn a_job_with_memory_left_pays_less_with_each_change_and_still_fits() {
     let mut kinds = BTreeMap::new();
     for (name, job) in &jobs {
         assert!(fits(job), "{name}");
-        let stage = estimate(&check(job).config.unwrap()).worst.pp_rank;
         let found = moves(job);
         for found in &found {
             let [change] = &found.changes[..] else {
@@ -314,17 +497,17 @@ fn a_job_with_memory_left_pays_less_with_each_change_and_still_fits() {
             let mut other = job.clone();
             found.apply(&mut other);
             assert!(fits(&other), "{name}: {}", found.label());
-            let before = paid(job, stage, change.kind).unwrap();
+            let before = paid(job, change.kind).unwrap();
             assert!(change.cost < before, "{name}: {}", found.label());
-            // Another pipeline may not have the stage.
+            // The mean over the stages of another pipeline is another one.
             if change.kind != ChangeKind::Pipeline {
-                let after = paid(&other, stage, change.kind);
+                let after = paid(&other, change.kind);
                 assert_eq!(after, Some(change.cost), "{name}: {}", found.label());
             }
             *kinds.entry(change.kind).or_insert(0) += 1;
         }
         for (kind, cost) in brute_force(job) {
-            let cheaper = paid(job, stage, kind).is_some_and(|now| cost < now);
+            let cheaper = paid(job, kind).is_some_and(|now| cost < now);
             let single = found.iter().find(|m| m.changes[0].kind == kind);
             let best = single.map(|m| m.changes[0].cost);
             assert!(

@@ -148,7 +148,7 @@ fn explain(
         return lines;
     };
     let scale = Scale::coarse(Unit::Gib);
-    let row = |offer: &Offer| OfferRow::new(offer.clone(), offers.replica_gpus, scale);
+    let row = |offer: &Offer| OfferRow::new(offer.clone(), scale);
     lines.extend(match (offers.offers.first(), &offers.closest) {
         (Some(offer), _) => {
             let OfferRow {

@@ -70,7 +70,7 @@ impl FitJob {
         loaded.complete()?;
         let share = &loaded.share;
         let found = offers(&share.setup.job).map_err(|why| failure(&why))?;
-        let offer = |offer: &Offer| OfferReport::new(share, offer, found.replica_gpus);
+        let offer = |offer: &Offer| OfferReport::new(share, offer);
         let report = Report {
             verdict: found.now.verdict.id(),
             reason: sentence(&share.setup.job, &found.now),
@@ -111,9 +111,9 @@ fn status(found: &Offers) -> Status {
 }
 
 impl OfferReport {
-    /// The report of an offer to a job whose replica has `replica` GPUs.
-    pub(crate) fn new(share: &ShareState, offer: &Offer, replica: u64) -> Self {
-        let row = OfferRow::new(offer.clone(), replica, Scale::coarse(Unit::Gib));
+    /// The report of an offer to a job.
+    pub(crate) fn new(share: &ShareState, offer: &Offer) -> Self {
+        let row = OfferRow::new(offer.clone(), Scale::coarse(Unit::Gib));
         let mut changed = share.clone();
         offer.apply(&mut changed.setup.job);
         let module = share.setup.job.modules.get(offer.module);

@@ -7,14 +7,14 @@ use crate::config::fields::FieldId as F;
 use crate::config::job::Module;
 use crate::fit::cost::{ChangeKind, Cost};
 use crate::fit::offer::Change;
-use crate::memory::savings::{Choice, choice_of, choices, recomputed};
+use crate::memory::savings::{Choice, choice_of, choices, recomputed_ppm};
 use crate::value::Value;
 
 /// The most kinds of modules of which all subsets are tried: each one more doubles their number.
 const MOST_MODULES: usize = 8;
 
 /// Selective recompute of every set of modules that contains those of the job, and full recompute of layers.
-pub(super) fn recompute(m: &Module, pp_rank: usize) -> Vec<Change> {
+pub(super) fn recompute(m: &Module) -> Vec<Change> {
     let modules = recomputable(m);
     let now = choice_of(m);
     let kept: Vec<RecomputeModule> = match now {
@@ -31,17 +31,17 @@ pub(super) fn recompute(m: &Module, pp_rank: usize) -> Vec<Change> {
         tried.extend([Choice::Block(layers), Choice::Uniform(layers)]);
     }
     let tried = tried.into_iter().filter(|choice| *choice != now);
-    tried.map(|choice| recompute_as(m, pp_rank, choice)).collect()
+    tried.map(|choice| recompute_as(m, choice)).collect()
 }
 
 /// Every way of recomputing that repeats fewer operations than the job's own.
-pub(super) fn less_recompute(m: &Module, pp_rank: usize) -> Vec<Change> {
-    let now = Cost::Recomputed(recomputed(m, pp_rank, choice_of(m)).ppm);
+pub(super) fn less_recompute(m: &Module) -> Vec<Change> {
+    let now = Cost::Recomputed(recomputed_ppm(m, choice_of(m)));
     let sets = subsets(&recomputable(m)).into_iter();
     let mut tried: Vec<Choice> = sets.map(|set| Choice::Selective(NameSet::of(&set))).collect();
     tried.push(Choice::Nothing);
     tried.extend((1..=layers_of_a_chunk(m)).map(Choice::Block));
-    let changes = tried.into_iter().map(|choice| recompute_as(m, pp_rank, choice));
+    let changes = tried.into_iter().map(|choice| recompute_as(m, choice));
     changes.filter(|change| change.cost < now).collect()
 }
 
@@ -66,8 +66,8 @@ fn layers_of_a_chunk(m: &Module) -> u64 {
     layers.unwrap_or(1).max(1)
 }
 
-fn recompute_as(m: &Module, pp_rank: usize, choice: Choice) -> Change {
-    let cost = Cost::Recomputed(recomputed(m, pp_rank, choice).ppm);
+fn recompute_as(m: &Module, choice: Choice) -> Change {
+    let cost = Cost::Recomputed(recomputed_ppm(m, choice));
     let label = match choice {
         Choice::Uniform(_) | Choice::Block(_) => choice.label().replacen("full", "full recompute", 1),
         _ => format!("recompute {}", choice.label()),

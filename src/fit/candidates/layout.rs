@@ -1,10 +1,11 @@
-//! Other parallel sizes and micro batches, on the same GPUs and with the same global batch.
+//! Other parallel sizes and micro batches, on the same GPUs or more, and shorter samples; all with the same global batch.
 
 use super::change;
 use crate::config::fields::FieldId as F;
 use crate::config::job::Module;
 use crate::config::raw::RawJob;
 use crate::fit::cost::{ChangeKind, Cost};
+use crate::fit::limits::{divisors, longest_sequence};
 use crate::fit::offer::Change;
 use crate::search::{Axis, Options, Pick, Space, Split};
 use crate::value::Value;
@@ -18,13 +19,27 @@ const SIZES: [(ChangeKind, Axis); 5] = [
     (ChangeKind::Context, Axis::Context),
 ];
 
+/// The cost of a parallel size: the size that the job has, the other one, and the job with it.
+pub(super) type SizeCost = fn(now: u64, then: u64, job: &RawJob) -> Cost;
+
+/// How far a size is from the one that the job has.
+pub(super) fn distance(now: u64, then: u64, _: &RawJob) -> Cost {
+    let (less, more) = (now.min(then).max(1), now.max(then));
+    Cost::Distance(more.saturating_mul(1000) / less, then > now)
+}
+
+/// GPUs of one model replica.
+pub(super) fn replica(_: u64, _: u64, job: &RawJob) -> Cost {
+    Cost::ReplicaGpus(replica_gpus(job, 0))
+}
+
 /// Other values of every parallel size; nothing for a job of several modules, whose ranks would all have to move. TP
 /// and ETP stay within a node.
-pub(super) fn layouts(job: &RawJob) -> Vec<Vec<Change>> {
+pub(super) fn layouts(job: &RawJob, cost: SizeCost) -> Vec<Vec<Change>> {
     let kinds = SIZES.into_iter().map(|(kind, axis)| {
         let mut changes: Vec<Change> = Vec::new();
         for split in [Split::AsGiven, Split::RestInLastStage] {
-            for change in sizes(job, kind, axis, split) {
+            for change in sizes(job, kind, axis, split, cost) {
                 if !changes.iter().any(|known| known.settings == change.settings) {
                     changes.push(change);
                 }
@@ -35,7 +50,7 @@ pub(super) fn layouts(job: &RawJob) -> Vec<Vec<Change>> {
     kinds.collect()
 }
 
-fn sizes(job: &RawJob, kind: ChangeKind, axis: Axis, split: Split) -> Vec<Change> {
+fn sizes(job: &RawJob, kind: ChangeKind, axis: Axis, split: Split, cost: SizeCost) -> Vec<Change> {
     if split == Split::RestInLastStage && axis != Axis::Pipeline {
         return Vec::new();
     }
@@ -62,7 +77,7 @@ fn sizes(job: &RawJob, kind: ChangeKind, axis: Axis, split: Split) -> Vec<Change
         if value == now || within_node && value > node {
             return None;
         }
-        let cost = Cost::ReplicaGpus(replica_gpus(&space.job(index), 0));
+        let cost = cost(now, value, &space.job(index));
         let mut settings = space.settings(index);
         // Without them, both would follow from the new sizes.
         for (field, number) in [
@@ -73,14 +88,66 @@ fn sizes(job: &RawJob, kind: ChangeKind, axis: Axis, split: Split) -> Vec<Change
                 settings.push((field, Value::Int(number.into())));
             }
         }
-        let label = format!("{} {value}", axis.symbol());
+        let label = format!("{} {value}{}", axis.symbol(), also(job, &settings));
         Some(change(kind, label, cost, settings))
     });
     changes.collect()
 }
 
+/// What a layout sets beside its size, as words that follow it.
+fn also(job: &RawJob, settings: &[(F, Value)]) -> String {
+    let mut words = Vec::new();
+    for (field, value) in settings {
+        match (field, value) {
+            (F::sequence_parallel, Value::Bool(true)) if job.get(0, F::sequence_parallel) != Some(value) => {
+                words.push("sequence parallelism".to_owned());
+            }
+            (F::decoder_last_pipeline_num_layers, Value::Int(1)) => words.push("1 layer in the last stage".to_owned()),
+            (F::decoder_last_pipeline_num_layers, Value::Int(layers)) => {
+                words.push(format!("{layers} layers in the last stage"));
+            }
+            _ => {}
+        }
+    }
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(" with {}", words.join(" and "))
+    }
+}
+
+/// More GPUs in the same layout of a replica; nothing for a job of several modules.
+pub(super) fn more_gpus(job: &RawJob, m: &Module) -> Vec<Change> {
+    if !job.modules.is_empty() {
+        return Vec::new();
+    }
+    let batch = m.derived().global_batch_size;
+    let sizes = divisors(batch / m.args().micro_batch_size.max(1)).into_iter();
+    let more = sizes.filter(|dp| *dp > m.dp && dp.is_multiple_of(m.dp));
+    let changes = more.map(|dp| {
+        let gpus = (m.ranks() / m.dp.max(1)).saturating_mul(dp);
+        let settings = [
+            (F::world_size, Value::Int(gpus.into())),
+            (F::global_batch_size, Value::Int(batch.into())),
+            (F::data_parallel_size, Value::Null),
+        ];
+        change(ChangeKind::MoreGpus, format!("{gpus} GPUs"), Cost::Gpus(gpus), settings)
+    });
+    changes.collect()
+}
+
+/// The longest samples with which the job fits, where they are shorter than now.
+pub(in crate::fit) fn shorter_samples(job: &RawJob) -> Option<Change> {
+    let limit = longest_sequence(job)?;
+    let now = size(job, limit.module, F::seq_length);
+    let cut = now.checked_sub(limit.value).filter(|cut| *cut > 0)?;
+    let settings = [(F::seq_length, Value::Int(limit.value.into()))];
+    let label = format!("samples of at most {} tokens", limit.value);
+    Some(change(ChangeKind::Sequence, label, Cost::CutTokens(cut), settings))
+}
+
 /// GPUs of one model replica of a module: the larger of TP · CP and ETP · EP, times PP.
-pub(in crate::fit) fn replica_gpus(job: &RawJob, module: usize) -> u64 {
+pub(super) fn replica_gpus(job: &RawJob, module: usize) -> u64 {
     let of = |field| size(job, module, field);
     let tp = of(F::tensor_model_parallel_size);
     let dense = tp.saturating_mul(of(F::context_parallel_size));

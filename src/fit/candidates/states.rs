@@ -1,6 +1,6 @@
 //! Weights, gradients and optimizer states in less memory, and settings that cost nothing.
 
-use super::{change, named, on};
+use super::{change, named, on, with_switched_on};
 use crate::config::choices::{MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind};
 use crate::config::field::Decimal;
 use crate::config::fields::FieldId as F;
@@ -9,63 +9,65 @@ use crate::fit::cost::{ChangeKind, Cost};
 use crate::fit::offer::Change;
 use crate::value::Value;
 
-/// Settings that cost nothing, one by one and all together.
+/// Settings that cost nothing: one by one, in pairs, and all together.
 pub(super) fn free(m: &Module) -> Vec<Change> {
     let a = m.args();
-    let mut settings: Vec<(&str, Vec<(F, Value)>)> = Vec::new();
+    let mut settings: Vec<(String, Vec<(F, Value)>)> = Vec::new();
     let adam = a.optimizer == OptimizerKind::Adam;
     if !a.use_distributed_optimizer && !a.use_megatron_fsdp && adam {
-        settings.push(("distributed optimizer", vec![on(F::use_distributed_optimizer)]));
+        settings.push((
+            "distributed optimizer".to_owned(),
+            vec![on(F::use_distributed_optimizer)],
+        ));
     }
     if !a.sequence_parallel && m.tp > 1 {
-        settings.push(("sequence parallel", vec![on(F::sequence_parallel)]));
+        settings.push(("sequence parallel".to_owned(), vec![on(F::sequence_parallel)]));
     }
     if !a.cross_entropy_loss_fusion {
-        settings.push(("fused cross-entropy", vec![on(F::cross_entropy_loss_fusion)]));
+        settings.push(("fused cross-entropy".to_owned(), vec![on(F::cross_entropy_loss_fusion)]));
     }
     if !a.expandable_segments {
-        settings.push(("expandable segments", vec![on(F::expandable_segments)]));
+        settings.push(("expandable segments".to_owned(), vec![on(F::expandable_segments)]));
     }
     if a.create_attention_mask_in_dataloader {
         let off = (F::create_attention_mask_in_dataloader, Value::Bool(false));
-        settings.push(("no mask from the data loader", vec![off]));
+        settings.push(("no mask from the data loader".to_owned(), vec![off]));
     }
     if m.moe.is_some() && !a.moe_permute_fusion {
-        settings.push(("fused permutation", vec![on(F::moe_permute_fusion)]));
+        settings.push(("fused permutation".to_owned(), vec![on(F::moe_permute_fusion)]));
     }
     let whole = a.main_params_dtype == MainParamsDtype::Fp32;
     if adam && whole && m.precision == Precision::Bf16 && !a.use_megatron_fsdp {
         // The main parameter is the bf16 parameter and 16 more bits: no bit is lost.
-        settings.push((
-            "main params as bf16 plus 16 bits",
-            vec![
-                on(F::use_distributed_optimizer),
-                on(F::use_precision_aware_optimizer),
-                named(F::main_params_dtype, MainParamsDtype::Fp16.name()),
-            ],
-        ));
+        let lossless = vec![
+            on(F::use_distributed_optimizer),
+            on(F::use_precision_aware_optimizer),
+            named(F::main_params_dtype, MainParamsDtype::Fp16.name()),
+        ];
+        let label = format!("main params as bf16 plus 16 bits{}", with_switched_on(m, &lossless));
+        settings.push((label, lossless));
     }
-    if settings.len() > 1 {
-        let labels: Vec<&str> = settings.iter().map(|(label, _)| *label).collect();
-        let mut all: Vec<(F, Value)> = Vec::new();
-        for (field, value) in settings.iter().flat_map(|(_, settings)| settings) {
-            if all.iter().all(|(known, _)| known != field) {
-                all.push((*field, value.clone()));
-            }
-        }
-        let all = change(ChangeKind::Free, labels.join(" + "), Cost::Nothing, all);
-        let mut changes = one_by_one(settings);
-        changes.push(all);
-        return changes;
+    let mut changes: Vec<Change> = settings.iter().map(|one| together(&[one])).collect();
+    for (at, first) in settings.iter().enumerate() {
+        let others = settings.iter().skip(at + 1);
+        changes.extend(others.map(|second| together(&[first, second])));
     }
-    one_by_one(settings)
+    if settings.len() > 2 {
+        changes.push(together(&settings.iter().collect::<Vec<_>>()));
+    }
+    changes
 }
 
-fn one_by_one(settings: Vec<(&str, Vec<(F, Value)>)>) -> Vec<Change> {
-    let changes = settings
-        .into_iter()
-        .map(|(label, settings)| change(ChangeKind::Free, label, Cost::Nothing, settings));
-    changes.collect()
+/// Several settings that cost nothing as one change.
+fn together(settings: &[&(String, Vec<(F, Value)>)]) -> Change {
+    let labels: Vec<&str> = settings.iter().map(|(label, _)| label.as_str()).collect();
+    let mut all: Vec<(F, Value)> = Vec::new();
+    for (field, value) in settings.iter().flat_map(|(_, settings)| settings) {
+        if all.iter().all(|(known, _)| known != field) {
+            all.push((*field, value.clone()));
+        }
+    }
+    change(ChangeKind::Free, labels.join(" + "), Cost::Nothing, all)
 }
 
 /// Megatron FSDP, which splits everything over data-parallel ranks.
@@ -79,7 +81,11 @@ pub(super) fn fsdp(m: &Module) -> Vec<Change> {
         (F::data_parallel_sharding_strategy, Value::Null),
         (F::gradient_accumulation_fusion, Value::Bool(false)),
     ];
-    vec![change(ChangeKind::Fsdp, "Megatron FSDP", Cost::Gathers, settings)]
+    let mut label = format!("Megatron FSDP{}", with_switched_on(m, &settings));
+    if m.args().gradient_accumulation_fusion {
+        label.push_str(", without gradient accumulation fusion");
+    }
+    vec![change(ChangeKind::Fsdp, label, Cost::Gathers, settings)]
 }
 
 /// Gradients and moments in every combination of dtypes that are smaller than those of the job.
@@ -118,7 +124,7 @@ pub(super) fn precision(m: &Module) -> Vec<Change> {
                         labels.push(format!("{label} in {name}"));
                     }
                 }
-                let label = labels.join(" + ");
+                let label = labels.join(" + ") + &with_switched_on(m, &settings);
                 changes.push(change(ChangeKind::Precision, label, Cost::LostBytes(lost), settings));
             }
         }
@@ -132,7 +138,7 @@ pub(super) fn optimizer_offload(m: &Module) -> Vec<Change> {
     if a.optimizer_cpu_offload || a.use_megatron_fsdp || a.optimizer != OptimizerKind::Adam {
         return Vec::new();
     }
-    (1..=20).map(|part| on_host(part * 5)).collect()
+    (1..=20).map(|part| on_host(m, part * 5)).collect()
 }
 
 /// Less of the optimizer states in host memory than now, in steps of 5 percent, or nothing.
@@ -144,7 +150,7 @@ pub(super) fn less_optimizer_offload(m: &Module) -> Vec<Change> {
     let Decimal(now) = a.optimizer_offload_fraction;
     let fewer = (1..=20).map(|part| part * 5);
     let fewer = fewer.take_while(|percent| percent * 10_000 < now);
-    let mut changes: Vec<Change> = fewer.map(on_host).collect();
+    let mut changes: Vec<Change> = fewer.map(|percent| on_host(m, percent)).collect();
     let settings = [
         (F::optimizer_cpu_offload, Value::Bool(false)),
         (F::optimizer_offload_fraction, Value::Null),
@@ -159,7 +165,7 @@ pub(super) fn less_optimizer_offload(m: &Module) -> Vec<Change> {
 }
 
 /// The change that keeps `percent` percent of the optimizer states in host memory.
-fn on_host(percent: u64) -> Change {
+fn on_host(m: &Module, percent: u64) -> Change {
     let part = format!("{}.{:02}", percent / 100, percent % 100);
     let settings = [
         on(F::use_distributed_optimizer),
@@ -167,6 +173,9 @@ fn on_host(percent: u64) -> Change {
         on(F::optimizer_cpu_offload),
         (F::optimizer_offload_fraction, Value::Text(part)),
     ];
-    let label = format!("{percent} % of the optimizer on the host");
+    let label = format!(
+        "{percent} % of the optimizer on the host{}",
+        with_switched_on(m, &settings)
+    );
     change(ChangeKind::OptimizerOffload, label, Cost::OnHost(percent), settings)
 }

@@ -15,7 +15,6 @@ use megatron_memory::report::offers::OfferRow;
 struct Found {
     moves: Vec<Offer>,
     closest: Option<Offer>,
-    replica: u64,
     /// Whether the job fits as it is.
     fits: bool,
     /// Whether all changes have been tried.
@@ -33,7 +32,6 @@ impl Found {
         Self {
             moves: search.offers(),
             closest: search.closest().cloned(),
-            replica: search.replica_gpus(),
             fits: search.now().has_room(),
             is_complete,
         }
@@ -60,7 +58,7 @@ pub(super) fn Assistant() -> impl IntoView {
         let (found, scale) = (found.read(), Scale::fine(state.preferences.unit.get()));
         let moves = found.moves.iter();
         moves
-            .map(|change| OfferRow::new(change.clone(), found.replica, scale))
+            .map(|change| OfferRow::new(change.clone(), scale))
             .collect::<Vec<_>>()
     });
     let status = move || {

@@ -2,12 +2,15 @@
 //!
 //! The figure is what the driver reports as the device's total memory (`memory.total` of `nvidia-smi`,
 //! `VRAM Total Memory` of `rocm-smi`). It is less than the number on the box times 10^9 or 2^30, as the firmware
-//! keeps a part. A CUDA context takes its own share of it later; that is an allowance of the estimate.
+//! keeps a part. What CUDA reports to a process is less again: [`reported_to_processes`] has it where it is known. A CUDA
+//! context takes its own share of it later; that is an allowance of the estimate.
 
 mod generation;
 mod name;
+mod reported;
 
 pub use generation::GpuGeneration;
+pub use reported::reported_to_processes;
 
 use Certainty::{Announced, DriverDependent, Inferred, Reported, SharedWithCpu};
 use GpuGeneration::{Ada, Ampere, Blackwell, BlackwellSm12x, Cdna3, Cdna4, Hopper, Rubin, Volta};
@@ -97,11 +100,14 @@ pub const GPUS: &[Gpu] = &[
     gpu("a100-40gb", "A100 40 GB", "a100", Ampere, 40, 40_960, DriverDependent, 8),
     gpu("a100-80gb", "A100 80 GB", "a100", Ampere, 80, 81_920, DriverDependent, 8),
     gpu("a800-80gb", "A800 80 GB", "a800", Ampere, 80, 81_920, DriverDependent, 8),
+    gpu("a40", "A40 48 GB", "a40", Ampere, 48, 46_068, DriverDependent, 8).unconnected(),
+    gpu("rtx-a6000", "RTX A6000 48 GB", "a6000", Ampere, 48, 49_140, Reported, 8).unconnected(),
     gpu("rtx-4090", "RTX 4090 24 GB", "4090", Ada, 24, 24_564, Reported, 8).unconnected(),
     gpu("l40s", "L40S 48 GB", "l40s", Ada, 48, 46_068, Reported, 8).unconnected(),
     gpu("h100-80gb", "H100 80 GB", "h100", Hopper, 80, 81_559, Reported, 8),
     gpu("h100-nvl", "H100 NVL 94 GB", "h100 nvl", Hopper, 94, 95_830, Reported, 8),
     gpu("h800", "H800 80 GB", "h800", Hopper, 80, 81_559, Reported, 8),
+    gpu("gh200", "GH200 96 GB", "gh200", Hopper, 96, 97_871, Reported, 4),
     gpu("h20", "H20 96 GB", "h20", Hopper, 96, 97_871, Reported, 8),
     gpu("h20-3e", "H20-3e 141 GB", "h20 3e", Hopper, 141, 143_771, Inferred, 8),
     gpu("h200", "H200 141 GB", "h200", Hopper, 141, 143_771, Reported, 8),

@@ -5,6 +5,7 @@ use crate::formats::out_of_memory::{FailedPhase, OutOfMemory};
 use crate::memory::allocations::{AllocatedIn, Allocation, requested};
 use crate::memory::{StageRef, estimate};
 use crate::units::Bytes;
+use crate::verdict::device;
 
 /// The most tensors of one size that are named.
 const MOST_NAMED: usize = 4;
@@ -80,10 +81,17 @@ pub fn longer_micro_batches(
     stage: StageRef,
     tensors: &[Allocation],
 ) -> Vec<LongerMicroBatch> {
-    let (Some(printed), Some(allocated)) = (error.requested, error.allocated) else {
+    let Some(printed) = error.requested else {
         return Vec::new();
     };
-    let needed = allocated.bytes + printed.bytes;
+    // What PyTorch needed, or where the message has not what was allocated, what the device did.
+    let of_device = || Some(error.capacity?.bytes.saturating_sub(error.free?.bytes));
+    let (used, is_of_device) = match (error.allocated, of_device()) {
+        (Some(allocated), _) => (allocated.bytes, false),
+        (None, Some(used)) => (used, true),
+        (None, None) => return Vec::new(),
+    };
+    let needed = used + printed.bytes;
     let mut found: Vec<(u64, LongerMicroBatch)> = Vec::new();
     let of_phase = tensors.iter().filter(|tensor| happens_in(tensor, error.phase));
     let mut tried: Vec<Bytes> = Vec::new();
@@ -106,13 +114,17 @@ pub fn longer_micro_batches(
         };
         // The failure comes before or at the peak, and after what lies between iterations; an eighth is what the
         // estimates of such jobs differ from their measurements by.
-        let at_most = of_stage.total + Bytes(of_stage.total.0 / 8);
-        let at_least = of_stage.total.0 / 2;
-        if needed > at_most || needed.0 < at_least {
+        let peak = if is_of_device {
+            device(&longer, stage.module, of_stage.total, of_stage.graphs).1
+        } else {
+            of_stage.total
+        };
+        let at_most = peak + Bytes(peak.0 / 8);
+        if needed > at_most || needed.0 < peak.0 / 2 {
             continue;
         }
         found.push((
-            needed.0.abs_diff(of_stage.total.0),
+            needed.0.abs_diff(peak.0),
             LongerMicroBatch {
                 tensor: tensor.clone(),
                 tokens,

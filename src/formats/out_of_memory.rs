@@ -14,7 +14,10 @@ use std::collections::BTreeSet;
 pub use amount::PrintedAmount;
 pub use traceback::FailedPhase;
 
-use crate::units::Bytes;
+use crate::config::fields::FieldId;
+use crate::config::raw::RawJob;
+use crate::units::{Bytes, MIB};
+use crate::value::Value;
 use message::Found;
 pub(super) use surroundings::without_messages;
 use surroundings::{content, prefix};
@@ -106,6 +109,20 @@ pub fn read(text: &str) -> Vec<OutOfMemory> {
         errors.retain(|error| error.requested.is_some());
     }
     errors
+}
+
+/// Takes the GPU's memory from the first error that has it: what CUDA reported on that machine is nearer to the truth
+/// than a table.
+pub fn take_capacity(errors: &[OutOfMemory], job: &mut RawJob) {
+    if let Some(capacity) = errors.iter().find_map(|error| error.capacity) {
+        for module in 0..job.module_count() {
+            job.put(
+                module,
+                FieldId::gpu_memory_mib,
+                Value::Int((capacity.bytes.0 / MIB).into()),
+            );
+        }
+    }
 }
 
 /// Whether a line has the words of an out-of-memory error of a GPU.

@@ -1,6 +1,6 @@
 //! The headline of an estimate: what the job needs, whether it fits the GPU, and by how much.
 
-use super::amount::{Scale, grouped};
+use super::amount::{Scale, Unit, grouped};
 use super::verdict::{another_job, refused};
 use crate::config::gpus;
 use crate::config::gpus::GpuGeneration::{Ada, Ampere, Blackwell, BlackwellSm12x, Cdna3, Cdna4, Hopper, Rubin, Volta};
@@ -70,13 +70,21 @@ pub fn gpu_words(config: &Config, scale: Scale) -> Option<String> {
     let name = config.modules().first()?.args().gpu.as_deref()?;
     let gpu = gpus::by_id(name)?;
     let memory = Bytes(gpu.memory_bytes());
+    let to_processes = gpus::reported_to_processes(gpu.id).map(|(least, most)| {
+        let fine = Scale::fine(Unit::Gib);
+        format!(
+            " CUDA reports {} to a process, as PyTorch prints it.",
+            fine.range(least, most)
+        )
+    });
     (config.gpu_memory() == Some(memory)).then(|| {
         format!(
-            "{}: {} GB as sold, {} ({} MiB) as its driver reports.",
+            "{}: {} GB as sold, {} ({} MiB) as its driver reports.{}",
             gpu.name,
             gpu.advertised_gb,
             scale.amount(memory),
-            grouped(gpu.memory_mib)
+            grouped(gpu.memory_mib),
+            to_processes.unwrap_or_default(),
         )
     })
 }

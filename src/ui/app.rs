@@ -12,7 +12,9 @@ use super::dialogs::Dialogs;
 use super::embed::Embed;
 use super::parts::Deferred;
 use super::results::Results;
-use super::state::{MeasuredLog, OpenDialog, PlottedField, ResultsState, ResultsTab, SavedPlans, State};
+use super::state::{
+    MeasuredLog, OpenDialog, OutOfMemoryErrors, PlottedField, ResultsState, ResultsTab, SavedPlans, State,
+};
 use super::summary::{Remarks, Summary};
 use super::title::Title;
 use super::url_sync::UrlSync;
@@ -44,6 +46,7 @@ fn Page() -> impl IntoView {
     provide_context(PlottedField::default());
     provide_context(SavedPlans::stored());
     provide_context(MeasuredLog::default());
+    provide_context(OutOfMemoryErrors::default());
     provide_context(OpenDialog::default());
     let started = started();
     view! {

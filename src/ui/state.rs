@@ -3,7 +3,7 @@
 //! [`App`](super::App) provides one [`State`] as context: the job as raw settings, what is derived from it, and what
 //! belongs to it. Settings change through its methods only, so that every change can be undone. What only some panels
 //! and dialogs share comes as contexts of their own: [`OpenDialog`], [`PlottedField`], [`SavedPlans`], [`MeasuredLog`],
-//! [`ResultsState`] and [`Highlight`].
+//! [`OutOfMemoryErrors`], [`ResultsState`] and [`Highlight`].
 
 mod announcer;
 mod disclosure;
@@ -16,6 +16,7 @@ mod link;
 mod measured_log;
 mod navigate;
 mod open_dialog;
+mod out_of_memory;
 mod outcome;
 mod pins;
 mod plotted_field;
@@ -35,6 +36,7 @@ use history::History;
 pub use link::{DEMONSTRATION, LinkState};
 pub use measured_log::{MEASURED_TITLE, MeasuredLog};
 pub use open_dialog::{DialogKind, OpenDialog};
+pub use out_of_memory::OutOfMemoryErrors;
 pub use outcome::Outcome;
 pub use plotted_field::{PLOT_TITLE, PlottedField};
 pub use preferences::Preferences;

@@ -5,6 +5,7 @@ mod demonstration;
 mod figures;
 mod marks;
 mod notes;
+mod out_of_memory;
 mod refusal;
 
 use leptos::prelude::*;
@@ -23,6 +24,7 @@ use megatron_memory::report::summary::{self as report, Verdict};
 use megatron_memory::report::verdict::refused;
 use megatron_memory::units::Bytes;
 use notes::{Details, Notes};
+use out_of_memory::OutOfMemoryNotes;
 use refusal::Refusal;
 
 /// The headline, which stays in sight while the rest of the page scrolls.
@@ -41,6 +43,7 @@ pub(super) fn Summary() -> impl IntoView {
                 <div class="summary-words">
                     <Demonstration />
                     <Refusal />
+                    <OutOfMemoryNotes />
                     <Notes headline=headline />
                 </div>
                 <Answers />

@@ -13,6 +13,7 @@
 )]
 
 mod config;
+mod diagnosis;
 mod evidence;
 mod export;
 mod fit;

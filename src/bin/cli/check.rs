@@ -126,7 +126,7 @@ fn largest_parts(estimate: &Estimate) -> Vec<LargestPart> {
         .collect()
 }
 
-/// What the out-of-memory errors of a text come from, and for a job that has one or does not surely fit, the first
+/// What the out-of-memory errors of a text come from, and for a job that does not surely fit, the first
 /// change with which it fits.
 fn explain(
     config: &Config,
@@ -141,7 +141,7 @@ fn explain(
         let sentences = report::diagnosis::sentences(error, config, &found);
         lines.push(format!("out of memory, line {}: {}", error.line, sentences.join(" ")));
     }
-    if errors.is_empty() && !matches!(verdict, Verdict::Tight | Verdict::DoesNotFit) {
+    if !matches!(verdict, Verdict::Tight | Verdict::DoesNotFit) {
         return lines;
     }
     let Ok(offers) = fit::offers(job) else {

@@ -16,7 +16,6 @@ use megatron_memory::formats::out_of_memory::{self, OutOfMemory};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::{PresetRef, Setup, ShareState};
 use megatron_memory::presets::{self, PRESETS, jobs};
-use megatron_memory::units::MIB;
 use megatron_memory::value::Value;
 
 use super::exit::Failure;
@@ -94,7 +93,7 @@ impl JobOptions {
             None => self.import(&text(place)?)?,
         };
         self.change(&mut loaded.share.setup.job);
-        loaded.take_capacity();
+        out_of_memory::take_capacity(&loaded.errors, &mut loaded.share.setup.job);
         Ok(loaded)
     }
 
@@ -147,22 +146,6 @@ impl JobOptions {
 }
 
 impl Loaded {
-    /// Takes the GPU's memory from an out-of-memory error: what CUDA reported on that machine is nearer to the truth
-    /// than a table.
-    fn take_capacity(&mut self) {
-        let capacity = self.errors.iter().find_map(|error| error.capacity);
-        if let Some(capacity) = capacity {
-            let job = &mut self.share.setup.job;
-            for module in 0..job.module_count() {
-                job.put(
-                    module,
-                    FieldId::gpu_memory_mib,
-                    Value::Int((capacity.bytes.0 / MIB).into()),
-                );
-            }
-        }
-    }
-
     /// Checks that the text leaves no question open.
     ///
     /// # Errors

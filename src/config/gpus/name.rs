@@ -6,17 +6,14 @@
 use super::{GPUS, Gpu, GpuGeneration};
 
 /// Words of GPUs that are not in the table, with their generation.
-const OTHERS: [(&str, GpuGeneration); 12] = [
+const OTHERS: [(&str, GpuGeneration); 9] = [
     ("titan v", GpuGeneration::Volta),
     ("a10", GpuGeneration::Ampere),
     ("a30", GpuGeneration::Ampere),
-    ("a40", GpuGeneration::Ampere),
-    ("a6000", GpuGeneration::Ampere),
     ("3090", GpuGeneration::Ampere),
     ("l4", GpuGeneration::Ada),
     ("l40", GpuGeneration::Ada),
     ("6000 ada", GpuGeneration::Ada),
-    ("gh200", GpuGeneration::Hopper),
     ("5090", GpuGeneration::BlackwellSm12x),
     ("mi300a", GpuGeneration::Cdna3),
 ];

@@ -16,7 +16,7 @@ use self::session::ImportSession;
 use self::source::Source;
 use super::parts::{Alert, CloseButton, Title};
 use crate::browser;
-use crate::state::{DialogKind, MEASURED_TITLE, MeasuredLog, OpenDialog, ResultsTab, State};
+use crate::state::{DialogKind, MEASURED_TITLE, MeasuredLog, OpenDialog, OutOfMemoryErrors, ResultsTab, State};
 
 /// The id of the sentence that says what Apply waits for.
 const WAITS: &str = "apply-waits";
@@ -79,6 +79,7 @@ fn Actions(
         (!names.is_empty()).then(|| format!("Apply waits for {}.", names.join(" and ")))
     });
     let log = use_context::<MeasuredLog>();
+    let errors = use_context::<OutOfMemoryErrors>();
     let apply = move |_| match session.read_untracked().applied() {
         Some(mut page) => {
             dialog.close(DialogKind::Import);
@@ -86,6 +87,9 @@ fn Actions(
             let is_measured = log.is_some_and(|log| session.with_untracked(|session| log.read(session.text())));
             if is_measured {
                 page.view.tab = Some(ResultsTab::Compare.id().to_owned());
+            }
+            if let Some(errors) = errors {
+                session.with_untracked(|session| errors.read(session.text()));
             }
             state.open(page);
             if is_measured {

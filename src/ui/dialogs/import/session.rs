@@ -3,6 +3,7 @@
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::import::{Import, Question};
 use megatron_memory::formats::import_text::{ImportOptions, ImportedText, import_text};
+use megatron_memory::formats::out_of_memory;
 use megatron_memory::formats::state::ShareState;
 use megatron_memory::value::Value;
 
@@ -238,6 +239,7 @@ impl ImportSession {
             return None;
         }
         let mut state = state.clone();
+        out_of_memory::take_capacity(&out_of_memory::read(&self.text), &mut state.setup.job);
         if state.pinned.is_empty() {
             state.pinned.clone_from(&self.page.pinned);
         }

@@ -1,0 +1,177 @@
+//! Out-of-memory errors and their jobs: what the failed allocation was, and why there was no room.
+
+use megatron_memory::config::check;
+use megatron_memory::config::job::Config;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::diagnosis::{Cause, Diagnosis, diagnose};
+use megatron_memory::formats::out_of_memory::{OutOfMemory, read};
+use megatron_memory::formats::state::Setup;
+use megatron_memory::memory::allocations::allocations;
+use megatron_memory::memory::estimate;
+use megatron_memory::presets;
+use megatron_memory::report::diagnosis::{named, sentences};
+use megatron_memory::units::{Bytes, GIB, MIB};
+use proptest::prelude::*;
+use serde_json::Value as Json;
+
+use crate::oracle;
+
+/// The message that PyTorch prints of these amounts.
+fn message(amounts: &Json) -> String {
+    let amount = |key: &str| amounts[key].as_str();
+    let mut text = format!(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {}.",
+        amount("requested").unwrap()
+    );
+    let mut add = |key: &str, before: &str, after: &str| {
+        if let Some(amount) = amount(key) {
+            text += &format!("{before}{amount}{after}");
+        }
+    };
+    add("capacity", " GPU 0 has a total capacity of ", "");
+    add("free", " of which ", " is free.");
+    add("other", " Process 17 has ", " memory in use.");
+    add(
+        "in_process",
+        " Including non-PyTorch memory, this process has ",
+        " memory in use.",
+    );
+    add("allocated", " Of the allocated memory ", " is allocated by PyTorch,");
+    add("unallocated", " and ", " is reserved by PyTorch but unallocated.");
+    text
+}
+
+fn error(text: &str) -> OutOfMemory {
+    read(text).into_iter().next().unwrap()
+}
+
+fn config(job: &Json) -> Config {
+    let value = serde_json::from_value(job.clone()).unwrap();
+    let checked = check(&RawJob::from_value(&value));
+    let problems: Vec<_> = checked.errors().map(|problem| problem.message.clone()).collect();
+    checked.config.unwrap_or_else(|| panic!("{problems:?}"))
+}
+
+/// The name of a cause in the data.
+fn id(cause: &Cause) -> &'static str {
+    match cause {
+        Cause::Fragmentation { .. } => "fragmentation",
+        Cause::HeldByOthers { .. } => "held_by_others",
+        Cause::LongerMicroBatch(_) => "longer_micro_batch",
+        Cause::TooLarge { .. } => "too_large",
+        Cause::MoreThanThisJob { .. } => "more_than_this_job",
+        Cause::Unknown => "unknown",
+    }
+}
+
+/// The names of the tensors that the failed allocation may have been.
+fn blocks(diagnosis: &Diagnosis) -> Vec<String> {
+    let longer = match &diagnosis.cause {
+        Cause::LongerMicroBatch(longer) => Some(&longer.tensor),
+        _ => None,
+    };
+    diagnosis.same_size.iter().chain(longer).map(named).collect()
+}
+
+#[test]
+fn public_errors_are_explained_as_their_threads_say() {
+    let file = oracle::json("oom/messages.json");
+    for row in file["rows"].as_array().unwrap() {
+        let text = message(&row["message"]);
+        let error = error(&text);
+        let config = config(&row["job"]);
+        let found = diagnose(&error, &config, &estimate(&config));
+        let blocks = blocks(&found);
+        let block = row["block"].as_str().unwrap();
+        assert!(
+            blocks.iter().any(|known| known.contains(block)),
+            "{text}: {blocks:?}, {:?}",
+            found.cause
+        );
+        let cause = row["cause"].as_str().unwrap();
+        assert!(cause == "any" || cause == id(&found.cause), "{text}: {:?}", found.cause);
+        if let (Some(range), Cause::LongerMicroBatch(longer)) = (row["tokens"].as_array(), &found.cause) {
+            let within = range[0].as_u64().unwrap()..=range[1].as_u64().unwrap();
+            assert!(within.contains(&longer.tokens), "{text}: {} tokens", longer.tokens);
+        }
+        assert!(!sentences(&error, &config, &found).is_empty());
+    }
+}
+
+/// An amount as PyTorch prints it.
+fn printed(bytes: Bytes) -> String {
+    let (unit, name) = if bytes.0 > GIB { (GIB, "GiB") } else { (MIB, "MiB") };
+    let hundredths = (u128::from(bytes.0) * 100 + u128::from(unit / 2)) / u128::from(unit);
+    format!("{}.{:02} {name}", hundredths / 100, hundredths % 100)
+}
+
+/// A job with every kind of layer that presets have is named tensor by tensor.
+#[test]
+fn every_large_tensor_of_a_job_is_named_by_its_failed_allocation() {
+    let mut named_tensors = 0;
+    for preset in [
+        "deepseek-v3",
+        "llama3-8b",
+        "qwen3-next-80b-a3b",
+        "gpt-oss-20b",
+        "mixtral-8x7b",
+    ] {
+        let job = Setup::of_preset(presets::by_id(preset).unwrap()).job;
+        let Some(config) = check(&job).config else {
+            panic!("{preset}");
+        };
+        let estimate = estimate(&config);
+        let tensors = allocations(&config, &estimate, estimate.worst);
+        for tensor in tensors.iter().filter(|tensor| tensor.requested() > Bytes::mib(20)) {
+            let text = format!(
+                "CUDA out of memory. Tried to allocate {}. GPU 0 has",
+                printed(tensor.requested())
+            );
+            let found = diagnose(&error(&text), &config, &estimate).same_size;
+            let is_named = found.iter().any(|known| known.what == tensor.what);
+            // Of more than four of one size, four are named.
+            assert!(
+                is_named || found.len() >= 4,
+                "{preset}: {} of {text}: {found:?}",
+                tensor.what
+            );
+            named_tensors += 1;
+        }
+    }
+    assert!(named_tensors > 100, "{named_tensors}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// A cause is never told that the printed amounts contradict.
+    #[test]
+    fn causes_agree_with_the_amounts(
+        requested in 21_u64..60_000, free in 0_u64..20_000, other in 0_u64..60_000, allocated in 0_u64..80_000, unallocated in 0_u64..30_000,
+    ) {
+        let mib = |mib: u64| format!("{mib}.00 MiB");
+        let amounts = serde_json::json!({
+            "requested": mib(requested), "capacity": "79.11 GiB", "free": mib(free), "other": mib(other),
+            "allocated": mib(allocated), "unallocated": mib(unallocated),
+        });
+        let error = error(&message(&amounts));
+        let job = Setup::of_preset(presets::by_id("llama3-8b").unwrap()).job;
+        let config = check(&job).config.unwrap();
+        let estimate = estimate(&config);
+        let found = diagnose(&error, &config, &estimate);
+        match &found.cause {
+            Cause::Fragmentation { .. } => prop_assert!(requested <= unallocated),
+            Cause::HeldByOthers { held } => {
+                prop_assert!(requested <= free + held.0 / MIB + 1);
+                prop_assert_eq!(held.0 / MIB, other);
+            }
+            Cause::LongerMicroBatch(longer) => prop_assert!(longer.tokens > longer.allowed),
+            Cause::TooLarge { device, capacity } => {
+                // The job fits with the amounts at hand, or they are no more than it needs.
+                prop_assert!(device.1 > *capacity || (allocated + requested) * MIB <= found.expected.unwrap().0 / 10 * 11 + MIB);
+            }
+            Cause::MoreThanThisJob { peak } => prop_assert!((allocated + requested) * MIB > peak.0),
+            Cause::Unknown => {}
+        }
+    }
+}

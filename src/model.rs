@@ -4,6 +4,7 @@ pub(crate) mod adapter;
 pub mod architecture;
 pub mod attention;
 pub mod embedding;
+mod factors;
 pub mod front_end;
 pub mod gated_delta_net;
 pub mod gated_delta_product;
@@ -33,10 +34,11 @@ use crate::config::job::Module;
 use crate::config::mixer::Gates;
 use crate::source::LAYER_SCALING;
 pub use architecture::{Architecture, Part, PartCounts, PartKind};
+pub(crate) use factors::{hidden, tp};
 pub use layer_spec::{Experts, LayerPrecision, LayerSpec, Mixer, Mlp, MlpKind};
 use sizes::Sizes;
 use tape::{AutogradTape, Capture, Family, Point, TensorId};
-use tensor::{Component, Factor, factor};
+use tensor::Component;
 use weights::Weights;
 
 /// Whether the optimizer trains a component of this module.
@@ -48,16 +50,6 @@ pub fn trained(m: &Module, component: Component) -> bool {
         Component::Adapters => true,
         _ => !m.is_frozen(),
     }
-}
-
-/// The factor of the hidden size.
-pub(crate) fn hidden(m: &Module) -> Factor {
-    factor("h", m.args.hidden_size)
-}
-
-/// The divisor of TP-sharded tensors.
-pub(crate) fn tp(m: &Module) -> Factor {
-    factor("TP", m.tensor_parts())
 }
 
 /// What one layer does, from the residual stream to the residual stream. Its parameters are listed by component,

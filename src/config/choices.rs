@@ -149,6 +149,10 @@ choices! {
         VerlFused = "verl_fused",
         /// `ChatLearn`'s log-probabilities, with the entropy of every token beside them.
         ChatLearn = "chatlearn",
+        /// slime's log-probabilities and entropies.
+        Slime = "slime",
+        /// ms-swift's log-probabilities in GRPO and GKD, which take the labels from the model.
+        Swift = "ms_swift",
     }
 
     /// `--cp-comm-type`.

@@ -55,8 +55,10 @@ pub enum Condition {
     CudaGraphs,
     /// The loss is one fused kernel.
     FusedLoss,
-    /// NeMo-RL's loss converts the logits to fp32 by itself.
-    DeferredLogits,
+    /// The loss can take the logits some tokens at a time.
+    ChunkedLogits,
+    /// slime computes the loss.
+    SlimeLoss,
     /// The module reads something else than tokens.
     Encoder,
 }

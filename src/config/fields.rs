@@ -15,10 +15,10 @@ use super::choices::{
     SoftwareStack, TokenDispatcher, TokenLoss, TransformerImpl,
 };
 use super::condition::Condition::{
-    Adapters as HasAdapters, CudaGraphs, DeferredLogits, DeltaProducts, Encoder as IsEncoder, ExpertAdapters, Experts,
+    Adapters as HasAdapters, ChunkedLogits, CudaGraphs, DeltaProducts, Encoder as IsEncoder, ExpertAdapters, Experts,
     FineGrainedOffload, FlexDispatcher, Fp8, FullRecompute, FusedLoss, HybridLayers, LatentAttention, LinearAttention,
     MambaLayers, MegatronFsdp, MtpDepths, OptimizerOffload, OwnKeysAndValues, PackedSamples, PipelineStages,
-    PrecisionAware, QueryGroups, SelectiveRecompute, SparseAttention, TorchFsdp2,
+    PrecisionAware, QueryGroups, SelectiveRecompute, SlimeLoss, SparseAttention, TorchFsdp2,
 };
 use super::field::Group::{
     Adapters, Attention, Batch, Encoder, Hardware, Kernels, MemorySavers, Model, Moe, Optimizer, Parallelism,
@@ -414,10 +414,18 @@ fields! {
     te_cross_entropy_in_place: bool = Field::flag(true).at(Kernels, All, "tecei", "TE loss in place").own().relevant_if(FusedLoss);
     /// The program that computes the loss: Megatron's cross-entropy, or what programs of reinforcement learning have in
     /// its place. nemo_rl: NeMo-RL with logits in fp32. nemo_rl_deferred: with defer_fp32_logits. verl_fused: verl with
-    /// use_fused_kernels, which makes no logits. chatlearn: ChatLearn, with the entropy of every token.
+    /// use_fused_kernels, which makes no logits. chatlearn: ChatLearn, with the entropy of every token. slime: slime.
+    /// ms_swift: ms-swift in GRPO and GKD.
     token_loss: TokenLoss = Field::choice(TokenLoss::NAMES, "megatron").at(Kernels, All, "tloss", "Loss computed by").own().also(&["defer_fp32_logits", "use_fused_kernels"]);
-    /// Tokens whose logits NeMo-RL converts to fp32 at a time (logprob_chunk_size).
-    logprob_chunk_size: Option<u64> = Field::derived(1, 100_000_000, "all tokens at once").at(Kernels, All, "lpchunk", "Tokens of a chunk of logits").unit("tokens").own().relevant_if(DeferredLogits);
+    /// Tokens whose logits NeMo-RL (logprob_chunk_size) or slime (log_probs_chunk_size) takes at a time.
+    logprob_chunk_size: Option<u64> = Field::derived(1, 100_000_000, "all tokens at once").at(Kernels, All, "lpchunk", "Tokens of a chunk of logits").unit("tokens").own().relevant_if(ChunkedLogits);
+    /// What slime divides the logits by. Any other temperature than 1 makes one more fp32 copy of the logits.
+    rollout_temperature: Decimal = Field::decimal(1, 1_000_000_000, 1_000_000).at(Kernels, All, "temp", "Temperature of rollouts").own().relevant_if(SlimeLoss);
+    /// The weight of the entropy in slime's loss. Unless it is 0, the entropy is trained, and the logits are kept for its
+    /// backward pass.
+    entropy_coef: Decimal = Field::decimal(0, 1_000_000_000, 0).at(Kernels, All, "entc", "Entropy coefficient").own().relevant_if(SlimeLoss);
+    /// slime computes its loss again in the backward pass, and keeps only the logits until then.
+    recompute_loss_function: bool = Field::flag(false).at(Kernels, All, "rclf", "Recompute the loss").own().relevant_if(SlimeLoss);
     /// Only kernels with reproducible results; decides the attention kernel on some GPUs.
     deterministic_mode: bool = Field::flag(false).at(Kernels, All, "det", "Deterministic").rarely_counts();
     /// Rotary embedding in one fused kernel.

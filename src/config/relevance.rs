@@ -114,7 +114,11 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         Condition::FineGrainedOffload => on(F::fine_grained_activation_offloading),
         Condition::CudaGraphs => choice(F::cuda_graph_impl) != Some(CudaGraphImpl::None as u8),
         Condition::FusedLoss => on(F::cross_entropy_loss_fusion),
-        Condition::DeferredLogits => choice(F::token_loss) == Some(TokenLoss::NemoRlDeferred as u8),
+        Condition::ChunkedLogits => {
+            let chunks = [TokenLoss::NemoRlDeferred, TokenLoss::Slime];
+            chunks.into_iter().any(|loss| choice(F::token_loss) == Some(loss as u8))
+        }
+        Condition::SlimeLoss => choice(F::token_loss) == Some(TokenLoss::Slime as u8),
         Condition::Encoder => choice(F::front_end).is_some_and(|index| index != FrontEnd::Tokens as u8),
     }
 }

@@ -1,6 +1,8 @@
 //! Final norm, output layer and loss: what the last stage does after its layers.
 
 mod logprobs;
+mod slime;
+mod swift;
 
 use super::adapter::{self, AdapterInput};
 use super::linear::Linear;
@@ -32,9 +34,10 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId, dep
         let gradient = linear::weight_gradient(sizes, tape, weight.shape);
         tape.backward(bucket.as_slice()).backward(gradient.as_slice());
     }
-    // ms-swift runs MTP depths for the loss of a language model alone.
+    // `GPTModel` of mcore-bridge runs MTP depths only with the labels of a language model.
     let num_labels = sizes.m.args.num_labels;
-    let depths = if num_labels.is_some() { 0 } else { depths };
+    let has_labels = num_labels.is_none() && sizes.m.args.token_loss != TokenLoss::Swift;
+    let depths = if has_labels { depths } else { 0 };
     let mut hidden_states = normed;
     let mut predicted = Vec::new();
     for _ in 0..depths {
@@ -168,7 +171,15 @@ fn loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId, name: &'st
         TokenLoss::NemoRl if is_main => return logprobs::in_fp32(sizes, tape, logits),
         TokenLoss::NemoRlDeferred if is_main => return logprobs::deferred(sizes, tape, logits),
         TokenLoss::ChatLearn if is_main => return logprobs::with_entropy(sizes, tape, logits),
-        _ => {}
+        TokenLoss::Slime if is_main => return slime::build(sizes, tape, logits),
+        TokenLoss::Swift if is_main => return swift::build(sizes, tape, logits),
+        TokenLoss::NemoRl
+        | TokenLoss::NemoRlDeferred
+        | TokenLoss::ChatLearn
+        | TokenLoss::Slime
+        | TokenLoss::Swift
+        | TokenLoss::VerlFused
+        | TokenLoss::Megatron => {}
     }
     let vocabulary = sizes.columns(&[factor("V", m.padded_vocab_size)]);
     let fusion = m

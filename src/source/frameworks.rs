@@ -27,6 +27,21 @@ pub const NEMO_RL_CHUNKED_LOGPROBS: Source = Source::page(
     "https://github.com/NVIDIA-NeMo/RL/blob/7ea279abfb/nemo_rl/distributed/model_utils.py",
     "ChunkedDistributedLogprob",
 );
+/// slime's log-probabilities and entropies of tokens.
+pub const SLIME_LOGPROBS: Source = Source::page(
+    "https://github.com/THUDM/slime/blob/624b824a/slime/utils/ppo_utils.py",
+    "_VocabParallelLogProbEntropy, calculate_log_probs_and_entropy",
+);
+/// The logits that slime's loss takes, divided by the temperature of rollouts.
+pub const SLIME_TEMPERATURE: Source = Source::page(
+    "https://github.com/THUDM/slime/blob/624b824a/slime/backends/megatron_utils/loss.py",
+    "get_log_probs_and_entropy",
+);
+/// ms-swift's log-probabilities of tokens, which its trainers of GRPO and GKD make of logits.
+pub const SWIFT_LOGPROBS: Source = Source::page(
+    "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/trainers/vocab_parallel_utils.py",
+    "vocab_parallel_log_softmax, vocab_parallel_gather_logps",
+);
 /// verl's output layer and log-probabilities in one.
 pub const VERL_FUSED_LOGPROBS: Source = Source::page(
     "https://github.com/verl-project/verl/blob/1dda039b9c/verl/utils/kernel/kernels.py",

@@ -12,8 +12,18 @@ use crate::source::{CHATLEARN_LOSSES, NEMO_RL_CHUNKED_LOGPROBS, NEMO_RL_LOGPROBS
 /// pass.
 const VERL_SPLIT: [u64; 2] = [1024, 9504];
 
+/// The logits as `Float16Module` returns them.
+pub(super) fn fp32_output(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) -> TensorId {
+    if sizes.width() == 4 {
+        return logits;
+    }
+    let converted = tape.tensor("logits in fp32", vocabulary(sizes), 4);
+    tape.op("fp32_output", &[logits], &[converted]);
+    converted
+}
+
 /// The logits of this rank.
-fn vocabulary(sizes: &Sizes<'_>) -> Shape {
+pub(super) fn vocabulary(sizes: &Sizes<'_>) -> Shape {
     sizes.columns(&[factor("V", sizes.m.padded_vocab_size)])
 }
 
@@ -22,13 +32,7 @@ fn vocabulary(sizes: &Sizes<'_>) -> Shape {
 pub(super) fn in_fp32(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
     tape.at(Family::Output, NEMO_RL_LOGPROBS);
     let all = vocabulary(sizes);
-    let input = if sizes.width() == 4 {
-        logits
-    } else {
-        let converted = tape.tensor("logits in fp32", all, 4);
-        tape.op("fp32_output", &[logits], &[converted]);
-        converted
-    };
+    let input = fp32_output(sizes, tape, logits);
     let [per_token, masks] = tokens(sizes, tape);
     let softmax = tape.tensor("softmax of the logits in fp32", all, 4);
     let logarithm = tape.tensor("logarithmic softmax of the logits in fp32", all, 4);
@@ -125,7 +129,7 @@ pub(super) fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId,
 }
 
 /// The result for every token, and the masks and indices of targets.
-fn tokens(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> [TensorId; 2] {
+pub(super) fn tokens(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> [TensorId; 2] {
     [
         tape.tensor("log-probability by token", sizes.tokens(&[]), 4),
         tape.tensor("target masks and indices", sizes.tokens(&[]), 9),

@@ -312,8 +312,7 @@ choices! {
 
     /// `software_stack`: versions of the software that trains, whose memory differs.
     SoftwareStack {
-        /// Megatron-LM d98e8a64 of 2026-08-22 with Transformer Engine 2.10 to 2.17: what everything else here is read
-        /// from.
+        /// Megatron-LM d98e8a64 of 2026-08-22 with Transformer Engine 2.10 to 2.17: all else here is read from it.
         MegatronMain = "megatron_main",
         /// Transformer Engine 2.18 and later.
         Te218 = "te_2_18",

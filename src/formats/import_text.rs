@@ -155,15 +155,23 @@ fn published_model(import: &mut Import) -> Option<&'static str> {
     Some(preset.id)
 }
 
-/// Removes all that asks for the number of GPUs: the question, the report row, and the key that waits for a variable.
+/// Removes all that asks for the number of GPUs: the question, the report rows, and the keys that wait for a variable.
 fn forget_missing_gpus(import: &mut Import) {
     import.questions.retain(|asked| *asked != Question::Gpus);
-    import
+    let asks = |row: &Row| {
+        let says_gpus = row.key == GPUS || row.field == Some(FieldId::world_size);
+        row.status == KeyStatus::Missing && says_gpus
+    };
+    let missing: Vec<String> = import
         .report
-        .retain(|row| !(row.status == KeyStatus::Missing && row.key == GPUS));
+        .iter()
+        .filter(|row| asks(row))
+        .map(|row| row.key.clone())
+        .collect();
+    import.report.retain(|row| !asks(row));
     for question in &mut import.questions {
         if let Question::Variable { keys, .. } = question {
-            keys.retain(|key| key != GPUS);
+            keys.retain(|key| key != GPUS && !missing.contains(key));
         }
     }
 }
@@ -209,6 +217,9 @@ fn add_model(import: &mut Import, model: Model) {
         import.towers = model.towers;
     }
     let mut model = model.job.shared;
+    if let Some(framework) = import.framework {
+        (framework.with_model)(&mut import.state.setup.job, &mut model);
+    }
     let own = &mut import.state.setup.job.shared;
     // The dtype of the published weights is not that of training, where the text says one.
     let precisions = [FieldId::bf16, FieldId::fp16];

@@ -10,6 +10,7 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::gpus::Gpu;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::detect::Format;
+use megatron_memory::formats::hub::known;
 use megatron_memory::formats::import::{Import, Question};
 use megatron_memory::formats::import_text::{ImportOptions, import_text};
 use megatron_memory::formats::out_of_memory::{self, OutOfMemory};
@@ -187,14 +188,18 @@ fn open(question: &Question) -> Option<String> {
             "the branch on line {line} depends on variables that are not set: --var NAME=VALUE"
         )),
         Question::Gpus => Some("how many GPUs: --gpus N".to_owned()),
-        Question::Model { name } => Some(format!("the model {name}: --model PRESET or --model config.json")),
+        Question::Model { name } => {
+            let preset = known::preset_of(name).or_else(|| known::preset_of_folder(name));
+            let preset = preset.map_or("PRESET", |preset| preset.id);
+            Some(format!("the model {name}: --model {preset} or --model config.json"))
+        }
         Question::Field { field, choices } => {
             let name = field.field().name;
-            let example = choices.iter().map(|choice| choice.value).max();
-            Some(format!(
-                "the text does not give {name}: --set {name}={}",
-                example.unwrap_or(1)
-            ))
+            // A choice with a label is the value of other models.
+            let of_this_model = choices.iter().filter(|choice| choice.label.is_empty());
+            let value = of_this_model.map(|choice| choice.value).max();
+            let value = value.map_or("N".to_owned(), |value| value.to_string());
+            Some(format!("the text does not give {name}: --set {name}={value}"))
         }
     }
 }

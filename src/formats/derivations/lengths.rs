@@ -14,6 +14,8 @@ const BUDGET: FieldId = FieldId::max_seqlen_per_dp_cp_rank;
 pub(in crate::formats) const PROMPT: KeyRole = KeyRole::kept("prompt_length", Decides::field(FieldId::seq_length));
 /// Tokens of the longest response.
 pub(in crate::formats) const RESPONSE: KeyRole = KeyRole::kept("response_length", Decides::field(FieldId::seq_length));
+/// Tokens of the longest sample, prompt and response together.
+pub(in crate::formats) const SAMPLE: KeyRole = KeyRole::kept("sample_length", Decides::field(FieldId::seq_length));
 /// Tokens that one GPU gets in one micro-batch, in place of a sequence length and a micro-batch size.
 pub(in crate::formats) const TOKENS: KeyRole = KeyRole::kept("tokens_per_gpu", Decides::field(BUDGET));
 /// Whether [`TOKENS`] is in force.
@@ -58,7 +60,10 @@ pub(in crate::formats) fn with_budget(draft: &mut JobDraft, keys: &Keys<'_>, bud
         return;
     }
     let response = keys.get(RESPONSE).and_then(|item| Some((item, int(item)?)));
-    if let (Some(prompt), Some((item, response))) = (keys.get(PROMPT).and_then(int), response) {
+    if let Some((item, tokens)) = keys.get(SAMPLE).and_then(|item| Some((item, int(item)?))) {
+        let note = "the longest prompt and response together";
+        draft.set(item, id, Value::Int(tokens.into()), KeyStatus::Derived, note);
+    } else if let (Some(prompt), Some((item, response))) = (keys.get(PROMPT).and_then(int), response) {
         let value = Value::Int(prompt.saturating_add(response).into());
         draft.set(item, id, value, KeyStatus::Derived, "prompt + response");
     } else if let Some(budget) = budget {
@@ -74,7 +79,7 @@ pub(in crate::formats) fn with_budget(draft: &mut JobDraft, keys: &Keys<'_>, bud
 pub(in crate::formats) fn report(draft: &mut JobDraft, keys: &Keys<'_>) {
     let id = FieldId::seq_length;
     let decided = draft.has(id);
-    for item in [PROMPT, RESPONSE, TOKENS, DYNAMIC]
+    for item in [PROMPT, RESPONSE, SAMPLE, TOKENS, DYNAMIC]
         .into_iter()
         .filter_map(|role| keys.get(role))
     {

@@ -2,10 +2,11 @@
 
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
+use crate::config::raw::{RawJob, Settings};
 use crate::formats::dialects::meaning::{Decides, KeyRole};
 use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::Question;
-use crate::formats::import::values::word;
+use crate::formats::import::values::{int, truth, word};
 use crate::formats::report::{KeyStatus, shown};
 use crate::value::Value;
 
@@ -67,3 +68,59 @@ pub(in crate::formats) const MAMBA_CHUNK_SIZE: KeyRole =
         let note = "the scan is counted with blocks of 128 tokens";
         draft.not_modelled(item, MemoryEffect::BelowTwoPercent, note);
     });
+
+const CHUNK: FieldId = FieldId::logprob_chunk_size;
+
+/// Tokens whose logits the loss takes at a time; all of them unless the number is positive.
+pub(in crate::formats) const LOSS_CHUNK: KeyRole =
+    KeyRole::read("loss_chunk", Decides::field(CHUNK), |draft, _, item| {
+        match int(item).filter(|tokens| *tokens > 0) {
+            Some(tokens) => draft.set(item, CHUNK, Value::Int(tokens.into()), KeyStatus::Mapped, ""),
+            None => draft.row(item, KeyStatus::Ignored, None, "all tokens at once"),
+        }
+    });
+
+const DEPTHS: FieldId = FieldId::mtp_num_layers;
+
+/// Whether multi-token prediction is trained, for frameworks that leave it out otherwise.
+pub(in crate::formats) const MTP: KeyRole = KeyRole::read("mtp_enable", Decides::field(DEPTHS), |draft, _, item| {
+    if truth(&item.value) != Some(true) {
+        return draft.row(item, KeyStatus::Ignored, None, "switched off");
+    }
+    let note = "one depth, as published models have";
+    if draft.has(DEPTHS) {
+        return draft.row(item, KeyStatus::Derived, Some(DEPTHS), "");
+    }
+    draft.set(item, DEPTHS, Value::Int(1), KeyStatus::Derived, note);
+});
+
+/// Asks for no model where the text has its sizes: the model that it names is only compared with them.
+pub(in crate::formats) fn without_question(draft: &mut JobDraft) {
+    if !has_sizes(&draft.settings) {
+        return;
+    }
+    for asked in core::mem::take(&mut draft.questions) {
+        let Question::Model { name } = &asked else {
+            draft.questions.push(asked);
+            continue;
+        };
+        for row in draft.report.iter_mut().filter(|row| row.value == *name) {
+            if row.status == KeyStatus::NotModelled {
+                (row.status, row.effect) = (KeyStatus::Ignored, None);
+                row.note = "the sizes of the model are in the text".into();
+            }
+        }
+    }
+}
+
+/// Takes depths of multi-token prediction from a chosen model, for frameworks that train them only where a key of the
+/// text asks for them.
+pub(in crate::formats) fn without_mtp(_: &mut RawJob, model: &mut Settings) {
+    model.unset(FieldId::mtp_num_layers);
+}
+
+/// Whether the text gives the sizes of the model.
+pub(in crate::formats) fn has_sizes(settings: &Settings) -> bool {
+    let sizes = [FieldId::num_layers, FieldId::hidden_size];
+    sizes.into_iter().all(|id| settings.get(id).is_some())
+}

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::meaning::KeyMeaning;
 use crate::config::fields::FieldId;
+use crate::config::raw::{RawJob, Settings};
 use crate::formats::import::ImportError;
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::imported::Import;
@@ -46,6 +47,8 @@ pub struct Framework {
     pub(in crate::formats) after_defaults: fn(&mut JobDraft),
     /// What follows from the model, once it is known.
     pub(in crate::formats) after_model: fn(&mut Import),
+    /// Changes the settings of a model that is chosen for a text, before they fill what the text leaves open.
+    pub(in crate::formats) with_model: fn(&mut RawJob, &mut Settings),
     /// What becomes of a tower beside the language model, and whether the model has an audio tower too.
     pub(in crate::formats) tower: fn(&Import, Tower, bool) -> Outcome,
     /// The keys of a model's parts that it never builds.
@@ -118,6 +121,7 @@ impl Framework {
         derivations: &[],
         after_defaults: |_| {},
         after_model: |_| {},
+        with_model: |_, _| {},
         tower: |_, _, _| Outcome::NotBuilt,
         never_built: &[],
         names_published_models: false,

@@ -7,8 +7,13 @@ use super::framework::{Defaults, Framework};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant, Role};
 use super::meaning::look_up;
 use super::megatron_lm;
+use crate::config::canonical::is_on;
+use crate::config::fields::FieldId;
+use crate::config::not_modelled::NotModelled;
+use crate::config::raw::{RawJob, Settings};
 use crate::formats::derivations::{batch, gpus, hybrid, lengths, model, vocabulary};
 use crate::formats::megatron_args::{self, Arity};
+use crate::value::Value;
 
 /// slime: Megatron-LM's flags and some of its own.
 pub static SLIME: Framework = Framework {
@@ -22,6 +27,8 @@ pub static SLIME: Framework = Framework {
         lengths::of_samples,
         batch::global,
     ],
+    after_defaults: model::without_question,
+    with_model,
     ..Framework::PLAIN
 };
 
@@ -36,6 +43,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("n-samples-per-prompt", Role(batch::SAMPLES)),
     ("rollout-max-response-len", Role(lengths::RESPONSE)),
     ("rollout-max-prompt-len", Role(lengths::PROMPT)),
+    ("rollout-max-context-len", Role(lengths::SAMPLE)),
     ("use-gated-attention", Field("attention_output_gate")),
     (
         "colocate",
@@ -65,14 +73,10 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "freeze-indexer",
         KeyMeaning::less("frozen parameters have no gradients"),
     ),
-    (
-        "log-probs-chunk-size",
-        KeyMeaning::more("the chunks of the loss are not followed"),
-    ),
-    (
-        "recompute-loss-function",
-        KeyMeaning::more("the chunks of the loss are not followed"),
-    ),
+    ("rollout-temperature", Field("rollout_temperature")),
+    ("entropy-coef", Field("entropy_coef")),
+    ("log-probs-chunk-size", Role(model::LOSS_CHUNK)),
+    ("recompute-loss-function", Field("recompute_loss_function")),
     (
         "ref-load",
         KeyMeaning::nothing("reference models wait in the memory of the host"),
@@ -92,10 +96,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ),
     ("use-opd", KeyMeaning::less("teacher models are not counted")),
     ("opd-teacher-load", KeyMeaning::more("teacher models are not counted")),
-    (
-        "enable-mtp-training",
-        KeyMeaning::nothing("multi-token prediction is counted as trained"),
-    ),
+    ("enable-mtp-training", Role(model::MTP)),
     ("allgather-cp", KeyMeaning::more("another kind of context parallelism")),
     (
         "use-stateless-adam",
@@ -160,7 +161,7 @@ const ELSEWHERE: &[(Arity, &str)] = &[
             custom-megatron-before-train-step-hook-path custom-pg-loss-reducer-function-path \
             custom-reward-post-process-path custom-rm-path custom-rollout-log-function-path \
             custom-tis-function-path custom-update-weight-post-write-path data-pad-size-multiplier \
-            data-source-path dump-details dynamic-sampling-filter-path entropy-coef eps-clip eps-clip-c \
+            data-source-path dump-details dynamic-sampling-filter-path eps-clip eps-clip-c \
             eps-clip-high eval-config eval-function-path eval-input-key eval-label-key eval-max-context-len \
             eval-max-prompt-len eval-max-response-len eval-min-new-tokens eval-reward-key eval-temperature \
             eval-tool-key eval-top-k eval-top-p fetch-trajectory-retry-times gamma http-proxy input-key kl-coef \
@@ -173,8 +174,8 @@ const ELSEWHERE: &[(Arity, &str)] = &[
             ref-update-interval reward-key rm-type rm-url rollout-all-samples-process-path rollout-buffer-url \
             rollout-data-postprocess-path rollout-data-transport rollout-function-path \
             rollout-health-check-first-wait rollout-health-check-interval rollout-health-check-timeout \
-            rollout-max-context-len rollout-num-gpus rollout-num-gpus-per-engine rollout-sample-filter-path \
-            rollout-sample-hook-path rollout-seed rollout-task-type rollout-temperature rollout-top-k \
+            rollout-num-gpus rollout-num-gpus-per-engine rollout-sample-filter-path \
+            rollout-sample-hook-path rollout-seed rollout-task-type rollout-top-k \
             rollout-top-p save-debug-rollout-data save-debug-train-data save-hf start-rollout-id \
             tb-experiment-name tb-project-name tis-clip tis-clip-low tool-key train-backend train-env-vars \
             update-weight-buffer-size update-weight-delta-checksum update-weight-delta-encoding \
@@ -231,7 +232,33 @@ pub const DEFAULTS: Defaults = &[
     ("seq_length", "4096"),
     ("micro_batch_size", "1"),
     ("moe_token_dispatcher_type", "alltoall"),
+    ("token_loss", "slime"),
 ];
+
+/// A chosen model gives what the text leaves open: its vocabulary, or all of a model whose arguments are in a file that
+/// the script sources. What slime's own files of models (`scripts/models`) have in common comes with it.
+fn with_model(job: &mut RawJob, model: &mut Settings) {
+    if model::has_sizes(&job.shared) {
+        let vocabulary = model.get(FieldId::vocab_size).cloned();
+        *model = Settings::default();
+        if let Some(size) = vocabulary.filter(|_| job.shared.get(FieldId::padded_vocab_size).is_none()) {
+            model.set(FieldId::vocab_size, size);
+        }
+        return;
+    }
+    model.unset(FieldId::mtp_num_layers);
+    if model.get(FieldId::num_experts).is_some() {
+        model.set(FieldId::moe_grouped_gemm, Value::Bool(true));
+        model.set(FieldId::moe_permute_fusion, Value::Bool(true));
+        model.set(FieldId::moe_router_dtype, Value::Text("fp32".to_owned()));
+    }
+    if model.get(FieldId::experimental_attention_variant).is_some() {
+        let reason = "slime builds linear and sparse attention from modules of its own";
+        job.mark(NotModelled::new("spec", reason));
+    } else if is_on(model, FieldId::multi_latent_attention) {
+        model.set(FieldId::apply_rope_fusion, Value::Bool(false));
+    }
+}
 
 /// Whether a flag is one that only slime has.
 pub(in crate::formats) fn is_own(name: &str) -> bool {

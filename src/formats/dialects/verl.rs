@@ -14,6 +14,7 @@ use super::meaning::KeyMeaning::{self, Field, Irrelevant, Role};
 use super::meaning::{Decides, KeyRole, look_up, same_field};
 use crate::config::choices::AdapterType;
 use crate::config::fields::FieldId;
+use crate::config::raw::{RawJob, Settings};
 use crate::formats::derivations::lengths::Budget;
 use crate::formats::derivations::nested::NESTED;
 use crate::formats::derivations::{
@@ -27,11 +28,21 @@ use crate::formats::import::values::{int, truth};
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
-/// verl's Megatron back end.
-pub static VERL: Framework = Framework {
+/// verl's Megatron back end with mbridge, which builds the model unless `vanilla_mbridge` is off.
+pub static VERL: Framework = BY_MBRIDGE;
+
+/// The same with Megatron-Bridge.
+static BY_MEGATRON_BRIDGE: Framework = Framework {
+    defaults: &[OF_MEGATRON_BRIDGE, DEFAULTS],
+    after_defaults: precision::gradients_as_said,
+    with_model: model::without_mtp,
+    ..BY_MBRIDGE
+};
+
+const BY_MBRIDGE: Framework = Framework {
     name: "verl",
     find,
-    defaults: &[DEFAULTS],
+    defaults: &[OF_MBRIDGE, DEFAULTS],
     derivations: &[
         activation::function,
         adapters,
@@ -46,9 +57,19 @@ pub static VERL: Framework = Framework {
         other_models::critic,
     ],
     after_defaults: precision::gradients_in_fp32_by_default,
+    with_model: of_mbridge,
     tower,
     ..Framework::PLAIN
 };
+
+/// `vanilla_mbridge`: whether mbridge builds the model, or Megatron-Bridge, which has other defaults.
+const VANILLA_MBRIDGE: KeyRole = KeyRole::read("vanilla_mbridge", Decides::SETTINGS, |draft, _, item| {
+    if truth(&item.value) != Some(false) {
+        return draft.row(item, KeyStatus::Mapped, None, "mbridge builds the model");
+    }
+    draft.framework = &BY_MEGATRON_BRIDGE;
+    draft.row(item, KeyStatus::Mapped, None, "Megatron-Bridge builds the model");
+});
 
 /// `use_fused_kernels`: the output layer and log-probabilities in one kernel.
 const FUSED_KERNELS: KeyRole = KeyRole::read(
@@ -110,7 +131,7 @@ const ENGINE: &[(&str, KeyMeaning)] = &[
     ("dist_checkpointing_prefix", Irrelevant),
     ("seed", Irrelevant),
     ("use_mbridge", Irrelevant),
-    ("vanilla_mbridge", Irrelevant),
+    ("vanilla_mbridge", Role(VANILLA_MBRIDGE)),
     ("forward_only", Irrelevant),
     ("_target_", Irrelevant),
     ("variable_seq_lengths", Irrelevant),
@@ -192,6 +213,7 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
     ("model.lora_rank", ADAPTERS),
     ("actor_rollout_ref.model.target_modules", ADAPTERS),
     ("actor_rollout_ref.model.exclude_modules", ADAPTERS),
+    ("actor_rollout_ref.model.mtp.enable", Role(model::MTP)),
     (
         "actor_rollout_ref.model.mtp",
         KeyMeaning::less("whether multi-token prediction trains is not followed"),
@@ -321,6 +343,39 @@ pub const DEFAULTS: Defaults = &[
     ("attention_backend", "flash"),
     ("moe_token_dispatcher_type", "alltoall"),
 ];
+
+/// What mbridge leaves to the classes of Megatron-Core.
+const OF_MBRIDGE: Defaults = &[
+    ("apply_rope_fusion", "False"),
+    ("gradient_accumulation_fusion", "False"),
+    ("bias_dropout_fusion", "False"),
+    ("bias_swiglu_fusion", "False"),
+    ("moe_grouped_gemm", "True"),
+];
+
+/// The same with Megatron-Bridge: `GPTModelProvider` and its providers of models.
+const OF_MEGATRON_BRIDGE: Defaults = &[
+    ("apply_rope_fusion", "False"),
+    ("bias_dropout_fusion", "False"),
+    ("bias_swiglu_fusion", "False"),
+    ("cross_entropy_loss_fusion", "True"),
+    ("attention_softmax_in_fp32", "False"),
+    ("moe_grouped_gemm", "True"),
+    ("moe_permute_fusion", "True"),
+];
+
+/// What mbridge sets for models with experts, as verl's own `hf_to_mcore_config_qwen2moe`, `_qwen3moe` and `_dpskv3` do.
+fn of_mbridge(job: &mut RawJob, model: &mut Settings) {
+    model::without_mtp(job, model);
+    if model.get(FieldId::num_experts).is_none() {
+        return;
+    }
+    model.set(FieldId::bias_swiglu_fusion, Value::Bool(true));
+    model.set(FieldId::bias_dropout_fusion, Value::Bool(true));
+    if model.get(FieldId::moe_shared_expert_intermediate_size).is_some() {
+        model.set(FieldId::moe_shared_expert_overlap, Value::Bool(true));
+    }
+}
 
 /// The adapters of `lora`, which are there where they have a rank.
 fn adapters(draft: &mut JobDraft, keys: &Keys<'_>) {

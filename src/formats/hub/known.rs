@@ -98,6 +98,17 @@ pub fn preset_of(name: &str) -> Option<&'static Preset> {
     })
 }
 
+/// The preset with the shape of the model in a folder of this name, whoever publishes the model.
+#[must_use]
+pub fn preset_of_folder(name: &str) -> Option<&'static Preset> {
+    let model = name.trim_end_matches('/').rsplit('/').next()?;
+    PRESETS.iter().find(|preset| {
+        let url = preset.contents().map(|contents| contents.source_url);
+        let published = url.as_deref().and_then(repository).and_then(split);
+        published.is_some_and(|(_, of_preset)| shape(model) == shape(of_preset))
+    })
+}
+
 /// The size of the vocabulary in the `config.json` of the model that is published under this name, or that lies in a
 /// folder of this name, with the name of the model or series that is known to have it.
 #[must_use]

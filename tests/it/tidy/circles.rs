@@ -15,7 +15,7 @@ const MOST: usize = 8;
 /// Rooms with larger circles, and the size of the largest one: these numbers only go down.
 const LARGER: [(&str, usize); 5] = [
     ("formats", 42),
-    ("model", 33),
+    ("model", 11),
     ("memory", 27),
     ("framework_reports", 11),
     ("ui", 9),

@@ -3,5 +3,6 @@
 
 pub mod groups;
 pub mod mimo;
+pub mod problem;
 pub mod schedule;
 pub mod stages;

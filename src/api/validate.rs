@@ -9,7 +9,6 @@ use super::{job, to_ts};
 use megatron_memory::config::check;
 use megatron_memory::config::problem::{self, Fix as FieldFix};
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::parallel::mimo;
 use megatron_memory::value::Value;
 
 /// A problem of a job: a rule that it breaks.
@@ -111,8 +110,8 @@ impl From<&FieldFix> for Fix {
     }
 }
 
-impl From<&mimo::Repair> for Repair {
-    fn from(repair: &mimo::Repair) -> Self {
+impl From<&problem::Repair> for Repair {
+    fn from(repair: &problem::Repair) -> Self {
         Self {
             label: repair.label.clone(),
             changes: repair.changes.iter().map(Change::from).collect(),
@@ -120,12 +119,12 @@ impl From<&mimo::Repair> for Repair {
     }
 }
 
-impl From<&mimo::Change> for Change {
-    fn from(change: &mimo::Change) -> Self {
+impl From<&problem::Change> for Change {
+    fn from(change: &problem::Change) -> Self {
         let (module, field, value) = match change {
-            mimo::Change::Set { module, field, value } => (Some(*module), field.name(), Value::Int(*value)),
-            mimo::Change::Rename { module, name } => (Some(*module), "name", Value::Text(name.clone())),
-            mimo::Change::WorldSize(ranks) => (None, "world_size", Value::Int(*ranks)),
+            problem::Change::Set { module, field, value } => (Some(*module), field.name(), Value::Int(*value)),
+            problem::Change::Rename { module, name } => (Some(*module), "name", Value::Text(name.clone())),
+            problem::Change::WorldSize(ranks) => (None, "world_size", Value::Int(*ranks)),
         };
         Self {
             module,

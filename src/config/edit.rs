@@ -4,10 +4,11 @@ use super::canonical::meaning;
 use super::choices::FrontEnd;
 use super::field::{Group, Scope};
 use super::fields::FieldId;
+use super::problem::{Change, Repair};
 use super::rank_ranges::mimo_input;
 use super::raw::{RawJob, RawModule, Settings};
 use crate::parallel::mimo::spec::{build_layout, write_component_spec};
-use crate::parallel::mimo::{Change, Field, LANGUAGE_MODULE, ModuleParallelism, Repair};
+use crate::parallel::mimo::{Field, LANGUAGE_MODULE, ModuleParallelism};
 use crate::python::PythonError;
 use crate::value::Value;
 

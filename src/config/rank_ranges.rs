@@ -4,7 +4,7 @@ use super::fields::FieldId;
 use super::parse::{Parsed, parse};
 use super::problem::Problem;
 use super::raw::RawJob;
-use crate::parallel::mimo::{Field, MimoInput, ModuleInput, ModuleParallelism, Rule};
+use crate::parallel::mimo::{self, Field, MimoInput, ModuleInput, ModuleParallelism, Rule};
 use crate::value::Value;
 
 /// The ranks of one module.
@@ -55,22 +55,25 @@ pub(super) fn rank_ranges(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Opti
         Err(found) => found,
     };
     // A plain model in a list of one is still a Megatron-LM job, which asks less of TP.
-    let binding = |rule: Rule| several || matches!(rule, Rule::LanguageModule | Rule::NonNegativeOffset | Rule::NoGap);
+    let is_one_of = |problem: &mimo::Problem, rules: &[Rule]| rules.iter().any(|rule| rule.name() == problem.rule);
+    let binding = [Rule::LanguageModule, Rule::NonNegativeOffset, Rule::NoGap];
+    let about_world = [Rule::ModelParallelDividesWorld, Rule::CoverWorld];
+    let of_all_modules = [Rule::LanguageModule, Rule::CoverWorld];
     let mut refused = vec![false; raw.modules.len()];
-    for problem in found.into_iter().filter(|problem| binding(problem.rule)) {
-        let index = problem.module.as_ref().map_or(0, |module| module.index);
-        match &problem.module {
-            Some(module) => refused.iter_mut().skip(module.index).take(1).for_each(|r| *r = true),
-            None => refused.fill(true),
+    for problem in found {
+        if !several && !is_one_of(&problem, &binding) {
+            continue;
         }
-        let field = problem.field.map_or_else(
-            || problem.rule.is_about_world().then_some(FieldId::world_size),
-            |field| FieldId::by_name(field.name()),
-        );
-        let fields: Vec<FieldId> = field.into_iter().collect();
-        let mut reported = Problem::error(index, "modules", &fields, problem.error.message);
-        reported.repair = problem.repair;
-        problems.push(reported);
+        if is_one_of(&problem, &of_all_modules) {
+            refused.fill(true);
+        } else if let Some(refused) = refused.get_mut(problem.module) {
+            *refused = true;
+        }
+        let needs_world_size = problem.fields.is_empty() && is_one_of(&problem, &about_world);
+        let mut problem = problem.rename_fields(|field| FieldId::by_name(field.name()));
+        problem.fields.extend(needs_world_size.then_some(FieldId::world_size));
+        let module = problem.module;
+        problems.push(problem.of(module, "modules"));
     }
     let ranks = |index: usize| {
         input

@@ -70,16 +70,16 @@ const TABLES: [&[Rule]; 27] = [
     adapters::RULES,
 ];
 
-/// The violations of every rule that a module breaks.
-pub(super) fn violations(draft: &Draft<'_>) -> Vec<Problem> {
+/// The problem of every rule that a module breaks.
+pub(super) fn problems(draft: &Draft<'_>) -> Vec<Problem> {
     let broken = |rule: &Rule| {
-        let violation = (rule.check)(draft)?;
+        let problem = (rule.check)(draft)?;
         debug_assert!(
-            !rule.only_warns || violation.severity() == Severity::Warning,
+            !rule.only_warns || problem.severity == Severity::Warning,
             "{} is in a table as a warning and is none",
             rule.name
         );
-        Some(violation.into_problem(draft.context.module, rule.name))
+        Some(problem.of(draft.context.module, rule.name))
     };
     TABLES.into_iter().flatten().filter_map(broken).collect()
 }

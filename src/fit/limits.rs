@@ -5,9 +5,10 @@ use super::error::{FitError, with_gpu};
 use super::measure::standing;
 use crate::config::fields::FieldId as F;
 use crate::config::job::Config;
+use crate::config::problem::Change;
 use crate::config::raw::RawJob;
 use crate::config::{check, validate};
-use crate::parallel::mimo::{Change, Field, LANGUAGE_MODULE};
+use crate::parallel::mimo::{Field, LANGUAGE_MODULE};
 use crate::value::Value;
 
 /// The largest or smallest value of a setting with which a job fits.

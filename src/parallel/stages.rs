@@ -20,7 +20,7 @@ mod divisors;
 mod hybrid;
 mod layout;
 mod layout_rules;
-mod problem;
+mod rules;
 mod split;
 mod vpp;
 
@@ -28,8 +28,10 @@ use core::ops::Range;
 use std::sync::Arc;
 
 pub use layout::{LayerType, LayoutError, LayoutErrorKind, MAX_LAYOUT_ITEMS, MAX_LAYOUT_LEN, PipelineLayout, nests};
-pub use problem::{Place, StageProblem};
 pub use vpp::{VppChoice, resolve_vpp};
+
+/// A rule of Megatron that a split breaks. Arguments have Megatron's names.
+pub type Problem = super::problem::Problem<&'static str>;
 
 /// More chunks than this are refused; real jobs have a few hundred.
 pub const MAX_CHUNKS: u32 = 65_536;
@@ -156,8 +158,8 @@ impl StageLayout {
 ///
 /// # Errors
 /// Every rule of Megatron that the input breaks, as far as one does not hide another.
-pub fn stage_layout(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProblem>> {
-    let problems = problem::size_problems(input);
+pub fn stage_layout(input: &StageInput<'_>) -> Result<StageLayout, Vec<Problem>> {
+    let problems = rules::sizes(input);
     if !problems.is_empty() {
         return Err(problems);
     }

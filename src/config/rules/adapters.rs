@@ -1,12 +1,13 @@
 //! What adapters need (`PEFT`, `ModuleMatcher`, `ParallelLinearAdapter`, `CanonicalLoRA`, `DoRA` of Megatron-Bridge).
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::adapters::{LinearModule, LinearModules, Target, Targets, present};
 use crate::config::choices::{AdapterDropout, AdapterType};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::near_multiples;
+use crate::config::problem::Problem;
 use crate::value::Value;
 
 rules! { |d, a|
@@ -68,7 +69,7 @@ fn first(d: &Draft<'_>, test: impl Fn(LinearModule) -> bool) -> Option<LinearMod
 }
 
 /// `CanonicalLoRA.__post_init__`.
-fn canonical_names(d: &Draft<'_>) -> Option<Violation> {
+fn canonical_names(d: &Draft<'_>) -> Option<Problem> {
     let targets = Targets::of(&d.args)?;
     let canonical = d.args.peft_type == AdapterType::CanonicalLora;
     let fused = |target: &&Target| target.given.ends_with("linear_qkv") || target.given.ends_with("linear_fc1");
@@ -78,14 +79,14 @@ fn canonical_names(d: &Draft<'_>) -> Option<Violation> {
         target.given
     );
     Some(
-        Violation::error(&[TARGETS, KIND], message)
+        Problem::error(&[TARGETS, KIND], message)
             .fix(TARGETS, Default)
             .fix(KIND, Name(AdapterType::Lora.name())),
     )
 }
 
 /// Names are parts of regular expressions in Megatron-Bridge; only `*` and `.` are read here.
-fn plain_patterns(d: &Draft<'_>) -> Option<Violation> {
+fn plain_patterns(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let given = [
         (TARGETS, &a.peft_target_modules),
@@ -99,12 +100,12 @@ fn plain_patterns(d: &Draft<'_>) -> Option<Violation> {
             "{} may have names and * for any characters, separated by commas, such as *.layers.0.*.linear_qkv",
             field.field().name
         );
-        Violation::error(&[field], message).fix(field, Default)
+        Problem::error(&[field], message).fix(field, Default)
     })
 }
 
 /// `get_adapter_attributes_from_linear` knows no other modules.
-fn linear_targets(d: &Draft<'_>) -> Option<Violation> {
+fn linear_targets(d: &Draft<'_>) -> Option<Problem> {
     const OTHERS: [&str; 12] = [
         "embedding",
         "embedding.word_embeddings",
@@ -126,10 +127,10 @@ fn linear_targets(d: &Draft<'_>) -> Option<Violation> {
         "peft_target_modules has {}, which is also the name of a module that is not linear; use names of linear layers such as linear_qkv, or *.linear_fc1",
         target.given
     );
-    Some(Violation::error(&[TARGETS], message).fix(TARGETS, Default))
+    Some(Problem::error(&[TARGETS], message).fix(TARGETS, Default))
 }
 
-fn some_target(d: &Draft<'_>) -> Option<Violation> {
+fn some_target(d: &Draft<'_>) -> Option<Problem> {
     (on(d) && adapted(d).is_empty()).then(|| {
         let field = if d.args.peft_target_modules.is_none() && d.args.peft_exclude_modules.is_some() {
             F::peft_exclude_modules
@@ -141,14 +142,14 @@ fn some_target(d: &Draft<'_>) -> Option<Violation> {
             field.field().name,
             names_of(present(&d.args, &d.layers))
         );
-        Violation::error(&[field, KIND], message)
+        Problem::error(&[field, KIND], message)
             .fix(field, Default)
             .fix(KIND, Default)
     })
 }
 
 /// Megatron-Bridge warns as well (`_validate_target_matches`); its own default has more names than some models.
-fn every_target(d: &Draft<'_>) -> Option<Violation> {
+fn every_target(d: &Draft<'_>) -> Option<Problem> {
     let targets = Targets::of(&d.args)?;
     d.args.peft_target_modules.as_ref()?;
     if adapted(d).is_empty() {
@@ -163,7 +164,7 @@ fn every_target(d: &Draft<'_>) -> Option<Violation> {
     );
     let rest = targets.named().iter().filter(|target| target.given != lost.given);
     let rest: Vec<&str> = rest.map(|target| target.given.as_str()).collect();
-    Some(Violation::warning(&[TARGETS], message).fix(TARGETS, Value::Text(rest.join(", "))))
+    Some(Problem::warning(&[TARGETS], message).fix(TARGETS, Value::Text(rest.join(", "))))
 }
 
 fn names_of(modules: LinearModules) -> String {
@@ -174,7 +175,7 @@ fn names_of(modules: LinearModules) -> String {
 }
 
 /// The first matrix of an adapter is split by its rows, except beside row-parallel layers (`ColumnParallelLinear`).
-fn rank_and_tp(d: &Draft<'_>) -> Option<Violation> {
+fn rank_and_tp(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let ranks = |module: LinearModule| if module.is_expert() { d.etp } else { d.tp };
     let rank = |module: LinearModule| {
@@ -198,11 +199,11 @@ fn rank_and_tp(d: &Draft<'_>) -> Option<Violation> {
         module.name()
     );
     let near = near_multiples(a.peft_dim, size);
-    Some(Violation::error(&[F::peft_dim, field], message).fix_each(F::peft_dim, &near))
+    Some(Problem::error(&[F::peft_dim, field], message).fix_each(F::peft_dim, &near))
 }
 
 /// The second matrix is split by its rows, also beside layers that every rank has in full.
-fn outputs_and_tp(d: &Draft<'_>) -> Option<Violation> {
+fn outputs_and_tp(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let rows = |module: LinearModule| match module {
         LinearModule::LinearQDownProj => a.q_lora_rank.unwrap_or(0),
@@ -220,11 +221,11 @@ fn outputs_and_tp(d: &Draft<'_>) -> Option<Violation> {
     );
     let field = F::tensor_model_parallel_size;
     let near = d.near_tp(&|tp| rows(module).is_multiple_of(tp));
-    Some(Violation::error(&[field, TARGETS], message).fix_each(field, &near))
+    Some(Problem::error(&[field, TARGETS], message).fix_each(field, &near))
 }
 
 /// `get_effective_lora_dim`.
-fn rank_and_topk(d: &Draft<'_>) -> Option<Violation> {
+fn rank_and_topk(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let topk = a.moe_router_topk.max(1);
     let used = a.peft_normalize_moe_lora && a.peft_type != AdapterType::Dora;
@@ -235,14 +236,14 @@ fn rank_and_topk(d: &Draft<'_>) -> Option<Violation> {
             a.peft_dim
         );
         let fields = [F::peft_dim, F::peft_normalize_moe_lora, F::moe_router_topk];
-        Violation::error(&fields, message)
+        Problem::error(&fields, message)
             .fix_each(F::peft_dim, &near_multiples(a.peft_dim, topk))
             .fix(F::peft_normalize_moe_lora, Off)
     })
 }
 
 /// Its matrices are split where the weight is not.
-fn dora_whole_layers(d: &Draft<'_>) -> Option<Violation> {
+fn dora_whole_layers(d: &Draft<'_>) -> Option<Problem> {
     let dora = d.args.peft_type == AdapterType::Dora && d.tp > 1;
     let whole = |module| {
         matches!(
@@ -260,7 +261,7 @@ fn dora_whole_layers(d: &Draft<'_>) -> Option<Violation> {
         module.name()
     );
     Some(
-        Violation::error(&[KIND, TARGETS, F::tensor_model_parallel_size], message)
+        Problem::error(&[KIND, TARGETS, F::tensor_model_parallel_size], message)
             .fix(KIND, Name(AdapterType::Lora.name())),
     )
 }

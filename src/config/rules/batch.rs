@@ -1,11 +1,13 @@
 //! Batches and the schedule that runs them.
 
 use super::rule::FixValue::{Default, Number};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::or_list;
-use crate::parallel::schedule::{ScheduleInput, ScheduleProblem};
+use crate::config::problem::Problem;
+use crate::parallel::schedule::ScheduleInput;
+use crate::value::Value;
 
 rules! { |d, a|
     error "global_batch" by(global_batch);
@@ -31,7 +33,7 @@ fn samples(d: &Draft<'_>) -> u64 {
     d.args.micro_batch_size.saturating_mul(d.dp)
 }
 
-fn global_batch(d: &Draft<'_>) -> Option<Violation> {
+fn global_batch(d: &Draft<'_>) -> Option<Problem> {
     let (batch, step) = (d.global_batch_size, samples(d));
     // The language model's own check reports it for the modules that follow it, and without a whole number of copies
     // DP is not known.
@@ -49,7 +51,7 @@ fn global_batch(d: &Draft<'_>) -> Option<Violation> {
         or_list(&near)
     );
     let fields = [F::global_batch_size, F::micro_batch_size, F::world_size];
-    Some(Violation::error(&fields, message).fix_each(F::global_batch_size, &near))
+    Some(Problem::error(&fields, message).fix_each(F::global_batch_size, &near))
 }
 
 /// The micro batches of a group, where the interleaved schedule deals micro batches out in groups
@@ -60,7 +62,7 @@ fn group(d: &Draft<'_>) -> Option<u64> {
 }
 
 /// The last group must be empty or have a micro batch for every pipeline rank.
-fn last_group(d: &Draft<'_>) -> Option<Violation> {
+fn last_group(d: &Draft<'_>) -> Option<Problem> {
     let group = group(d)?;
     if group < d.pp || group > d.num_microbatches {
         return None;
@@ -74,15 +76,17 @@ fn last_group(d: &Draft<'_>) -> Option<Violation> {
         ..ScheduleInput::default()
     };
     let problem = input.group_problem()?;
-    let ScheduleProblem::LastGroup { near, .. } = problem else {
-        return None;
-    };
-    let batches = near.map(|n| u64::from(n).saturating_mul(samples(d)));
+    // Its fixes are numbers of micro batches.
+    let batches = problem.fixes.iter().filter_map(|fix| match fix.value {
+        Value::Int(microbatches) => Some(u64::try_from(microbatches).ok()?.saturating_mul(samples(d))),
+        _ => None,
+    });
+    let batches: Vec<u64> = batches.collect();
     let message = format!("{problem}: Megatron's interleaved schedule refuses to run them");
     let fields = [
         F::global_batch_size,
         F::microbatch_group_size_per_virtual_pipeline_stage,
         F::pipeline_model_parallel_size,
     ];
-    Some(Violation::warning(&fields, message).fix_each(F::global_batch_size, &batches))
+    Some(Problem::warning(&fields, message).fix_each(F::global_batch_size, &batches))
 }

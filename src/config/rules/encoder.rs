@@ -2,11 +2,12 @@
 //! that every module can divide.
 
 use super::rule::FixValue::{Default, Number};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::{FrontEnd, ProjectorKind};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_divisors, near_multiples, or_list};
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "image_by_patch" by(|d| image_by_patch(d, F::img_h, d.args.img_h));
@@ -47,7 +48,7 @@ rules! { |d, a|
 }
 
 /// `CLIPViTModel` cuts an image into whole patches; a merger takes squares of them.
-fn image_by_patch(d: &Draft<'_>, field: F, side: Option<u64>) -> Option<Violation> {
+fn image_by_patch(d: &Draft<'_>, field: F, side: Option<u64>) -> Option<Problem> {
     let side = side?;
     let (patch, merge) = (d.args.patch_dim, d.args.spatial_merge_size);
     let step = patch.saturating_mul(merge);
@@ -65,11 +66,11 @@ fn image_by_patch(d: &Draft<'_>, field: F, side: Option<u64>) -> Option<Violatio
         or_list(&near)
     );
     let fields = [field, F::patch_dim, F::spatial_merge_size];
-    Some(Violation::error(&fields, message).fix_each(field, &near))
+    Some(Problem::error(&fields, message).fix_each(field, &near))
 }
 
 /// A projector's first layer is column-parallel and its second row-parallel.
-fn projector_by_tp(d: &Draft<'_>) -> Option<Violation> {
+fn projector_by_tp(d: &Draft<'_>) -> Option<Problem> {
     let projector = d.io.projector?;
     let (field, width) = match projector.hidden {
         Some(hidden) => (F::projector_hidden_size, hidden),
@@ -85,10 +86,10 @@ fn projector_by_tp(d: &Draft<'_>) -> Option<Violation> {
         or_list(&near)
     );
     let fields = [field, F::tensor_model_parallel_size];
-    Some(Violation::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
+    Some(Problem::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
 }
 
-fn shared_micro_batch(d: &Draft<'_>) -> Option<Violation> {
+fn shared_micro_batch(d: &Draft<'_>) -> Option<Problem> {
     let samples = d.context.followed_samples()?;
     if d.context.own_micro_batch_size.is_some() || samples.is_multiple_of(d.dp) {
         return None;
@@ -99,5 +100,5 @@ fn shared_micro_batch(d: &Draft<'_>) -> Option<Violation> {
     );
     let near = near_divisors(samples, d.dp, 3);
     let fields = [F::micro_batch_size, F::data_parallel_size];
-    Some(Violation::warning(&fields, message).fix_each(F::data_parallel_size, &near))
+    Some(Problem::warning(&fields, message).fix_each(F::data_parallel_size, &near))
 }

@@ -1,11 +1,12 @@
 //! What fp8 needs (`TransformerConfig.__post_init__`, `validate_args`, `check_recipe_support` of Transformer Engine).
 
 use super::rule::FixValue::{Default, Name, Number, Off, On};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::{Fp8Recipe, OffloadModule, TokenDispatcher, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::gpus::GpuGeneration;
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "fp8" if a.fp8_param_gather && a.fp8_format.is_none() => [fp8_param_gather, fp8_format],
@@ -74,7 +75,7 @@ fn without(d: &Draft<'_>, can: fn(GpuGeneration) -> bool) -> Option<GpuGeneratio
     d.gpu_generation().filter(|generation| !can(*generation))
 }
 
-fn bf16_layers_of_a_stage(d: &Draft<'_>, field: F, layers: u64) -> Option<Violation> {
+fn bf16_layers_of_a_stage(d: &Draft<'_>, field: F, layers: u64) -> Option<Problem> {
     let most = d.args.num_layers / d.pp;
     let quantized = d.args.fp8_format.is_some() || d.args.fp4_format.is_some();
     let in_bf16 = quantized && d.args.first_last_layers_bf16;
@@ -84,6 +85,6 @@ fn bf16_layers_of_a_stage(d: &Draft<'_>, field: F, layers: u64) -> Option<Violat
             field.field().name
         );
         let fields = [field, F::num_layers, F::pipeline_model_parallel_size];
-        Violation::error(&fields, message).fix(field, Number(most))
+        Problem::error(&fields, message).fix(field, Number(most))
     })
 }

@@ -2,10 +2,11 @@
 //! Engine, `get_fp8_recipe` of Megatron-LM).
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::{AttentionBackend, Fp8Recipe};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     warning "fp8_attention" by(has_no_effect);
@@ -33,7 +34,7 @@ fn in_fp8(d: &Draft<'_>) -> bool {
     d.args.fp8_format.is_some() && d.args.fp8_dot_product_attention && d.args.fp8_recipe != Fp8Recipe::Blockwise
 }
 
-fn has_no_effect(d: &Draft<'_>) -> Option<Violation> {
+fn has_no_effect(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let whole = F::fp8_multi_head_attention;
     if a.fp4_format.is_some() {
@@ -51,10 +52,10 @@ fn has_no_effect(d: &Draft<'_>) -> Option<Violation> {
     } else {
         return None;
     };
-    Some(Violation::warning(&[field, other], message).fix(field, Off))
+    Some(Problem::warning(&[field, other], message).fix(field, Off))
 }
 
-fn excludes_packed_samples(d: &Draft<'_>) -> Option<Violation> {
+fn excludes_packed_samples(d: &Draft<'_>) -> Option<Problem> {
     let mxfp8 = d.args.fp8_recipe == Fp8Recipe::Mxfp8;
     (in_fp8(d) && mxfp8 && d.packing.is_some()).then(|| {
         let asked = if d.args.sft {
@@ -63,7 +64,7 @@ fn excludes_packed_samples(d: &Draft<'_>) -> Option<Violation> {
             F::max_seqlen_per_dp_cp_rank
         };
         let message = "attention in fp8 with fp8_recipe mxfp8 does not support packed samples";
-        Violation::error(&[ATTENTION, asked], message)
+        Problem::error(&[ATTENTION, asked], message)
             .fix(ATTENTION, Off)
             .fix(asked, Default)
     })

@@ -2,12 +2,13 @@
 //! `FullyShardedDataParallel` asserts).
 
 use super::rule::FixValue::{Default, Name, Number, Off};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::{
     CudaGraphImpl, Fp8Recipe, FsdpDtype, OptimizerKind, OuterShardingStrategy, ShardingStrategy,
 };
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     // `_get_dp_tp_mesh` arranges all ranks of the job by data, expert and tensor parallelism alone.
@@ -59,7 +60,7 @@ fn shards_outer(d: &Draft<'_>) -> bool {
     d.args.outer_dp_sharding_strategy != OuterShardingStrategy::NoShard
 }
 
-fn overlap_excludes_double_buffer(d: &Draft<'_>) -> Option<Violation> {
+fn overlap_excludes_double_buffer(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let both = a.overlap_moe_expert_parallel_comm && a.fsdp_double_buffer;
     let message = "overlap_moe_expert_parallel_comm excludes the double buffer of Megatron FSDP";
@@ -72,7 +73,7 @@ fn overlap_excludes_double_buffer(d: &Draft<'_>) -> Option<Violation> {
     };
     let overlap = F::overlap_moe_expert_parallel_comm;
     (a.use_megatron_fsdp && both).then(|| {
-        Violation::error(&[asked, overlap], message)
+        Problem::error(&[asked, overlap], message)
             .fix(asked, Off)
             .fix(overlap, Off)
     })

@@ -1,13 +1,14 @@
 //! What CUDA graphs may capture (`TransformerConfig.__post_init__`).
 
 use super::rule::FixValue::{Default, Name, Number};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::{
     CudaGraphImpl as Impl, CudaGraphModule as M, OffloadModule, RecomputeModule, TokenDispatcher,
 };
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::layers::MlpKind;
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "graphs_of_iterations" if a.cuda_graph_impl == Impl::FullIteration && !a.cuda_graph_modules.is_empty()
@@ -42,7 +43,7 @@ fn captures_within(d: &Draft<'_>, module: M) -> bool {
     whole || captures(d, module)
 }
 
-fn cuda_graph_modules(d: &Draft<'_>) -> Option<Violation> {
+fn cuda_graph_modules(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let te = a.cuda_graph_impl == Impl::TransformerEngine;
     let has = |module| captures(d, module);
@@ -77,10 +78,10 @@ fn cuda_graph_modules(d: &Draft<'_>) -> Option<Violation> {
         return None;
     };
     let message = format!("cuda_graph_modules: {why}");
-    Some(Violation::error(&[F::cuda_graph_modules], message))
+    Some(Problem::error(&[F::cuda_graph_modules], message))
 }
 
-fn exclude_recompute_modules(d: &Draft<'_>) -> Option<Violation> {
+fn exclude_recompute_modules(d: &Draft<'_>) -> Option<Problem> {
     let te = d.args.cuda_graph_impl == Impl::TransformerEngine;
     let both = |captured, module| captures_within(d, captured) && d.recomputes(module);
     let moe = RecomputeModule::Moe;
@@ -94,12 +95,12 @@ fn exclude_recompute_modules(d: &Draft<'_>) -> Option<Violation> {
         return None;
     };
     let message = format!("recompute modules in CUDA graphs: {why}");
-    Some(Violation::error(&[F::cuda_graph_impl, F::recompute_modules], message).fix(F::cuda_graph_impl, Default))
+    Some(Problem::error(&[F::cuda_graph_impl, F::recompute_modules], message).fix(F::cuda_graph_impl, Default))
 }
 
 /// `tensor_parallel.checkpoint` runs a module as it is while a graph is captured. In fp8 Transformer Engine checkpoints
 /// all modules but core attention.
-fn checkpoints_in_graphs(d: &Draft<'_>) -> Option<Violation> {
+fn checkpoints_in_graphs(d: &Draft<'_>) -> Option<Problem> {
     if !layered(d) {
         return None;
     }
@@ -114,11 +115,11 @@ fn checkpoints_in_graphs(d: &Draft<'_>) -> Option<Violation> {
     (attention || !fp8 && others).then(|| {
         let message =
             "within CUDA graphs of layers, recompute modules core_attn, mlp and shared_experts keep what they save";
-        Violation::warning(&[F::recompute_modules, F::cuda_graph_impl], message).fix(F::cuda_graph_impl, Default)
+        Problem::warning(&[F::recompute_modules, F::cuda_graph_impl], message).fix(F::cuda_graph_impl, Default)
     })
 }
 
-fn exclude_offload_modules(d: &Draft<'_>) -> Option<Violation> {
+fn exclude_offload_modules(d: &Draft<'_>) -> Option<Problem> {
     let outside = |module| {
         use OffloadModule::{ExpertFc1, FusedGroupMlp, MoeAct};
         matches!(module, ExpertFc1 | MoeAct | FusedGroupMlp)
@@ -137,7 +138,7 @@ fn exclude_offload_modules(d: &Draft<'_>) -> Option<Violation> {
     };
     d.args.fine_grained_activation_offloading.then(|| {
         let message = format!("fine_grained_activation_offloading with CUDA graphs: {why}");
-        Violation::error(&[F::cuda_graph_impl, F::fine_grained_activation_offloading], message)
+        Problem::error(&[F::cuda_graph_impl, F::fine_grained_activation_offloading], message)
             .fix(F::cuda_graph_impl, Default)
     })
 }

@@ -2,13 +2,14 @@
 //! `MambaMixer.__init__`, `MambaContextParallel.__init__`).
 
 use super::rule::FixValue::{Default, Name, Number};
-use super::rule::{Alternatives, Violation, rules};
+use super::rule::{Alternatives, rules};
 use crate::config::choices::{HybridStackSpec, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::hybrid_pattern::{HybridPattern, HybridPatternError, LayerSymbol};
 use crate::config::job::mamba_num_heads;
 use crate::config::nearby::{near_divisors, near_matches, or_list};
+use crate::config::problem::Problem;
 use crate::value::Value;
 
 rules! { |d, a|
@@ -67,10 +68,10 @@ fn tensor_sizes(split: F, n: u64, tp: u64) -> Alternatives {
     Alternatives::sizes(F::tensor_model_parallel_size, &near, split, n, tp)
 }
 
-fn hybrid_pattern(d: &Draft<'_>) -> Option<Violation> {
+fn hybrid_pattern(d: &Draft<'_>) -> Option<Problem> {
     let error = d.hybrid.as_ref()?.as_ref().err()?;
     let field = F::hybrid_layer_pattern;
-    let violation = Violation::error(&[field], format!("hybrid_layer_pattern {error}"));
+    let violation = Problem::error(&[field], format!("hybrid_layer_pattern {error}"));
     let given = d.args.hybrid_layer_pattern.as_deref().unwrap_or_default();
     Some(match repaired(given, error) {
         Some(pattern) => violation.fix(field, Value::Text(pattern)),
@@ -99,7 +100,7 @@ fn repaired(given: &str, error: &HybridPatternError) -> Option<String> {
 }
 
 /// A pattern without `/` has no MTP, whatever `mtp_num_layers` says; one with `/` counts the depths itself.
-fn hybrid_mtp(d: &Draft<'_>) -> Option<Violation> {
+fn hybrid_mtp(d: &Draft<'_>) -> Option<Problem> {
     let given = d.context.own_mtp_num_layers?;
     let pattern = d.pattern()?;
     let depths = pattern.depths();
@@ -114,7 +115,7 @@ fn hybrid_mtp(d: &Draft<'_>) -> Option<Violation> {
             with.to_string().rsplit('/').next().unwrap_or_default()
         );
         return Some(
-            Violation::warning(&fields, message)
+            Problem::warning(&fields, message)
                 .fix(F::hybrid_layer_pattern, Value::Text(with.to_string()))
                 .fix(F::mtp_num_layers, Default),
         );
@@ -122,7 +123,7 @@ fn hybrid_mtp(d: &Draft<'_>) -> Option<Violation> {
     (depths > 0 && given != depths).then(|| {
         let message =
             format!("mtp_num_layers {given} is ignored: hybrid_layer_pattern has {depths} MTP depths (parts behind /)");
-        Violation::warning(&fields, message).fix(F::mtp_num_layers, Number(depths))
+        Problem::warning(&fields, message).fix(F::mtp_num_layers, Number(depths))
     })
 }
 
@@ -132,7 +133,7 @@ fn heads(d: &Draft<'_>) -> Option<u64> {
     pattern.has(LayerSymbol::Mamba).then(|| mamba_num_heads(&d.args))
 }
 
-fn mamba_heads(d: &Draft<'_>) -> Option<Violation> {
+fn mamba_heads(d: &Draft<'_>) -> Option<Problem> {
     heads(d)?;
     let (inner, width) = (d.args.hidden_size.saturating_mul(2), d.args.mamba_head_dim);
     (d.args.mamba_num_heads.is_none() && !inner.is_multiple_of(width)).then(|| {
@@ -140,12 +141,12 @@ fn mamba_heads(d: &Draft<'_>) -> Option<Violation> {
             format!("mamba_head_dim {width} must divide 2 · hidden_size = {inner}, or mamba_num_heads be given");
         let near = near_divisors(inner, width, 3);
         let fields = [F::mamba_head_dim, F::mamba_num_heads, F::hidden_size];
-        Violation::error(&fields, message).fix_each(F::mamba_head_dim, &near)
+        Problem::error(&fields, message).fix_each(F::mamba_head_dim, &near)
     })
 }
 
 /// Context-parallel ranks split the groups, or each group is on several of them.
-fn mamba_groups_by_cp(d: &Draft<'_>) -> Option<Violation> {
+fn mamba_groups_by_cp(d: &Draft<'_>) -> Option<Problem> {
     heads(d)?;
     let groups = (d.args.mamba_num_groups / d.tp.max(1)).max(1);
     let fits = |cp: u64| {
@@ -165,10 +166,10 @@ fn mamba_groups_by_cp(d: &Draft<'_>) -> Option<Violation> {
         or_list(&near)
     );
     let fields = [F::context_parallel_size, F::mamba_num_groups];
-    Some(Violation::error(&fields, message).fix_each(F::context_parallel_size, &near))
+    Some(Problem::error(&fields, message).fix_each(F::context_parallel_size, &near))
 }
 
-fn mamba_fp8_width(d: &Draft<'_>) -> Option<Violation> {
+fn mamba_fp8_width(d: &Draft<'_>) -> Option<Problem> {
     let heads = heads(d)?;
     let a = &d.args;
     let inner = heads.saturating_mul(a.mamba_head_dim);
@@ -185,7 +186,7 @@ fn mamba_fp8_width(d: &Draft<'_>) -> Option<Violation> {
             "fp8 needs the width of Mamba's in_proj, {width}, to be a multiple of 16: choose mamba_num_heads as a multiple of 16"
         );
         let fields = [F::fp8_format, F::mamba_num_heads, F::mamba_num_groups];
-        Violation::error(&fields, message)
+        Problem::error(&fields, message)
             .fix(F::mamba_num_heads, Number(heads.next_multiple_of(16)))
             .fix(F::fp8_format, Default)
     })

@@ -1,11 +1,12 @@
 //! What the modules of a transformer implementation and the kernels of attention cannot do.
 
 use super::rule::FixValue::{Default, Number, Off, On};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::{AttentionBackend, Normalization, SoftmaxType, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::packing::is_packed;
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "local_impl" by(local_impl);
@@ -32,7 +33,7 @@ fn is_local(d: &Draft<'_>) -> bool {
 }
 
 /// `DotProductAttention.__init__` and `WrappedTorchNorm.__new__`, which `LocalSpecProvider` takes.
-fn local_impl(d: &Draft<'_>) -> Option<Violation> {
+fn local_impl(d: &Draft<'_>) -> Option<Problem> {
     let rms_norm = d.args.normalization == Normalization::RmsNorm;
     let (unsupported, field) = if d.splits_sequences() {
         ("context parallelism", F::context_parallel_size)
@@ -45,13 +46,13 @@ fn local_impl(d: &Draft<'_>) -> Option<Violation> {
     };
     is_local(d).then(|| {
         let message = format!("transformer_impl local does not support {unsupported}");
-        Violation::error(&[F::transformer_impl, field], message).fix(F::transformer_impl, Default)
+        Problem::error(&[F::transformer_impl, field], message).fix(F::transformer_impl, Default)
     })
 }
 
 /// `LanguageModule._set_attention_backend` leaves Transformer Engine one kernel, which its `get_attention_backend`
 /// then turns down.
-fn attention_backend(d: &Draft<'_>) -> Option<Violation> {
+fn attention_backend(d: &Draft<'_>) -> Option<Problem> {
     use AttentionBackend::{Flash, Fused, Unfused};
     let backend = d.args.attention_backend;
     let sinks = d.args.softmax_type != SoftmaxType::Vanilla;
@@ -63,32 +64,32 @@ fn attention_backend(d: &Draft<'_>) -> Option<Violation> {
     };
     (!is_local(d)).then(|| {
         let message = format!("attention_backend {} does not support {unsupported}", backend.name());
-        Violation::error(&[F::attention_backend, field], message).fix(F::attention_backend, Default)
+        Problem::error(&[F::attention_backend, field], message).fix(F::attention_backend, Default)
     })
 }
 
 /// The attention that caps its scores takes neither packed samples nor parts of a sequence
 /// (`Gemma2DotProductAttention`).
-fn capped_scores(d: &Draft<'_>) -> Option<Violation> {
+fn capped_scores(d: &Draft<'_>) -> Option<Problem> {
     d.args.attn_logit_softcapping?;
     let cap = F::attn_logit_softcapping;
     if d.splits_sequences() {
         let message = "attn_logit_softcapping excludes context parallelism";
         let ranks = F::context_parallel_size;
-        let violation = Violation::error(&[cap, ranks], message);
+        let violation = Problem::error(&[cap, ranks], message);
         return Some(violation.fix(ranks, Number(1)).fix(cap, Default));
     }
     is_packed(&d.args).then(|| {
         let message = "attn_logit_softcapping excludes packed samples";
-        Violation::error(&[cap, F::sft, F::max_seqlen_per_dp_cp_rank], message).fix(cap, Default)
+        Problem::error(&[cap, F::sft, F::max_seqlen_per_dp_cp_rank], message).fix(cap, Default)
     })
 }
 
 /// `validate_args`, after it has turned `sequence_parallel` off with TP 1; `CommOverlapConfig` of Megatron-Bridge.
-fn tp_comm_overlap(d: &Draft<'_>) -> Option<Violation> {
+fn tp_comm_overlap(d: &Draft<'_>) -> Option<Problem> {
     let splits_sequence = d.args.sequence_parallel && d.tp > 1;
     (d.args.tp_comm_overlap && !splits_sequence).then(|| {
-        let violation = Violation::warning(
+        let violation = Problem::warning(
             &[F::tp_comm_overlap, F::sequence_parallel],
             "Megatron-LM refuses tp_comm_overlap without sequence_parallel; Megatron-Bridge turns it off",
         );

@@ -1,13 +1,14 @@
 //! Linear attention layers (`TransformerConfig.__post_init__`).
 
 use super::rule::FixValue::{Default, Number};
-use super::rule::{Alternatives, Violation, rules};
+use super::rule::{Alternatives, rules};
 use crate::config::choices::{AttentionVariant, Fp8Recipe, TransformerImpl};
 use crate::config::draft::{Draft, mtp_without_decoder};
 use crate::config::fields::FieldId as F;
 use crate::config::layers::Gates;
 use crate::config::nearby::near_divisors;
 use crate::config::pattern::LayerPattern;
+use crate::config::problem::Problem;
 use crate::parallel::stages::StageLayout;
 
 rules! { |d, a|
@@ -40,7 +41,7 @@ fn has_linear_attention(d: &Draft<'_>) -> bool {
         .is_some_and(AttentionVariant::is_gated_delta_net)
 }
 
-fn linear_attention(d: &Draft<'_>) -> Option<Violation> {
+fn linear_attention(d: &Draft<'_>) -> Option<Problem> {
     // Layers of a pattern need no frequency, but `TransformerConfig` asks for it with gdn all the same.
     let by_pattern = d.pattern().is_some() && d.args.experimental_attention_variant == Some(AttentionVariant::Gdn2);
     let missing = if !d.context.has_linear_freq && !by_pattern {
@@ -53,13 +54,13 @@ fn linear_attention(d: &Draft<'_>) -> Option<Violation> {
     has_linear_attention(d).then(|| {
         let message = format!("experimental_attention_variant needs {missing}");
         let fields = [F::experimental_attention_variant, F::linear_attention_freq];
-        Violation::error(&fields, message)
+        Problem::error(&fields, message)
             .fix(F::linear_attention_freq, Number(4))
             .fix(F::transformer_impl, Default)
     })
 }
 
-fn heads_by_ranks(d: &Draft<'_>, field: F, heads: u64) -> Option<Violation> {
+fn heads_by_ranks(d: &Draft<'_>, field: F, heads: u64) -> Option<Problem> {
     let ranks = d.tp.saturating_mul(d.cp);
     (has_linear_attention(d) && !heads.is_multiple_of(ranks)).then(|| {
         let message = format!(
@@ -69,25 +70,25 @@ fn heads_by_ranks(d: &Draft<'_>, field: F, heads: u64) -> Option<Violation> {
             d.cp
         );
         let sizes = [field, F::tensor_model_parallel_size, F::context_parallel_size];
-        Violation::error(&sizes, message)
+        Problem::error(&sizes, message)
     })
 }
 
 /// An MTP depth repeats the last layer, and takes no layer whose attention mask it does not know
 /// (`MultiTokenPredictionLayer.__init__`).
-pub(super) fn mtp(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
+pub(super) fn mtp(d: &Draft<'_>, layout: &StageLayout) -> Option<Problem> {
     let last = d.layers.decoder().last()?.mixer?;
     let linear = last.gates().is_some();
     let repeats = d.mtp_num_layers > 0 && d.pattern().is_none() && !mtp_without_decoder(layout);
     (linear && repeats).then(|| {
         let message =
             "mtp_num_layers is not supported where the last layer has linear attention: MTP repeats that layer";
-        Violation::error(&[F::mtp_num_layers, F::linear_attention_freq], message).fix(F::mtp_num_layers, Default)
+        Problem::error(&[F::mtp_num_layers, F::linear_attention_freq], message).fix(F::mtp_num_layers, Default)
     })
 }
 
 /// `_GDNBase.__init__`.
-fn fp8_width(d: &Draft<'_>) -> Option<Violation> {
+fn fp8_width(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let gates = d.layers.delta_net_gates()?;
     let keys = a.linear_num_key_heads.saturating_mul(a.linear_key_head_dim);
@@ -106,6 +107,6 @@ fn fp8_width(d: &Draft<'_>) -> Option<Violation> {
         let message =
             format!("fp8 needs the width of a gated delta net's in_proj, {width}, to be a multiple of {align}");
         let fields = [F::fp8_format, F::linear_num_value_heads, F::linear_num_key_heads];
-        Violation::error(&fields, message).fix(F::fp8_format, Default)
+        Problem::error(&fields, message).fix(F::fp8_format, Default)
     })
 }

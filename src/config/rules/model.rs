@@ -1,12 +1,13 @@
 //! Heads, widths, vocabulary and positions.
 
 use super::rule::FixValue::{Default, Name, Number, Off};
-use super::rule::{Alternatives, Violation, rules};
+use super::rule::{Alternatives, rules};
 use crate::config::choices::{PositionEmbedding, RopeType, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::layers::{Mixer, MlpKind};
 use crate::config::nearby::{near_divisors, near_multiples, or_list};
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "heads_by_tp" : Some(a.num_attention_heads) => "num_attention_heads {}",
@@ -115,7 +116,7 @@ fn qkv_width(d: &Draft<'_>) -> u64 {
     heads.saturating_mul(d.kv_channels)
 }
 
-fn heads_by_groups(d: &Draft<'_>) -> Option<Violation> {
+fn heads_by_groups(d: &Draft<'_>) -> Option<Problem> {
     let (groups, heads) = (d.num_query_groups, d.args.num_attention_heads);
     if !d.args.group_query_attention || heads.is_multiple_of(groups) {
         return None;
@@ -126,10 +127,10 @@ fn heads_by_groups(d: &Draft<'_>) -> Option<Violation> {
         or_list(&near)
     );
     let fields = [F::num_query_groups, F::num_attention_heads];
-    Some(Violation::error(&fields, message).fix_each(F::num_query_groups, &near))
+    Some(Problem::error(&fields, message).fix_each(F::num_query_groups, &near))
 }
 
-fn groups_by_tp(d: &Draft<'_>) -> Option<Violation> {
+fn groups_by_tp(d: &Draft<'_>) -> Option<Problem> {
     let groups = d.num_query_groups;
     let fits = |tp: u64| groups.is_multiple_of(tp) || tp.is_multiple_of(groups);
     if !d.args.group_query_attention || fits(d.tensor_parts()) {
@@ -142,7 +143,7 @@ fn groups_by_tp(d: &Draft<'_>) -> Option<Violation> {
         or_list(&near)
     );
     let fields = [F::tensor_model_parallel_size, F::num_query_groups];
-    Some(Violation::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
+    Some(Problem::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
 }
 
 /// Whether some layer is built as a `FusedMLASelfAttention`.
@@ -153,7 +154,7 @@ fn fuses_down_projection(d: &Draft<'_>) -> bool {
 }
 
 /// Column- and row-parallel layers split their widths evenly (`divide` in megatron/core/utils.py).
-fn ffn_by_tp(d: &Draft<'_>) -> Option<Violation> {
+fn ffn_by_tp(d: &Draft<'_>) -> Option<Problem> {
     let dense = d.layers.has_mlp(MlpKind::Dense);
     let width = d.ffn_hidden_size;
     if !dense || width.is_multiple_of(d.tensor_parts()) {
@@ -170,7 +171,7 @@ fn ffn_by_tp(d: &Draft<'_>) -> Option<Violation> {
     Some(Alternatives::tp(d, F::ffn_hidden_size, width, d.tp).offer(&fields, &message))
 }
 
-fn one_activation(d: &Draft<'_>) -> Option<Violation> {
+fn one_activation(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let flags = [
         (a.swiglu, F::swiglu),
@@ -190,12 +191,12 @@ fn one_activation(d: &Draft<'_>) -> Option<Violation> {
         first.field().name,
         last.field().name
     );
-    Some(Violation::error(&on, message).fix(last, Off))
+    Some(Problem::error(on, message).fix(last, Off))
 }
 
 /// A table of learned positions would be read past its end. Otherwise Megatron-LM's launcher refuses the
 /// arguments, but the model itself has no limit, and nothing in memory depends on it.
-fn positions(d: &Draft<'_>) -> Option<Violation> {
+fn positions(d: &Draft<'_>) -> Option<Problem> {
     let (longest, length) = (d.args.max_position_embeddings?, d.args.seq_length);
     if !d.io.is_language() || longest >= length {
         return None;
@@ -204,10 +205,10 @@ fn positions(d: &Draft<'_>) -> Option<Violation> {
     let message = format!("max_position_embeddings {longest} is less than seq_length {length}");
     let violation = if d.args.position_embedding_type == PositionEmbedding::LearnedAbsolute {
         let message = format!("{message}: the table of learned positions is too short");
-        Violation::error(&fields, message)
+        Problem::error(&fields, message)
     } else {
         let message = format!("{message}, which Megatron-LM refuses");
-        Violation::warning(&fields, message)
+        Problem::warning(&fields, message)
     };
     Some(violation.fix(F::max_position_embeddings, Number(length)))
 }

@@ -1,13 +1,14 @@
 //! Experts, their layers and what Megatron does not support around them.
 
 use super::rule::FixValue::{Default, Name, Number, Off, On};
-use super::rule::{Alternatives, Violation, rules};
+use super::rule::{Alternatives, rules};
 use crate::config::choices::{FlexBackend, RouterScore, TokenDispatcher, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::job::Activation;
 use crate::config::nearby::near_divisors;
 use crate::config::pattern::LayerPattern;
+use crate::config::problem::Problem;
 use crate::value::Value;
 
 rules! { |d, a|
@@ -93,7 +94,7 @@ rules! { |d, a|
         [activation_func_clamp_value = Default];
 }
 
-fn layer_freq_length(d: &Draft<'_>) -> Option<Violation> {
+fn layer_freq_length(d: &Draft<'_>) -> Option<Problem> {
     let LayerPattern::List(list) = &d.args.moe_layer_freq else {
         return None;
     };
@@ -106,7 +107,7 @@ fn layer_freq_length(d: &Draft<'_>) -> Option<Violation> {
     let dense = list.iter().take_while(|moe| !**moe).count() as u64;
     let dense = dense.min(layers);
     let pattern = format!("([0]*{dense}+[1]*{})", layers - dense);
-    Some(Violation::error(&[F::moe_layer_freq, F::num_layers], message).fix(F::moe_layer_freq, Value::Text(pattern)))
+    Some(Problem::error(&[F::moe_layer_freq, F::num_layers], message).fix(F::moe_layer_freq, Value::Text(pattern)))
 }
 
 /// The width of the shared experts of a MoE model, where one is given.
@@ -116,7 +117,7 @@ fn shared_width(d: &Draft<'_>) -> Option<u64> {
 
 /// `MoEFlexTokenDispatcher.__init__` and `TransformerConfig.__post_init__` refuse both with `DeepEP`; `HybridEP` does
 /// both.
-fn flex_dispatcher(d: &Draft<'_>) -> Option<Violation> {
+fn flex_dispatcher(d: &Draft<'_>) -> Option<Problem> {
     let unsupported = if d.ep == 1 && d.etp == 1 {
         "EP · ETP = 1"
     } else if d.args.moe_pad_expert_input_to_capacity {
@@ -128,12 +129,12 @@ fn flex_dispatcher(d: &Draft<'_>) -> Option<Violation> {
         && d.args.moe_flex_dispatcher_backend == FlexBackend::DeepEp;
     (d.has_experts() && flex).then(|| {
         let message = format!("DeepEP, the backend of the flex dispatcher, does not support {unsupported}");
-        Violation::warning(&[F::moe_token_dispatcher_type], message).fix(F::moe_token_dispatcher_type, Name("alltoall"))
+        Problem::warning(&[F::moe_token_dispatcher_type], message).fix(F::moe_token_dispatcher_type, Name("alltoall"))
     })
 }
 
 /// Such models can be built, and published ones have these biases.
-fn expert_bias_fusion(d: &Draft<'_>) -> Option<Violation> {
+fn expert_bias_fusion(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let engine = a.transformer_impl == TransformerImpl::TransformerEngine;
     let fusion = match d.activation {
@@ -144,6 +145,6 @@ fn expert_bias_fusion(d: &Draft<'_>) -> Option<Violation> {
     };
     (d.has_experts() && a.add_bias_linear).then(|| {
         let message = format!("Megatron does not run biases of experts with {fusion}");
-        Violation::warning(&[F::add_bias_linear], message).fix(F::add_bias_linear, Off)
+        Problem::warning(&[F::add_bias_linear], message).fix(F::add_bias_linear, Off)
     })
 }

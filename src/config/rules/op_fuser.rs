@@ -2,12 +2,13 @@
 //! calls it).
 
 use super::rule::FixValue::{Default, Number, Off, On};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::OffloadModule::{ExpertFc1, FusedGroupMlp, MoeAct};
 use crate::config::choices::RecomputeModule;
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::job::Activation;
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "op_fuser" if fuses(d) && d.etp > 1 => [use_transformer_engine_op_fuser, expert_tensor_parallel_size],
@@ -31,7 +32,7 @@ fn fuses(d: &Draft<'_>) -> bool {
     d.args.use_transformer_engine_op_fuser && d.args.moe_grouped_gemm && d.has_experts()
 }
 
-fn knows_activations(d: &Draft<'_>) -> Option<Violation> {
+fn knows_activations(d: &Draft<'_>) -> Option<Problem> {
     let field = F::use_fused_weighted_squared_relu;
     let known = match d.activation {
         Activation::SwiGlu | Activation::QuickGeGlu => true,
@@ -41,7 +42,7 @@ fn knows_activations(d: &Draft<'_>) -> Option<Violation> {
     (fuses(d) && !known).then(|| {
         let message = "use_transformer_engine_op_fuser with moe_grouped_gemm needs swiglu, quick_geglu, or squared_relu \
                        with use_fused_weighted_squared_relu";
-        let violation = Violation::error(&[FUSER, F::swiglu, field], message);
+        let violation = Problem::error(&[FUSER, F::swiglu, field], message);
         let violation = if d.activation == Activation::SquaredRelu {
             violation.fix(field, On)
         } else {
@@ -52,7 +53,7 @@ fn knows_activations(d: &Draft<'_>) -> Option<Violation> {
 }
 
 /// Offload module `fused_group_mlp` is the fused operation as a whole.
-fn offloads_fused_experts(d: &Draft<'_>) -> Option<Violation> {
+fn offloads_fused_experts(d: &Draft<'_>) -> Option<Problem> {
     let field = F::offload_modules;
     let (fields, message): (&[F], _) = if !d.args.use_transformer_engine_op_fuser {
         let message = "offload module fused_group_mlp needs use_transformer_engine_op_fuser";
@@ -67,5 +68,5 @@ fn offloads_fused_experts(d: &Draft<'_>) -> Option<Violation> {
     } else {
         return None;
     };
-    d.offloads(FusedGroupMlp).then(|| Violation::error(fields, message))
+    d.offloads(FusedGroupMlp).then(|| Problem::error(fields, message))
 }

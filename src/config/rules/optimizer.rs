@@ -1,11 +1,12 @@
 //! Precision and optimizer (`OptimizerConfig.__post_init__`, `validate_args`).
 
 use super::rule::FixValue::{Default, Number, Off, On};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::{MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_divisors, or_list};
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "one_precision" if a.bf16 && a.fp16 => [bf16, fp16], "bf16 and fp16 exclude each other", [fp16 = Off];
@@ -82,27 +83,27 @@ rules! { |d, a|
         [overlap_grad_reduce = On, use_distributed_optimizer = On, overlap_param_gather = Off];
 }
 
-fn offloaded_states(d: &Draft<'_>) -> Option<Violation> {
+fn offloaded_states(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let field = F::offload_optimizer_states;
     if !a.offload_optimizer_states {
         return None;
     }
     let violation = if !a.use_distributed_optimizer {
-        Violation::error(
+        Problem::error(
             &[field, F::use_distributed_optimizer],
             "offload_optimizer_states needs use_distributed_optimizer",
         )
         .fix(F::use_distributed_optimizer, On)
     } else if a.optimizer != OptimizerKind::Adam {
         let message = "offload_optimizer_states needs optimizer adam";
-        Violation::error(&[field, F::optimizer], message).fix(F::optimizer, Default)
+        Problem::error(&[field, F::optimizer], message).fix(F::optimizer, Default)
     } else if a.use_megatron_fsdp {
         let message = "offload_optimizer_states and use_megatron_fsdp exclude each other";
-        Violation::error(&[field, F::use_megatron_fsdp], message).fix(F::use_megatron_fsdp, Off)
+        Problem::error(&[field, F::use_megatron_fsdp], message).fix(F::use_megatron_fsdp, Off)
     } else if a.optimizer_cpu_offload {
         let message = "offload_optimizer_states needs the optimizer on the GPU: it excludes optimizer_cpu_offload";
-        Violation::error(&[field, F::optimizer_cpu_offload], message).fix(F::optimizer_cpu_offload, Off)
+        Problem::error(&[field, F::optimizer_cpu_offload], message).fix(F::optimizer_cpu_offload, Off)
     } else {
         return None;
     };
@@ -116,7 +117,7 @@ fn is_emerging(d: &Draft<'_>) -> bool {
 
 /// `_get_megatron_emerging_optimizer`, and the `LayerWiseDistributedOptimizer` that deals whole layers out to
 /// data-parallel ranks: it steps fp32 parameters with optimizers that lack Megatron's methods.
-fn emerging_optimizer(d: &Draft<'_>) -> Option<Violation> {
+fn emerging_optimizer(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let layer_wise = a.use_distributed_optimizer || a.optimizer == OptimizerKind::DistMuon;
     // Biases of experts that have process groups of their own.
@@ -136,11 +137,11 @@ fn emerging_optimizer(d: &Draft<'_>) -> Option<Violation> {
     };
     is_emerging(d).then(|| {
         let message = format!("this optimizer does not support {unsupported}");
-        Violation::error(&[F::optimizer, field], message).fix(F::optimizer, Default)
+        Problem::error(&[F::optimizer, field], message).fix(F::optimizer, Default)
     })
 }
 
-fn optimizer_instances(d: &Draft<'_>) -> Option<Violation> {
+fn optimizer_instances(d: &Draft<'_>) -> Option<Problem> {
     let instances = d.args.num_distributed_optimizer_instances;
     let group = d.dp.saturating_mul(d.cp);
     if !d.args.use_distributed_optimizer || group.is_multiple_of(instances) {
@@ -152,5 +153,5 @@ fn optimizer_instances(d: &Draft<'_>) -> Option<Violation> {
         or_list(&near)
     );
     let field = F::num_distributed_optimizer_instances;
-    Some(Violation::error(&[field, F::world_size], message).fix_each(field, &near))
+    Some(Problem::error(&[field, F::world_size], message).fix_each(field, &near))
 }

@@ -2,11 +2,12 @@
 //! `DotProductAttention.forward`, `MLASelfAttention`).
 
 use super::rule::FixValue::{Default, Number, Off};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::{CudaGraphImpl, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::packing::longest_sample;
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "sample_lengths"
@@ -44,7 +45,7 @@ const BUDGET: F = F::max_seqlen_per_dp_cp_rank;
 const DYNAMIC: F = F::hybrid_context_parallel;
 
 /// A sample runs on the next power of two of ranks (`BalancedCPScheduler.gpus_needed`), and there are DP · CP of them.
-fn sample_exceeds_all_ranks(d: &Draft<'_>) -> Option<Violation> {
+fn sample_exceeds_all_ranks(d: &Draft<'_>) -> Option<Problem> {
     d.packing?;
     let budget = d.args.max_seqlen_per_dp_cp_rank?;
     let (ranks, longest) = (d.cp.saturating_mul(d.dp), longest_sample(&d.args));
@@ -54,13 +55,13 @@ fn sample_exceeds_all_ranks(d: &Draft<'_>) -> Option<Violation> {
         let message = format!(
             "a sample of {longest} tokens needs {needed} ranks of max_seqlen_per_dp_cp_rank {budget}, and DP · CP is {ranks}"
         );
-        Violation::error(&[BUDGET, F::seq_length, F::world_size], message)
+        Problem::error(&[BUDGET, F::seq_length, F::world_size], message)
             .fix(BUDGET, Number(longest.div_ceil(largest)))
             .fix(F::seq_length, Number(budget.saturating_mul(largest)))
     })
 }
 
-fn excludes(d: &Draft<'_>) -> Option<Violation> {
+fn excludes(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let (field, what, value) = if d.pp > 1 {
         let field = F::pipeline_model_parallel_size;
@@ -76,7 +77,7 @@ fn excludes(d: &Draft<'_>) -> Option<Violation> {
     };
     a.hybrid_context_parallel.then(|| {
         let message = format!("hybrid_context_parallel does not support {what}");
-        let violation = Violation::error(&[DYNAMIC, field], message).fix(DYNAMIC, Off);
+        let violation = Problem::error(&[DYNAMIC, field], message).fix(DYNAMIC, Off);
         if field == F::multi_latent_attention {
             violation
         } else {
@@ -85,12 +86,12 @@ fn excludes(d: &Draft<'_>) -> Option<Violation> {
     })
 }
 
-fn needs_transformer_engine(d: &Draft<'_>) -> Option<Violation> {
+fn needs_transformer_engine(d: &Draft<'_>) -> Option<Problem> {
     let local = d.args.transformer_impl == TransformerImpl::Local;
     (local && d.packing.is_some()).then(|| {
         let message = "transformer_impl local does not support packed samples: its attention knows one sample a row";
         let asked = if d.args.sft { F::sft } else { BUDGET };
-        Violation::error(&[F::transformer_impl, asked], message)
+        Problem::error(&[F::transformer_impl, asked], message)
             .fix(F::transformer_impl, Default)
             .fix(asked, Default)
     })

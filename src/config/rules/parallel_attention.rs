@@ -1,17 +1,18 @@
 //! Layers whose attention and MLP stand side by side: only those of `NeMo` 1's Falcon are known.
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{FixValue, Violation, rules};
+use super::rule::{FixValue, rules};
 use crate::config::choices::{AdapterType, CudaGraphImpl, RecomputeModule};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "parallel_attention" by(knows_layers);
 }
 
 /// `FalconTransformerLayer` has softmax attention and a dense MLP, and drops the biases of their last linear layers.
-fn knows_layers(d: &Draft<'_>) -> Option<Violation> {
+fn knows_layers(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     if !a.parallel_attention {
         return None;
@@ -47,6 +48,6 @@ fn knows_layers(d: &Draft<'_>) -> Option<Violation> {
         "parallel_attention is not known with {}: Falcon's layers have softmax attention beside a dense MLP, without biases",
         field.field().name
     );
-    let violation = Violation::error(&[F::parallel_attention, field], message);
+    let violation = Problem::error(&[F::parallel_attention, field], message);
     Some(violation.fix(field, fix).fix(F::parallel_attention, Off))
 }

@@ -1,10 +1,11 @@
 //! How ranks tile the job.
 
 use super::rule::FixValue::{Default, Number, Off};
-use super::rule::{Alternatives, Violation, rules};
+use super::rule::{Alternatives, rules};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_matches, or_list};
+use crate::config::problem::Problem;
 use crate::value::Value;
 
 rules! { |d, a|
@@ -46,7 +47,7 @@ const COPY: &[F] = &[
     F::context_parallel_size,
 ];
 
-fn world_by_copy(d: &Draft<'_>) -> Option<Violation> {
+fn world_by_copy(d: &Draft<'_>) -> Option<Problem> {
     let Draft {
         world_size,
         tp,
@@ -64,11 +65,11 @@ fn world_by_copy(d: &Draft<'_>) -> Option<Violation> {
         "world_size {world_size} must be a multiple of TP {tp} × PP {pp} × CP {cp} = {copy}; {} GPUs would work",
         or_list(&near)
     );
-    Some(Violation::error(COPY, message).fix_each(F::world_size, &near))
+    Some(Problem::error(COPY, message).fix_each(F::world_size, &near))
 }
 
 /// The expert grid must cover the same ranks as the dense one (`initialize_model_parallel`).
-fn expert_grid(d: &Draft<'_>) -> Option<Violation> {
+fn expert_grid(d: &Draft<'_>) -> Option<Problem> {
     let (stage, span) = (d.world_size / d.pp, d.etp.saturating_mul(d.ep));
     if !d.has_whole_copies() || stage.is_multiple_of(span) {
         return None;
@@ -90,7 +91,7 @@ fn expert_grid(d: &Draft<'_>) -> Option<Violation> {
         "ETP {} · EP {} = {span} must divide the {stage} ranks of a pipeline stage (TP · CP · DP = {} · {} · {}); {hint}",
         d.etp, d.ep, d.tp, d.cp, d.dp
     );
-    let mut violation = Violation::error(
+    let mut violation = Problem::error(
         &[
             F::expert_model_parallel_size,
             F::expert_tensor_parallel_size,
@@ -118,7 +119,7 @@ fn pads_samples(d: &Draft<'_>) -> bool {
     d.packing.is_some() && d.args.max_seqlen_per_dp_cp_rank.is_some()
 }
 
-fn sequence_by_tp(d: &Draft<'_>) -> Option<Violation> {
+fn sequence_by_tp(d: &Draft<'_>) -> Option<Problem> {
     let length = d.args.seq_length;
     if !d.args.sequence_parallel || pads_samples(d) || (length / d.cp).is_multiple_of(d.tp) {
         return None;

@@ -3,12 +3,13 @@
 //! (`docs/user-guide/parallelism-guide.md`, `megatron/core/transformer/moe/README.md`).
 
 use super::rule::FixValue::{Name, Number};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::TokenDispatcher;
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_matches, or_list};
 use crate::config::nvlink_domain::NvlinkDomain;
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     warning "tensor_groups_leave_node" by(tensor_groups);
@@ -34,7 +35,7 @@ fn left_by(d: &Draft<'_>, span: u64) -> Option<NvlinkDomain> {
 }
 
 /// Tensor-parallel groups, dense ones first.
-fn tensor_groups(d: &Draft<'_>) -> Option<Violation> {
+fn tensor_groups(d: &Draft<'_>) -> Option<Problem> {
     let dense = (d.tp, "TP", F::tensor_model_parallel_size);
     let experts = (d.etp, "ETP", F::expert_tensor_parallel_size);
     let groups = [(true, dense), (d.has_experts(), experts)];
@@ -50,13 +51,13 @@ fn tensor_groups(d: &Draft<'_>) -> Option<Violation> {
             or_list(&near)
         );
         let fields = [field, F::gpus_per_node];
-        Some(Violation::warning(&fields, message).fix_each(field, &near))
+        Some(Problem::warning(&fields, message).fix_each(field, &near))
     })
 }
 
 /// Expert-parallel groups that would stay within the domain if experts were not split as well. Large ones leave it in
 /// many published recipes, where each rank has a whole expert already.
-fn expert_tensor_groups(d: &Draft<'_>) -> Option<Violation> {
+fn expert_tensor_groups(d: &Draft<'_>) -> Option<Problem> {
     if !d.has_experts() || d.etp == 1 || d.ep == 1 {
         return None;
     }
@@ -71,11 +72,11 @@ fn expert_tensor_groups(d: &Draft<'_>) -> Option<Violation> {
         F::expert_model_parallel_size,
         F::gpus_per_node,
     ];
-    Some(Violation::warning(&fields, message).fix(F::expert_tensor_parallel_size, Number(1)))
+    Some(Problem::warning(&fields, message).fix(F::expert_tensor_parallel_size, Number(1)))
 }
 
 /// The allgather dispatcher sends every token to every rank of the group, the others only to the ranks of its experts.
-fn gathered_tokens(d: &Draft<'_>) -> Option<Violation> {
+fn gathered_tokens(d: &Draft<'_>) -> Option<Problem> {
     let gathers = d.args.moe_token_dispatcher_type == TokenDispatcher::AllGather;
     if !gathers || !d.has_experts() || d.ep == 1 {
         return None;
@@ -86,11 +87,11 @@ fn gathered_tokens(d: &Draft<'_>) -> Option<Violation> {
         d.ep, domain.gpus
     );
     let fields = [F::moe_token_dispatcher_type, F::expert_model_parallel_size];
-    Some(Violation::warning(&fields, message).fix(F::moe_token_dispatcher_type, Name("alltoall")))
+    Some(Problem::warning(&fields, message).fix(F::moe_token_dispatcher_type, Name("alltoall")))
 }
 
 /// The exchange of keys and values hides behind attention only where each rank has many tokens of a sequence.
-fn short_context_parts(d: &Draft<'_>) -> Option<Violation> {
+fn short_context_parts(d: &Draft<'_>) -> Option<Problem> {
     let length = d.args.seq_length;
     let is_short = |cp: u64| cp > 1 && length / cp < SHORTEST_PART;
     if d.packing.is_some() || !d.io.is_language() || !is_short(d.cp) {
@@ -104,5 +105,5 @@ fn short_context_parts(d: &Draft<'_>) -> Option<Violation> {
         or_list(&near)
     );
     let fields = [F::context_parallel_size, F::seq_length];
-    Some(Violation::warning(&fields, message).fix_each(F::context_parallel_size, &near))
+    Some(Problem::warning(&fields, message).fix_each(F::context_parallel_size, &near))
 }

@@ -1,12 +1,13 @@
 //! What may be recomputed or offloaded together (`TransformerConfig.__post_init__`, `validate_args`).
 
 use super::rule::FixValue::{Default, Name, Number, Off};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::{
     AttentionVariant, Fp8Recipe, OffloadModule, RecomputeMethod, RecomputeModule, TransformerImpl,
 };
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "full_needs_method" if d.full_recompute() && a.recompute_method.is_none()
@@ -96,7 +97,7 @@ rules! { |d, a|
         [offload_modules = Name("core_attn,attn_proj")];
 }
 
-fn distribute_saved_activations(d: &Draft<'_>) -> Option<Violation> {
+fn distribute_saved_activations(d: &Draft<'_>) -> Option<Problem> {
     let message = if d.tp == 1 {
         "distribute_saved_activations needs TP of more than 1"
     } else if !d.full_recompute() {
@@ -113,6 +114,6 @@ fn distribute_saved_activations(d: &Draft<'_>) -> Option<Violation> {
             F::recompute_granularity,
             F::sequence_parallel,
         ];
-        Violation::error(&fields, message).fix(F::distribute_saved_activations, Off)
+        Problem::error(&fields, message).fix(F::distribute_saved_activations, Off)
     })
 }

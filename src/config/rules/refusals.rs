@@ -6,7 +6,7 @@ use core::fmt;
 use super::TABLES;
 use super::rule::Rule;
 use crate::config::draft::Draft;
-use crate::config::problem::{Severity, keeps_from_training};
+use crate::config::problem::is_refused_at_start;
 
 /// The names of the rules that the split of layers into stages is checked by, which are in no table.
 const STAGES: [&str; 3] = ["stages", "vpp_twice", "layout"];
@@ -32,7 +32,7 @@ impl Refusals {
     #[must_use]
     pub fn all() -> Self {
         let all = TABLES.into_iter().flatten();
-        let counts = |rule: &&Rule| !rule.only_warns || keeps_from_training(Severity::Warning, rule.name);
+        let counts = |rule: &&Rule| !rule.only_warns || is_refused_at_start(rule.name);
         Self {
             rules: all.filter(counts).collect(),
             of_stages: STAGES.to_vec(),
@@ -56,8 +56,8 @@ impl Refusals {
     /// The name of the first of the rules that keeps a module from training, those of stages left out.
     pub(in crate::config) fn first(&self, draft: &Draft<'_>) -> Option<&'static str> {
         self.rules.iter().find_map(|rule| {
-            let violation = (rule.check)(draft)?;
-            keeps_from_training(violation.severity(), rule.name).then_some(rule.name)
+            let problem = (rule.check)(draft)?.of(draft.context.module, rule.name);
+            problem.keeps_from_training().then_some(rule.name)
         })
     }
 }

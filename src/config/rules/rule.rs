@@ -3,7 +3,7 @@
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_multiples, or_list};
-use crate::config::problem::{Fix, Problem, Severity};
+use crate::config::problem::Problem;
 use crate::value::Value;
 
 /// Something that Megatron refuses or a planner should know.
@@ -11,7 +11,7 @@ pub(super) struct Rule {
     /// The rule's stable name; rules of one concern may share it.
     pub(super) name: &'static str,
     /// Returns the violation where a module breaks the rule.
-    pub(super) check: fn(&Draft<'_>) -> Option<Violation>,
+    pub(super) check: fn(&Draft<'_>) -> Option<Problem>,
     /// Whether all its violations are warnings.
     pub(super) only_warns: bool,
 }
@@ -42,14 +42,14 @@ macro_rules! rules {
         /// The rules of this concern.
         pub(super) const RULES: &[$crate::config::rules::rule::Rule] = &[$({
             #[allow(unused_variables, reason = "a row may need no argument")]
-            const CHECK: fn(&Draft<'_>) -> Option<$crate::config::rules::rule::Violation> = {
+            const CHECK: fn(&Draft<'_>) -> Option<$crate::config::problem::Problem> = {
                 $($function)?
                 $(|$d| {
                     let $a = &$d.args;
                     $(let $bound = $value;)*
                     if $condition {
                         let fields = [$($crate::config::fields::FieldId::$field),+];
-                        let violation = $crate::config::rules::rule::Violation::$severity(&fields, $message);
+                        let violation = $crate::config::problem::Problem::$severity(&fields, $message);
                         Some(violation$(.fix($crate::config::fields::FieldId::$fix, $to))*)
                     } else {
                         None
@@ -75,7 +75,7 @@ pub(super) use rules;
 
 impl Rule {
     /// A rule that refuses jobs, though some of its violations may be warnings.
-    pub(super) const fn error(name: &'static str, check: fn(&Draft<'_>) -> Option<Violation>) -> Self {
+    pub(super) const fn error(name: &'static str, check: fn(&Draft<'_>) -> Option<Problem>) -> Self {
         Self {
             name,
             check,
@@ -84,20 +84,12 @@ impl Rule {
     }
 
     /// A rule that only warns. Where nobody reads warnings it is not checked.
-    pub(super) const fn warning(name: &'static str, check: fn(&Draft<'_>) -> Option<Violation>) -> Self {
+    pub(super) const fn warning(name: &'static str, check: fn(&Draft<'_>) -> Option<Problem>) -> Self {
         Self {
             only_warns: true,
             ..Self::error(name, check)
         }
     }
-}
-
-/// A broken rule: the fields involved, a message, and changes that would remove the violation.
-pub(super) struct Violation {
-    severity: Severity,
-    fields: Vec<F>,
-    message: String,
-    fixes: Vec<Fix>,
 }
 
 /// The value that a fix sets its field to.
@@ -124,52 +116,6 @@ impl From<FixValue> for Value {
             FixValue::Number(number) => Self::Int(number.into()),
             FixValue::Name(name) => Self::Text(name.to_owned()),
         }
-    }
-}
-
-impl Violation {
-    /// Megatron refuses the module, or it has no meaning.
-    pub(super) fn error(fields: &[F], message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Error,
-            fields: fields.to_vec(),
-            message: message.into(),
-            fixes: Vec::new(),
-        }
-    }
-
-    /// The job runs, but something is ignored, wasteful or surprising.
-    pub(super) fn warning(fields: &[F], message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Warning,
-            ..Self::error(fields, message)
-        }
-    }
-
-    /// Adds a change that would remove the violation; the best one comes first.
-    pub(super) fn fix(mut self, field: F, value: impl Into<Value>) -> Self {
-        let value = value.into();
-        self.fixes.push(Fix { field, value });
-        self
-    }
-
-    /// Adds a change of `field` to each of these values.
-    pub(super) fn fix_each(self, field: F, values: &[u64]) -> Self {
-        let change = |violation: Self, value: &u64| violation.fix(field, Value::Int((*value).into()));
-        values.iter().fold(self, change)
-    }
-
-    /// Whether the job runs all the same.
-    pub(super) fn severity(&self) -> Severity {
-        self.severity
-    }
-
-    /// The violation as a problem of the module at index `module`.
-    pub(super) fn into_problem(self, module: usize, rule: &'static str) -> Problem {
-        let mut problem = Problem::error(module, rule, &self.fields, self.message);
-        problem.severity = self.severity;
-        problem.fixes = self.fixes;
-        problem
     }
 }
 
@@ -212,10 +158,10 @@ impl Alternatives {
     }
 
     /// The violation with these values as fixes, and the message with a sentence about them behind it.
-    pub(super) fn offer(self, fields: &[F], message: &str) -> Violation {
+    pub(super) fn offer(self, fields: &[F], message: &str) -> Problem {
         let Self { name, field, values } = self;
         let space = if name.is_empty() { "" } else { " " };
         let message = format!("{message}; {name}{space}{} would work", or_list(&values));
-        Violation::error(fields, message).fix_each(field, &values)
+        Problem::error(fields, message).fix_each(field, &values)
     }
 }

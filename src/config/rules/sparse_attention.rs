@@ -1,11 +1,12 @@
 //! Sparse attention (`TransformerConfig.__post_init__`, `AbsorbedMLASelfAttention.__init__`, `DSAttention`).
 
 use super::rule::FixValue::{Default, Name, Number, Off, On};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::{AttentionVariant, CpCommType, PositionEmbedding, RecomputeModule};
 use crate::config::draft::{Draft, mtp_without_decoder};
 use crate::config::fields::FieldId as F;
 use crate::config::layers::{Mixer, indexer_layer};
+use crate::config::problem::Problem;
 use crate::parallel::stages::StageLayout;
 
 rules! { |d, a|
@@ -66,7 +67,7 @@ fn sparse(d: &Draft<'_>) -> bool {
 
 /// Megatron refuses fused rotary embedding, which is the default of Megatron-LM's launcher and off in Megatron-Bridge.
 /// Where the job does not ask for it, it has none.
-fn rope_fusion(d: &Draft<'_>) -> Option<Violation> {
+fn rope_fusion(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     let fused = a.apply_rope_fusion && a.position_embedding_type == PositionEmbedding::Rope;
     if !sparse(d) || !fused {
@@ -74,9 +75,9 @@ fn rope_fusion(d: &Draft<'_>) -> Option<Violation> {
     }
     let fields = [F::apply_rope_fusion];
     let violation = if d.context.states_rope_fusion {
-        Violation::error(&fields, "sparse attention does not support apply_rope_fusion")
+        Problem::error(&fields, "sparse attention does not support apply_rope_fusion")
     } else {
-        Violation::warning(
+        Problem::warning(
             &fields,
             "sparse attention does not support apply_rope_fusion, the default of Megatron-LM's launcher: turn it off",
         )
@@ -86,7 +87,7 @@ fn rope_fusion(d: &Draft<'_>) -> Option<Violation> {
 
 /// A layer without an indexer uses what a layer before it in the same chunk has picked
 /// (`_validate_dsa_index_share_pipeline_split`).
-pub(super) fn stages(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
+pub(super) fn stages(d: &Draft<'_>, layout: &StageLayout) -> Option<Problem> {
     let without_indexer = Mixer::SparseAttention { indexer: false };
     if !d.layers.has_mixer(without_indexer) {
         return None;
@@ -115,17 +116,17 @@ pub(super) fn stages(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
         F::dsa_indexer_skip_topk_offset,
         F::pipeline_model_parallel_size,
     ];
-    Some(Violation::error(&fields, message).fix(F::dsa_indexer_topk_freq, Number(1)))
+    Some(Problem::error(&fields, message).fix(F::dsa_indexer_topk_freq, Number(1)))
 }
 
 /// The plain layer that an MTP depth is in a chunk without decoder layers has its norms in the up projections, which
 /// sparse attention refuses (`QKNormConfigResolver._dsa_linear_or_default`).
-pub(super) fn mtp_stage(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
+pub(super) fn mtp_stage(d: &Draft<'_>, layout: &StageLayout) -> Option<Problem> {
     let refused = sparse(d) && d.args.qk_layernorm && d.pattern().is_none();
     (refused && mtp_without_decoder(layout)).then(|| {
         let fields = [F::mtp_num_layers, F::pipeline_model_parallel_layout, F::qk_layernorm];
         let message = "with sparse attention and qk_layernorm the stage with the MTP layers must have a decoder layer";
-        Violation::error(&fields, message)
+        Problem::error(&fields, message)
             .fix(F::pipeline_model_parallel_layout, Default)
             .fix(F::mtp_num_layers, Default)
     })

@@ -1,18 +1,15 @@
 //! How layers fall into stages; the rules themselves live with the split.
 
 use super::rule::FixValue::Default;
-use super::rule::Violation;
 use super::{linear_attention, sparse_attention};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
-use crate::config::problem::Problem;
-use crate::parallel::stages::{
-    PipelineLayout, StageInput, StageLayout, StageProblem, VppChoice, resolve_vpp, stage_layout,
-};
+use crate::config::problem::{Fix, Problem};
+use crate::parallel::stages::{self, PipelineLayout, StageInput, StageLayout, VppChoice, resolve_vpp, stage_layout};
 use crate::value::Value;
 
 /// A rule about how layers fall into stages.
-type LayoutRule = fn(&Draft<'_>, &StageLayout) -> Option<Violation>;
+type LayoutRule = fn(&Draft<'_>, &StageLayout) -> Option<Problem>;
 
 /// The split of a module's layers over stages.
 ///
@@ -33,8 +30,8 @@ pub(crate) fn stages_of(d: &Draft<'_>, split: StageLayout) -> Result<StageLayout
         ("mtp_after_linear_attention", linear_attention::mtp),
     ];
     let broken = rules.into_iter().filter_map(|(name, check)| {
-        let violation = check(d, &split)?;
-        Some(violation.into_problem(d.context.module, name))
+        let problem = check(d, &split)?;
+        Some(problem.of(d.context.module, name))
     });
     let broken: Vec<Problem> = broken.collect();
     if broken.is_empty() { Ok(split) } else { Err(broken) }
@@ -45,7 +42,7 @@ fn split(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
     if matches!(d.hybrid, Some(Err(_))) {
         return Err(Vec::new());
     }
-    let problem = |rule, violation: Violation| violation.into_problem(d.context.module, rule);
+    let module = d.context.module;
     let a = &d.args;
     let text = a.pipeline_model_parallel_layout.as_deref();
     let unread = text.filter(|_| d.context.pipeline_layout.is_none());
@@ -55,8 +52,8 @@ fn split(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
         Err(error) => {
             let field = F::pipeline_model_parallel_layout;
             let message = format!("pipeline_model_parallel_layout: {error}");
-            let violation = Violation::error(&[field], message).fix(field, Default);
-            return Err(vec![problem("layout", violation)]);
+            let problem = Problem::error([field], message).fix(field, Default);
+            return Err(vec![problem.of(module, "layout")]);
         }
     };
     let segments: Option<Vec<u32>> = d.pattern().map(|pattern| {
@@ -90,19 +87,19 @@ fn split(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
             stage_layout(&input)
         }
         Ok(Some(vpp)) => {
-            let violation = vpp_twice(input.vpp.unwrap_or(1), vpp);
-            return Err(vec![problem("vpp_twice", violation)]);
+            let problem = vpp_twice(input.vpp.unwrap_or(1), vpp);
+            return Err(vec![problem.of(module, "vpp_twice")]);
         }
         Err(broken) => Err(broken),
     };
-    split.map_err(|broken| {
-        let problems = broken.iter().map(|one| problem("stages", violation(d, one)));
-        problems.collect()
+    split.map_err(|problems| {
+        let problems = problems.into_iter().map(|problem| of_job(d, input.vpp, problem));
+        problems.map(|problem| problem.of(module, "stages")).collect()
     })
 }
 
 /// `virtual_pipeline_model_parallel_size` is `given`, and the other arguments make `derived` chunks.
-fn vpp_twice(given: u32, derived: u32) -> Violation {
+fn vpp_twice(given: u32, derived: u32) -> Problem {
     let message = format!(
         "virtual_pipeline_model_parallel_size {given} disagrees with the {derived} chunks that the other arguments give"
     );
@@ -112,65 +109,28 @@ fn vpp_twice(given: u32, derived: u32) -> Violation {
         F::num_virtual_stages_per_pipeline_rank,
         F::pipeline_model_parallel_layout,
     ];
-    Violation::error(&fields, message).fix(F::virtual_pipeline_model_parallel_size, Default)
+    Problem::error(fields, message).fix(F::virtual_pipeline_model_parallel_size, Default)
 }
 
-/// A broken rule of the split, with the fixes that the split suggests.
-fn violation(d: &Draft<'_>, broken: &StageProblem) -> Violation {
-    let fields: Vec<F> = broken.fields().iter().filter_map(|name| F::by_name(name)).collect();
-    let violation = Violation::error(&fields, broken.to_string());
-    let sizes = |values: &[u32]| values.iter().map(|n| u64::from(*n)).collect::<Vec<u64>>();
-    let chunks = d.chunk_field();
-    match broken {
-        StageProblem::LayersPerRank {
-            near_pp,
-            last_rank_layers,
-            ..
-        } => {
-            let last = sizes(last_rank_layers.as_slice());
-            violation
-                .fix_each(F::pipeline_model_parallel_size, &sizes(near_pp))
-                .fix_each(F::decoder_last_pipeline_num_layers, &last)
+/// A broken rule of the split as a problem of the job, whose fixes set the argument that says how many chunks a rank
+/// has. Where a pattern has too few segments for the `vpp` chunks that are asked for, it comes first with more.
+fn of_job(d: &Draft<'_>, vpp: Option<u32>, broken: stages::Problem) -> Problem {
+    let mut problem = broken.rename_fields(F::by_name);
+    for fix in &mut problem.fixes {
+        if fix.field == F::virtual_pipeline_model_parallel_size {
+            fix.field = d.chunk_field();
         }
-        StageProblem::LayoutStages { near_pp, .. } => {
-            violation.fix_each(F::pipeline_model_parallel_size, &sizes(near_pp))
-        }
-        StageProblem::ChunksOfRank { near_vpp, .. } => violation.fix_each(chunks, &sizes(near_vpp)),
-        StageProblem::LayersPerVirtualStage { near, .. } => {
-            violation.fix_each(F::num_layers_per_virtual_pipeline_stage, &sizes(near))
-        }
-        StageProblem::UnevenRest {
-            fits: Some((name, layers)),
-            ..
-        } => match F::by_name(name) {
-            Some(field) => violation.fix_each(field, &[u64::from(*layers)]),
-            None => violation,
-        },
-        StageProblem::InterleavedNeedsPipeline { .. } => violation.fix(chunks, Default),
-        StageProblem::HybridSegments { segments, near_pp, .. } => {
-            resegmented(d, violation, (*segments).max(1).next_multiple_of(narrow(d.pp).max(1)))
-                .fix_each(F::pipeline_model_parallel_size, &sizes(near_pp))
-        }
-        StageProblem::HybridWithOtherSplit { field } => match F::by_name(field) {
-            Some(field) => violation.fix(field, Default),
-            None => violation,
-        },
-        StageProblem::HybridVppNeedsSegments { pp, vpp } => {
-            resegmented(d, violation, pp.saturating_mul(*vpp)).fix(chunks, Default)
-        }
-        _ => violation,
     }
-}
-
-/// The violation with a fix: the layers of the pattern in so many segments.
-fn resegmented(d: &Draft<'_>, violation: Violation, segments: u32) -> Violation {
-    match d.pattern() {
-        Some(pattern) => {
-            let pattern = pattern.in_segments(segments as usize).to_string();
-            violation.fix(F::hybrid_layer_pattern, Value::Text(pattern))
-        }
-        None => violation,
+    if let (Some(pattern), Some(F::hybrid_layer_pattern)) = (d.pattern(), problem.fields.first()) {
+        let segments = match (pattern.segments().len(), vpp) {
+            (1, Some(vpp)) => narrow(d.pp).saturating_mul(vpp) as usize,
+            (segments, _) => segments.max(1).next_multiple_of((narrow(d.pp) as usize).max(1)),
+        };
+        let value = Value::Text(pattern.in_segments(segments).to_string());
+        let field = F::hybrid_layer_pattern;
+        problem.fixes.insert(0, Fix { field, value });
     }
+    problem
 }
 
 fn narrow(n: u64) -> u32 {

@@ -2,10 +2,11 @@
 //! `_NCCLEPManager.__init__`).
 
 use super::rule::FixValue::{Default, Name, Number, Off, On};
-use super::rule::{Violation, rules};
+use super::rule::rules;
 use crate::config::choices::{FlexBackend, OffloadModule};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
+use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "rank_capacity"
@@ -39,18 +40,18 @@ const CAPACITY: F = F::moe_expert_rank_capacity_factor;
 const STASH: F = F::moe_paged_stash;
 
 /// With `HybridEP`, `moe_use_grouped_tensor` would do too.
-fn needs_fused_experts(d: &Draft<'_>) -> Option<Violation> {
+fn needs_fused_experts(d: &Draft<'_>) -> Option<Problem> {
     let (fuser, grouped) = (F::use_transformer_engine_op_fuser, F::moe_grouped_gemm);
     let a = &d.args;
     let given = a.moe_expert_rank_capacity_factor.is_some() && d.has_experts();
     let violation = match a.moe_flex_dispatcher_backend {
-        FlexBackend::HybridEp if !a.use_transformer_engine_op_fuser => Violation::warning(
+        FlexBackend::HybridEp if !a.use_transformer_engine_op_fuser => Problem::warning(
             &[CAPACITY, fuser],
             "moe_expert_rank_capacity_factor with hybridep needs use_transformer_engine_op_fuser or moe_use_grouped_tensor",
         ),
         FlexBackend::NcclEp if !a.use_transformer_engine_op_fuser || !a.moe_grouped_gemm => {
             let message = "moe_expert_rank_capacity_factor with ncclep needs use_transformer_engine_op_fuser and moe_grouped_gemm";
-            let violation = Violation::error(&[CAPACITY, fuser, grouped], message);
+            let violation = Problem::error(&[CAPACITY, fuser, grouped], message);
             if a.moe_grouped_gemm {
                 violation.fix(fuser, On)
             } else if a.use_transformer_engine_op_fuser {
@@ -64,7 +65,7 @@ fn needs_fused_experts(d: &Draft<'_>) -> Option<Violation> {
     given.then(|| violation.fix(CAPACITY, Default))
 }
 
-fn excludes_offload_modules(d: &Draft<'_>) -> Option<Violation> {
+fn excludes_offload_modules(d: &Draft<'_>) -> Option<Problem> {
     use OffloadModule::{ExpertFc1, FusedGroupMlp, MoeAct};
     let modules = [ExpertFc1, MoeAct, FusedGroupMlp].into_iter();
     let mut offloaded = modules.filter(|module| d.args.offload_modules.contains(*module));
@@ -74,7 +75,7 @@ fn excludes_offload_modules(d: &Draft<'_>) -> Option<Violation> {
         module.name()
     );
     let field = F::offload_modules;
-    let violation = Violation::error(&[STASH, field], message).fix(STASH, Off);
+    let violation = Problem::error(&[STASH, field], message).fix(STASH, Off);
     Some(if d.args.fine_grained_activation_offloading {
         violation
     } else {

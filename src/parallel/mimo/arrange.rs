@@ -1,7 +1,8 @@
 //! Laying modules out one after another.
 
 use super::input::integer;
-use super::{Change, Field, MimoInput, ModuleInput, Repair};
+use super::{Field, MimoInput, ModuleInput};
+use crate::parallel::problem::{Change, Repair};
 
 /// What placing the modules says it does.
 pub(super) const LABEL: &str = "Lay the modules out one after another";

@@ -3,7 +3,7 @@
 //! of its first stage, on which `LLaVAModel` and the models of Megatron-Bridge build their encoders.
 
 use super::input::integer;
-use super::problem::report;
+use super::rules::report_of;
 use super::set_rules::{ValidModule, check_encoders, check_modules, check_names, nearest_fitting, place};
 use super::{Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism, Problem, Rule};
 use crate::python::Exception;
@@ -75,7 +75,7 @@ fn check_ranks(ValidModule { at, parallelism }: &ValidModule, shared: &Value, pr
             "Grids must have same rank offset: '{}' has {offset} instead of 0",
             at.name
         ));
-        report(problems, Rule::SameRanks, error).set(at, Field::RankOffset, 0);
+        report_of(problems, at, Rule::SameRanks, error).set(at, Field::RankOffset, 0);
     }
     let (Ok(ranks), Ok(size)) = (parallelism.total_ranks(), parallelism.dense_model_parallel_size()) else {
         return;
@@ -91,8 +91,8 @@ fn check_ranks(ValidModule { at, parallelism }: &ValidModule, shared: &Value, pr
         "Grids must span same number of ranks: '{}' has {ranks}, world_size is {world}",
         at.name
     ));
-    let problem = report(problems, Rule::SameRanks, error).of(at);
-    problem.field = Some(Field::DataParallelSize);
+    let problem = report_of(problems, at, Rule::SameRanks, error);
+    problem.fields.push(Field::DataParallelSize);
     if world > 0 && world % size == 0 {
         problem.set(at, Field::DataParallelSize, world / size);
     }
@@ -116,7 +116,7 @@ fn check_singletons(ValidModule { at, parallelism }: &ValidModule, problems: &mu
             "{} {short} must be 1 for ColocatedBridgeCommunicator, got {size}",
             at.name
         ));
-        report(problems, Rule::NoPipelineOrContext, error).set(at, field, 1);
+        report_of(problems, at, Rule::NoPipelineOrContext, error).set(at, field, 1);
     }
 }
 
@@ -128,8 +128,8 @@ fn check_data_parallel(encoder: &ValidModule, language: &ValidModule, problems: 
     let error = Exception::ValueError.with(format!(
         "DP sizes must be evenly divisible: src_dp={source}, dest_dp={target}"
     ));
-    let problem = report(problems, Rule::DataParallelDivides, error).of(&encoder.at);
-    problem.field = Some(Field::DataParallelSize);
+    let problem = report_of(problems, &encoder.at, Rule::DataParallelDivides, error);
+    problem.fields.push(Field::DataParallelSize);
     if let Some(value) = nearest_fitting(source, target) {
         problem.set(&encoder.at, Field::DataParallelSize, value);
     }

@@ -3,8 +3,10 @@
 use super::arrange;
 use super::colocated::check_colocated;
 use super::module_rules::check_module;
+use super::parallelism::too_large;
 use super::set_rules::check_set;
-use super::{Field, MimoLayout, ModuleParallelism, ModuleRef, Problem, Repair};
+use super::{Field, MimoLayout, ModuleParallelism, ModuleRef, Problem};
+use crate::parallel::problem::Repair;
 use crate::python::{Exception, PythonError, repr};
 use crate::value::Value;
 
@@ -98,7 +100,7 @@ impl ModuleInput {
             .as_set()
             .ok_or_else(|| Exception::TypeError.with("sizes and offsets of modules must be whole numbers"))?;
         let end = parallelism.rank_offset.checked_add(parallelism.total_ranks()?);
-        end.ok_or_else(super::too_large)
+        end.ok_or_else(too_large)
     }
 
     /// The module with DP derived from `world_size` where it is not set, or every problem, the one that
@@ -245,7 +247,7 @@ pub(super) fn python_str(value: &Value) -> String {
 /// The first problem's exception, where there are problems.
 fn first<T>(checked: Result<T, Vec<Problem>>) -> Result<T, PythonError> {
     checked.map_err(|problems| match problems.into_iter().next() {
-        Some(problem) => problem.error,
+        Some(problem) => problem.exception.unwrap_or(Exception::ValueError).with(problem.message),
         None => Exception::ValueError.with("refused"),
     })
 }

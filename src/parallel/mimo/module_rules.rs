@@ -3,8 +3,10 @@
 use core::cmp::Ordering;
 
 use super::input::{integer, python_str};
-use super::problem::report;
-use super::{Field, ModuleInput, ModuleParallelism, ModuleRef, Problem, Repair, Rule, divide, product};
+use super::parallelism::{divide, product};
+use super::rules::report_of;
+use super::{Field, ModuleInput, ModuleParallelism, ModuleRef, Problem, Rule};
+use crate::parallel::problem::Repair;
 use crate::python::{Exception, PythonError};
 use crate::value::Value;
 
@@ -34,11 +36,11 @@ pub(super) fn check_module(
     // The framework checks DP after the offset.
     report
         .problems
-        .sort_by_key(|problem| problem.field == Some(Field::DataParallelSize));
+        .sort_by_key(|problem| problem.fields == [Field::DataParallelSize]);
     let sizes_known = report
         .problems
         .iter()
-        .all(|problem| problem.rule == Rule::NonNegativeOffset);
+        .all(|problem| problem.rule == Rule::NonNegativeOffset.name());
     if *module.get(Field::DataParallelSize) == Value::Null {
         parallelism.data_parallel_size = report.derive_data_parallel(&parallelism, world_size, sizes_known);
     }
@@ -62,8 +64,8 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn add(&mut self, field: Option<Field>, rule: Rule, error: PythonError) -> &mut Problem {
-        let problem = report(&mut self.problems, rule, error).of(self.at);
-        problem.field = field;
+        let problem = report_of(&mut self.problems, self.at, rule, error);
+        problem.fields.extend(field);
         problem
     }
 

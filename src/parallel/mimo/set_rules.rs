@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use super::input::{integer, python_str};
 use super::layout::PlacedModule;
 use super::module_rules::check_module;
-use super::problem::report;
+use super::rules::{report, report_of};
 use super::{
-    Change, Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism, ModuleRef, Problem, Repair,
-    Rule, arrange,
+    Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism, ModuleRef, Problem, Rule, arrange,
 };
+use crate::parallel::problem::{Change, Repair};
 use crate::python::{Exception, repr, repr_texts};
 use crate::value::Value;
 
@@ -37,7 +37,7 @@ pub(super) fn place(valid: Vec<ValidModule>, mut problems: Vec<Problem>) -> Resu
                 grids,
             }),
             Err(error) => {
-                report(&mut problems, Rule::Representable, error).of(&at);
+                report_of(&mut problems, &at, Rule::Representable, error);
             }
         }
     }
@@ -94,7 +94,7 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
         }
         let message = format!("--component {} specified more than once", repr(name));
         let at = at(index, name);
-        let problem = report(problems, Rule::UniqueNames, Exception::ValueError.with(message));
+        let problem = report_of(problems, &at, Rule::UniqueNames, Exception::ValueError.with(message));
         for number in 2..=names.len() + 1 {
             let free = format!("{name}_{number}");
             if !names.contains(&free.as_str()) {
@@ -102,7 +102,6 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
                 break;
             }
         }
-        problem.module = Some(at);
     }
     if names.contains(&LANGUAGE_MODULE) {
         return;
@@ -142,17 +141,23 @@ fn propose_data_parallel(input: &MimoInput, valid: &[ValidModule], problems: &mu
     };
     for problem in problems
         .iter_mut()
-        .filter(|problem| problem.rule == Rule::DataParallelKnown)
+        .filter(|problem| problem.rule == Rule::DataParallelKnown.name())
     {
-        let Some(at) = &problem.module else { continue };
-        let parallelism = input.modules.get(at.index).and_then(ModuleInput::as_set);
+        let Some(module) = input.modules.get(problem.module) else {
+            continue;
+        };
+        let at = ModuleRef {
+            index: problem.module,
+            name: module.name.clone(),
+        };
+        let parallelism = module.as_set();
         let size = parallelism.and_then(|parallelism| parallelism.dense_model_parallel_size().ok());
         if let Some(size) = size
             && share > 0
             && size > 0
             && share.checked_rem(size) == Some(0)
         {
-            problem.repair = Some(Repair::set(at, Field::DataParallelSize, share / size));
+            problem.repair = Some(Repair::set(&at, Field::DataParallelSize, share / size));
         }
     }
 }
@@ -174,7 +179,7 @@ fn check_ranges(input: &MimoInput, valid: &[ValidModule], problems: &mut Vec<Pro
             ranges.push(Ranks { at, start, end });
         } else {
             let error = Exception::OverflowError.with("ranks beyond 64 bits");
-            report(problems, Rule::Representable, error).of(at);
+            report_of(problems, at, Rule::Representable, error);
         }
     }
     ranges.sort_by_key(|ranks| ranks.start);
@@ -186,19 +191,19 @@ fn check_ranges(input: &MimoInput, valid: &[ValidModule], problems: &mut Vec<Pro
         let problem = if start < highest {
             let message = "rank_offset ranges overlap in heterogeneous deployment.";
             let error = Exception::ValueError.with(message);
-            Some(report(problems, Rule::NoOverlap, error))
+            Some(report_of(problems, at, Rule::NoOverlap, error))
         } else if complete && start != expected {
             let error = Exception::ValueError.with(format!(
                 "rank_offset ranges must tile the distributed world with no gaps; expected module '{}' to start at \
                  rank {expected}, got {start}.",
                 at.name
             ));
-            Some(report(&mut gaps, Rule::NoGap, error))
+            Some(report_of(&mut gaps, at, Rule::NoGap, error))
         } else {
             None
         };
         if let Some(problem) = problem {
-            problem.of(at).field = Some(Field::RankOffset);
+            problem.fields.push(Field::RankOffset);
             problem.repair.clone_from(&repair);
         }
         expected = end;
@@ -262,8 +267,8 @@ pub(super) fn check_encoders(valid: &[ValidModule], problems: &mut Vec<Problem>)
              expert_model_parallel_size={}, expert_tensor_parallel_size={}.",
             at.name, parallelism.expert_model_parallel_size, parallelism.expert_tensor_parallel_size
         ));
-        let problem = report(problems, Rule::DenseEncoders, error).of(at);
-        problem.field = Some(*first);
+        let problem = report_of(problems, at, Rule::DenseEncoders, error);
+        problem.fields.push(*first);
         let to_one = |(field, _): &(Field, i128)| Change::Set {
             module: at.index,
             field: *field,
@@ -294,7 +299,7 @@ fn check_tensor_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
             .unwrap_or(below);
         let error = Exception::ValueError.with(message);
         let field = Field::TensorModelParallelSize;
-        report(problems, Rule::TensorParallelPowerOfTwo, error).set(at, field, nearest);
+        report_of(problems, at, Rule::TensorParallelPowerOfTwo, error).set(at, field, nearest);
     }
 }
 
@@ -321,8 +326,8 @@ fn check_data_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
             (first, second)
         };
         let field = Field::DataParallelSize;
-        let problem = report(problems, Rule::DataParallelDivides, error).of(&moving.at);
-        problem.field = Some(field);
+        let problem = report_of(problems, &moving.at, Rule::DataParallelDivides, error);
+        problem.fields.push(field);
         let nearest = nearest_fitting(moving.data_parallel_size(), fixed.data_parallel_size());
         if let Some(value) = nearest {
             problem.set(&moving.at, field, value);

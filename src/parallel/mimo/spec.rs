@@ -6,7 +6,8 @@
 use core::num::IntErrorKind;
 use std::collections::BTreeSet;
 
-use super::{Field, ModuleParallelism, divide};
+use super::parallelism::{divide, too_large};
+use super::{Field, ModuleParallelism};
 use crate::python::{Exception, PythonError, int, repr, repr_texts};
 
 /// Reads one component spec into a name and what it sets; nothing is checked beyond the notation.
@@ -150,9 +151,7 @@ fn share_ranks(modules: &mut [(String, ModuleParallelism)], world_size: i128) ->
             parallelism.data_parallel_size = Some(data_parallel_size);
             parallelism.rank_offset = offset;
         }
-        offset = offset
-            .checked_add(parallelism.total_ranks()?)
-            .ok_or_else(super::too_large)?;
+        offset = offset.checked_add(parallelism.total_ranks()?).ok_or_else(too_large)?;
     }
     Ok(())
 }

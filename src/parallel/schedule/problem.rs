@@ -1,52 +1,16 @@
 //! The rules of Megatron that a schedule breaks, with values near by that it accepts.
 
-use core::fmt;
-
 use super::ScheduleInput;
 
-/// A rule of Megatron that a schedule breaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ScheduleProblem {
-    /// A size that must be at least 1 is 0.
-    Zero {
-        /// Megatron's name of the size.
-        field: &'static str,
-    },
-    /// A rank that does not exist.
-    Rank {
-        /// The rank asked for.
-        pp_rank: u32,
-        /// Pipeline ranks.
-        pp: u32,
-    },
-    /// A group with fewer microbatches than ranks, or more than there are.
-    Group {
-        /// Microbatches in a group.
-        group: u32,
-        /// Pipeline ranks, the least that a group may have.
-        pp: u32,
-        /// Microbatches, the most that a group may have.
-        num_microbatches: u32,
-    },
-    /// A last group with fewer microbatches than ranks.
-    LastGroup {
-        /// Microbatches in a group.
-        group: u32,
-        /// Pipeline ranks.
-        pp: u32,
-        /// Microbatches.
-        num_microbatches: u32,
-        /// Microbatches in the last group.
-        remainder: u32,
-        /// The nearest numbers of microbatches, below and above, that fill their groups well enough.
-        near: [u32; 2],
-    },
-    /// EP overlap in a pipeline without virtual stages.
-    OverlapNeedsVpp {
-        /// Pipeline ranks.
-        pp: u32,
-    },
-}
+/// A rule of Megatron that a schedule breaks. Arguments have Megatron's names.
+pub type Problem = crate::parallel::problem::Problem<&'static str>;
+
+const PP: &str = "pipeline_model_parallel_size";
+const VPP: &str = "virtual_pipeline_model_parallel_size";
+const GROUP: &str = "microbatch_group_size_per_vp_stage";
+const OVERLAP: &str = "overlap_moe_expert_parallel_comm";
+/// Not an argument: the batch and the data-parallel size together decide it.
+const MICROBATCHES: &str = "num_microbatches";
 
 impl ScheduleInput {
     /// Microbatches in a group.
@@ -56,20 +20,17 @@ impl ScheduleInput {
 
     /// Every rule of Megatron that this input breaks.
     #[must_use]
-    pub fn problems(&self) -> Vec<ScheduleProblem> {
+    pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let sizes = [
-            (self.pp, "pipeline_model_parallel_size"),
-            (self.num_microbatches, "num_microbatches"),
-            (self.vpp.unwrap_or(1), "virtual_pipeline_model_parallel_size"),
-            (
-                self.microbatch_group_size_per_vp_stage.unwrap_or(1),
-                "microbatch_group_size_per_vp_stage",
-            ),
+            (self.pp, PP),
+            (self.num_microbatches, MICROBATCHES),
+            (self.vpp.unwrap_or(1), VPP),
+            (self.microbatch_group_size_per_vp_stage.unwrap_or(1), GROUP),
         ];
         for (size, field) in sizes {
             if size == 0 {
-                problems.push(ScheduleProblem::Zero { field });
+                problems.push(Problem::error([field], format!("{field} must be at least 1")));
             }
         }
         if !problems.is_empty() {
@@ -77,10 +38,12 @@ impl ScheduleInput {
         }
         let (pp, pp_rank) = (self.pp, self.pp_rank);
         if pp_rank >= pp {
-            problems.push(ScheduleProblem::Rank { pp_rank, pp });
+            let message = format!("there is no pipeline rank {pp_rank} among {pp}");
+            problems.push(Problem::error([PP], message));
         }
         if pp > 1 && self.vpp.is_none() && self.overlap_moe_expert_parallel_comm {
-            problems.push(ScheduleProblem::OverlapNeedsVpp { pp });
+            let message = format!("{OVERLAP} with {pp} pipeline ranks needs virtual stages");
+            problems.push(Problem::error([OVERLAP, VPP], message));
         }
         if pp > 1 && self.vpp.is_some() {
             problems.extend(self.group_problem());
@@ -88,87 +51,31 @@ impl ScheduleInput {
         problems
     }
 
-    /// The rule that the groups of microbatches of an interleaved schedule break, if any.
-    pub(crate) fn group_problem(&self) -> Option<ScheduleProblem> {
+    /// The rule that the groups of microbatches of an interleaved schedule break, if any. Where the last group is too
+    /// small the fixes are the nearest numbers of microbatches, below and above, that fill their groups well enough.
+    pub(crate) fn group_problem(&self) -> Option<Problem> {
+        const FIELDS: [&str; 4] = ["global_batch_size", GROUP, PP, "micro_batch_size"];
         let (group, pp, num_microbatches) = (self.group(), self.pp, self.num_microbatches);
+        if num_microbatches < pp {
+            let message = format!(
+                "with virtual stages there must be at least as many microbatches as pipeline ranks, {pp}, and there are {num_microbatches} (in groups of {group})"
+            );
+            return Some(Problem::error(FIELDS, message));
+        }
         if group < pp || group > num_microbatches {
-            return Some(ScheduleProblem::Group {
-                group,
-                pp,
-                num_microbatches,
-            });
+            let message = format!(
+                "{GROUP} {group} must be between the number of pipeline ranks, {pp}, and the number of microbatches, {num_microbatches}"
+            );
+            return Some(Problem::error(FIELDS, message));
         }
         let remainder = num_microbatches % group;
-        (remainder > 0 && remainder < pp).then(|| ScheduleProblem::LastGroup {
-            group,
-            pp,
-            num_microbatches,
-            remainder,
-            near: [
-                num_microbatches - remainder,
-                (num_microbatches - remainder).saturating_add(pp),
-            ],
-        })
-    }
-}
-
-impl ScheduleProblem {
-    /// The settings that the rule is about, under Megatron's names, the likeliest culprit first.
-    #[must_use]
-    pub fn fields(&self) -> Vec<&'static str> {
-        const PP: &str = "pipeline_model_parallel_size";
-        const GROUP: &str = "microbatch_group_size_per_vp_stage";
-        match self {
-            Self::Zero { field } => vec![*field],
-            Self::Rank { .. } => vec![PP],
-            Self::Group { .. } | Self::LastGroup { .. } => {
-                vec!["global_batch_size", GROUP, PP, "micro_batch_size"]
-            }
-            Self::OverlapNeedsVpp { .. } => vec![
-                "overlap_moe_expert_parallel_comm",
-                "virtual_pipeline_model_parallel_size",
-            ],
-        }
-    }
-}
-
-impl fmt::Display for ScheduleProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Zero { field } => write!(f, "{field} must be at least 1"),
-            Self::Rank { pp_rank, pp } => {
-                write!(f, "there is no pipeline rank {pp_rank} among {pp}")
-            }
-            Self::Group {
-                group,
-                pp,
-                num_microbatches,
-            } if num_microbatches < pp => write!(
-                f,
-                "with virtual stages there must be at least as many microbatches as pipeline ranks, {pp}, and there are {num_microbatches} (in groups of {group})"
-            ),
-            Self::Group {
-                group,
-                pp,
-                num_microbatches,
-            } => write!(
-                f,
-                "microbatch_group_size_per_vp_stage {group} must be between the number of pipeline ranks, {pp}, and the number of microbatches, {num_microbatches}"
-            ),
-            Self::LastGroup {
-                group,
-                pp,
-                num_microbatches,
-                remainder,
-                near: [below, above],
-            } => write!(
-                f,
+        let below = num_microbatches - remainder;
+        let above = below.saturating_add(pp);
+        (remainder > 0 && remainder < pp).then(|| {
+            let message = format!(
                 "{num_microbatches} microbatches in groups of {group} leave {remainder} for the last group, which must have none or at least {pp}, one for each pipeline rank; near: {below}, {above}"
-            ),
-            Self::OverlapNeedsVpp { pp } => write!(
-                f,
-                "overlap_moe_expert_parallel_comm with {pp} pipeline ranks needs virtual stages"
-            ),
-        }
+            );
+            Problem::error(FIELDS, message).fix_each(MICROBATCHES, &[below, above])
+        })
     }
 }

@@ -1,36 +1,27 @@
 //! A custom layout against the model: Megatron's `validate_layer_layout`, and the split that it gives.
 
-use super::divisors::near_divisors;
-use super::problem::StageProblem;
-use super::{LayerType, PipelineLayout, Share, StageInput, StageLayout, deal};
+use super::rules::{EMBEDDING, FIRST, LAST, LAYERS, LAYOUT, LOSS, VPP, interleaved_needs_pipeline, layout_stages};
+use super::{LayerType, PipelineLayout, Problem, Share, StageInput, StageLayout, deal};
 
-pub(super) fn split(input: &StageInput<'_>, layout: &PipelineLayout) -> Result<StageLayout, Vec<StageProblem>> {
+pub(super) fn split(input: &StageInput<'_>, layout: &PipelineLayout) -> Result<StageLayout, Vec<Problem>> {
     let mut problems = Vec::new();
     if input.uneven() || input.accounts() {
-        problems.push(StageProblem::LayoutWithOtherSplit);
+        let message = format!("{LAYOUT} cannot be combined with {FIRST}, {LAST}, {EMBEDDING} or {LOSS}");
+        problems.push(Problem::error([LAYOUT, FIRST, LAST, EMBEDDING, LOSS], message));
     }
     let stages = layout.num_stages();
     if !stages.is_multiple_of(input.pp) {
-        problems.push(StageProblem::LayoutStages {
-            stages,
-            pp: input.pp,
-            near_pp: near_divisors(stages, input.pp),
-        });
+        problems.push(layout_stages(stages, input.pp));
     }
     let layout_vpp = stages.checked_div(input.pp).unwrap_or(0);
     let vpp = input.vpp.or((layout_vpp > 1).then_some(layout_vpp));
     if problems.is_empty() {
         if vpp.is_some_and(|vpp| vpp != layout_vpp) {
-            problems.push(StageProblem::LayoutVpp {
-                vpp: input.vpp.unwrap_or(1),
-                layout_vpp,
-            });
+            let asked = input.vpp.unwrap_or(1);
+            let message = format!("the layout has {layout_vpp} stages on each pipeline rank, but {VPP} is {asked}");
+            problems.push(Problem::error([LAYOUT, VPP], message));
         } else if vpp.is_some() && input.pp < 2 {
-            problems.push(StageProblem::InterleavedNeedsPipeline {
-                pp: input.pp,
-                vpp: layout_vpp,
-                least_pp: 2,
-            });
+            problems.push(interleaved_needs_pipeline(input.pp, layout_vpp, 2));
         } else {
             mtp_place(input, layout, layout_vpp, &mut problems);
         }
@@ -51,15 +42,23 @@ pub(super) fn split(input: &StageInput<'_>, layout: &PipelineLayout) -> Result<S
 }
 
 /// The layers of all stages of the layout, in order.
-fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<StageProblem>) {
+fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<Problem>) {
     let mut ends = layout.layers();
     let first = ends.next();
     let last = ends.last().or(first);
+    let instead = |found: Option<LayerType>| {
+        found.map_or_else(
+            || ", and this one is empty".to_owned(),
+            |layer| format!(", not with {layer}"),
+        )
+    };
     if first != Some(LayerType::Embedding) {
-        problems.push(StageProblem::LayoutStart { found: first });
+        let message = format!("a layout begins with the embedding (E){}", instead(first));
+        problems.push(Problem::error([LAYOUT], message));
     }
     if last != Some(LayerType::Loss) {
-        problems.push(StageProblem::LayoutEnd { found: last });
+        let message = format!("a layout ends with the loss (L){}", instead(last));
+        problems.push(Problem::error([LAYOUT], message));
     }
 
     let expected = [
@@ -71,7 +70,7 @@ fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<S
     for (layer, expected) in expected {
         let found = layout.count(layer);
         if found != expected {
-            problems.push(StageProblem::LayoutCount { layer, found, expected });
+            problems.push(count(layer, found, expected));
         }
     }
 
@@ -81,12 +80,32 @@ fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<S
         mtp_seen && layer == LayerType::Decoder
     });
     if decoder_after_mtp {
-        problems.push(StageProblem::LayoutDecoderAfterMtp);
+        let message = "in a layout all decoder layers (t) come before the MTP layers (m)";
+        problems.push(Problem::error([LAYOUT], message));
+    }
+}
+
+/// Too many or too few layers of a kind.
+fn count(layer: LayerType, found: u32, expected: u32) -> Problem {
+    const MTP: &str = "mtp_num_layers";
+    match layer {
+        LayerType::Decoder => {
+            let message = format!("the layout has {found} decoder layers (t), and {LAYERS} is {expected}");
+            Problem::error([LAYOUT, LAYERS], message)
+        }
+        LayerType::Mtp => {
+            let message = format!("the layout has {found} MTP layers (m), and {MTP} is {expected}");
+            Problem::error([LAYOUT, MTP], message)
+        }
+        LayerType::Embedding | LayerType::Loss => {
+            let message = format!("a layout has {layer} exactly once, and this one {found} times");
+            Problem::error([LAYOUT], message)
+        }
     }
 }
 
 /// MTP is in one piece, on the last chunk of its rank.
-fn mtp_place(input: &StageInput<'_>, layout: &PipelineLayout, vpp: u32, problems: &mut Vec<StageProblem>) {
+fn mtp_place(input: &StageInput<'_>, layout: &PipelineLayout, vpp: u32, problems: &mut Vec<Problem>) {
     let mut holders = 0u32;
     for (index, _) in layout.stages().iter().enumerate() {
         if layout.count_in_stage(index, LayerType::Mtp) == 0 {
@@ -96,14 +115,16 @@ fn mtp_place(input: &StageInput<'_>, layout: &PipelineLayout, vpp: u32, problems
         let index = u32::try_from(index).unwrap_or(u32::MAX);
         let vp_stage = index.checked_div(input.pp).unwrap_or(0);
         if vp_stage + 1 < vpp {
-            problems.push(StageProblem::LayoutMtpChunk {
-                pp_rank: index.checked_rem(input.pp).unwrap_or(0),
-                vp_stage,
-                vpp,
-            });
+            let message = format!(
+                "MTP layers (m) must be on the last virtual stage of their pipeline rank, and here they are on stage {vp_stage} of 0 to {} on rank {}",
+                vpp.saturating_sub(1),
+                index.checked_rem(input.pp).unwrap_or(0)
+            );
+            problems.push(Problem::error([LAYOUT], message));
         }
     }
     if holders > 1 {
-        problems.push(StageProblem::LayoutMtpParted { stages: holders });
+        let message = format!("all MTP layers (m) must be on one stage, and here they are on {holders}");
+        problems.push(Problem::error([LAYOUT], message));
     }
 }

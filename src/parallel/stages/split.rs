@@ -1,8 +1,9 @@
 //! The three splits by number: even, with uneven first or last rank, with embedding and loss as layers.
 
 use super::divisors::{near_common_divisors, near_divisors};
-use super::problem::{Place, StageProblem};
-use super::{Share, StageInput, StageLayout, deal};
+use super::rules::{EMBEDDING, FIRST, LAST, LAYERS, LOSS, PP, VPP, chunks_of_rank, layers_per_rank, zero};
+use super::{Problem, Share, StageInput, StageLayout, deal};
+use crate::value::Value;
 
 impl StageInput<'_> {
     /// Layers to share out, with the embedding and the loss where they count as one.
@@ -28,7 +29,7 @@ struct PerRank {
     last: u32,
 }
 
-pub(super) fn split(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProblem>> {
+pub(super) fn split(input: &StageInput<'_>) -> Result<StageLayout, Vec<Problem>> {
     let per_rank = if input.uneven() { uneven(input)? } else { even(input)? };
     let stages = input.vpp.unwrap_or(1);
     let layout = deal(input, input.vpp, &|pp_rank, vp_stage| {
@@ -56,21 +57,18 @@ pub(super) fn split(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProb
     Ok(layout)
 }
 
-fn even(input: &StageInput<'_>) -> Result<PerRank, Vec<StageProblem>> {
+fn even(input: &StageInput<'_>) -> Result<PerRank, Vec<Problem>> {
     let slots = input.slots();
     if !slots.is_multiple_of(input.pp) {
-        return Err(vec![StageProblem::layers_per_rank(input)]);
+        return Err(vec![layers_per_rank(input)]);
     }
     let layers = slots / input.pp;
     if let Some(vpp) = input.vpp
         && !layers.is_multiple_of(vpp)
     {
-        return Err(vec![StageProblem::ChunksOfRank {
-            place: Place::Every,
-            layers,
-            vpp,
-            near_vpp: near_divisors(layers, vpp),
-        }]);
+        let near = near_divisors(layers, vpp);
+        let fields = [VPP, LAYERS, PP];
+        return Err(vec![chunks_of_rank("each pipeline rank", &fields, layers, vpp, &near)]);
     }
     Ok(PerRank {
         first: layers,
@@ -79,48 +77,43 @@ fn even(input: &StageInput<'_>) -> Result<PerRank, Vec<StageProblem>> {
     })
 }
 
-fn uneven(input: &StageInput<'_>) -> Result<PerRank, Vec<StageProblem>> {
+fn uneven(input: &StageInput<'_>) -> Result<PerRank, Vec<Problem>> {
     let first = input.decoder_first_pipeline_num_layers;
     let last = input.decoder_last_pipeline_num_layers;
     let mut problems = Vec::new();
     if input.accounts() {
-        problems.push(StageProblem::UnevenWithAccountFor);
+        let message = format!("{FIRST} and {LAST} cannot be combined with {EMBEDDING} or {LOSS}");
+        problems.push(Problem::error([FIRST, LAST, EMBEDDING, LOSS], message));
     }
-    let ends = [
-        (first, "decoder_first_pipeline_num_layers"),
-        (last, "decoder_last_pipeline_num_layers"),
-    ];
+    let ends = [(first, FIRST), (last, LAST)];
     for (given, field) in ends {
         if given == Some(0) {
-            problems.push(StageProblem::Zero { field });
+            problems.push(zero(field));
         }
     }
 
     let middle_layers = i64::from(input.num_layers) - i64::from(first.unwrap_or(0)) - i64::from(last.unwrap_or(0));
     let middle_ranks = i64::from(input.pp) - i64::from(first.is_some()) - i64::from(last.is_some());
     // Megatron only compares the two for being zero; a negative number of layers would build nothing.
-    let (Ok(layers), Ok(ranks)) = (u32::try_from(middle_layers), u32::try_from(middle_ranks)) else {
-        problems.push(StageProblem::UnevenMiddle {
-            middle_layers,
-            middle_ranks,
-        });
+    let middle = (u32::try_from(middle_layers).ok()).zip(u32::try_from(middle_ranks).ok());
+    let Some((layers, ranks)) = middle.filter(|(layers, ranks)| (*layers == 0) == (*ranks == 0)) else {
+        let message = format!(
+            "beside the first and last pipeline rank that are set, {middle_layers} layers are left for {middle_ranks} ranks"
+        );
+        problems.push(Problem::error([FIRST, LAST, PP], message));
         return Err(problems);
     };
-    if (layers == 0) != (ranks == 0) {
-        problems.push(StageProblem::UnevenMiddle {
-            middle_layers,
-            middle_ranks,
-        });
-        return Err(problems);
-    }
     if ranks > 0 && !layers.is_multiple_of(ranks) {
-        problems.push(StageProblem::UnevenRest {
-            middle_layers: layers,
-            middle_ranks: ranks,
-            fits: ends
-                .into_iter()
-                .rev()
-                .find_map(|(end, field)| Some((field, nearest_fit(layers, ranks, end?)?))),
+        let mut ends = ends.into_iter().rev();
+        let fits = ends.find_map(|(end, field)| Some((field, nearest_fit(layers, ranks, end?)?)));
+        let near = fits.map_or_else(String::new, |(field, layers)| format!("; near: {field} {layers}"));
+        let message = format!(
+            "the {layers} layers that are left must be divisible by the {ranks} pipeline ranks that are left{near}"
+        );
+        let problem = Problem::error([FIRST, LAST, PP], message);
+        problems.push(match fits {
+            Some((field, layers)) => problem.fix(field, Value::Int(layers.into())),
+            None => problem,
         });
     }
     let middle = layers.checked_div(ranks).unwrap_or(0);
@@ -128,23 +121,27 @@ fn uneven(input: &StageInput<'_>) -> Result<PerRank, Vec<StageProblem>> {
     if let Some(vpp) = input.vpp {
         // The layer offset divides by the number of middle ranks; upstream stops with a ZeroDivisionError.
         if ranks == 0 {
-            problems.push(StageProblem::UnevenInterleavedNeedsMiddle { pp: input.pp, vpp });
+            let message = format!(
+                "with {FIRST} and {LAST} set, {vpp} virtual stages need a pipeline rank between the first and the last, and there are {} ranks in all",
+                input.pp
+            );
+            problems.push(Problem::error([VPP, FIRST, LAST], message));
         }
-        let shares = [
-            (Place::First, first),
-            (Place::Last, last),
-            (Place::Middle, (ranks > 0).then_some(middle)),
+        let shares: [(_, &[&str], _); 3] = [
+            ("the first pipeline rank", &[VPP, FIRST], first),
+            ("the last pipeline rank", &[VPP, LAST], last),
+            (
+                "each middle pipeline rank",
+                &[VPP, LAYERS, PP],
+                (ranks > 0).then_some(middle),
+            ),
         ];
-        for (place, layers) in shares {
+        for (which, fields, layers) in shares {
             if let Some(layers) = layers
                 && !layers.is_multiple_of(vpp)
             {
-                problems.push(StageProblem::ChunksOfRank {
-                    place,
-                    layers,
-                    vpp,
-                    near_vpp: near_common_divisors(layers, middle, vpp),
-                });
+                let near = near_common_divisors(layers, middle, vpp);
+                problems.push(chunks_of_rank(which, fields, layers, vpp, &near));
             }
         }
     }

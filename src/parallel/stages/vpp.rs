@@ -1,8 +1,11 @@
 //! How many virtual chunks a rank has, from the three ways to say it.
 
-use super::divisors::near_divisors;
-use super::problem::{Place, StageProblem};
-use super::{MAX_CHUNKS, StageInput};
+use super::divisors::{list, near_divisors};
+use super::rules::{
+    CHUNKS_PER_RANK, FIRST, LAST, LAYERS, LAYERS_PER_CHUNK, LAYOUT, PP, interleaved_needs_pipeline, layers_per_rank,
+    layout_stages, too_many_chunks, zero,
+};
+use super::{MAX_CHUNKS, Problem, StageInput};
 
 /// The arguments of Megatron-LM that decide the number of virtual chunks, besides a layout.
 #[derive(Clone, Copy, Debug)]
@@ -33,43 +36,38 @@ impl Default for VppChoice {
 /// # Errors
 /// Every rule about virtual stages that the arguments break. Whether the layers can be split that way is
 /// for [`stage_layout`](super::stage_layout) to say.
-pub fn resolve_vpp(input: &StageInput<'_>, choice: &VppChoice) -> Result<Option<u32>, Vec<StageProblem>> {
+pub fn resolve_vpp(input: &StageInput<'_>, choice: &VppChoice) -> Result<Option<u32>, Vec<Problem>> {
     let per_stage = choice.num_layers_per_virtual_pipeline_stage;
     let per_rank = choice.num_virtual_stages_per_pipeline_rank;
 
     if let Some(segments) = input.hybrid_segments {
         return super::hybrid::vpp(input, segments, choice);
     }
-    let given =
-        usize::from(per_stage.is_some()) + usize::from(per_rank.is_some()) + usize::from(input.layout.is_some());
-    if given > 1 {
-        return Err(vec![StageProblem::VppGivenTwice {
-            num_layers_per_virtual_pipeline_stage: per_stage,
-            num_virtual_stages_per_pipeline_rank: per_rank,
-            layout: input.layout.is_some(),
-        }]);
+    let mut given = Vec::new();
+    given.extend(per_stage.map(|n| format!("{LAYERS_PER_CHUNK} ({n})")));
+    given.extend(per_rank.map(|n| format!("{CHUNKS_PER_RANK} ({n})")));
+    given.extend(input.layout.map(|_| LAYOUT.to_owned()));
+    if given.len() > 1 {
+        let given = given.join(", ");
+        let message = format!("only one of these may say how many virtual stages there are: {given}");
+        return Err(vec![Problem::error(
+            [LAYERS_PER_CHUNK, CHUNKS_PER_RANK, LAYOUT],
+            message,
+        )]);
     }
     if input.pp == 0 {
-        return Err(vec![StageProblem::Zero {
-            field: "pipeline_model_parallel_size",
-        }]);
+        return Err(vec![zero(PP)]);
     }
 
     let vpp = if let Some(layout) = input.layout {
         let stages = layout.num_stages();
         if !stages.is_multiple_of(input.pp) {
-            return Err(vec![StageProblem::LayoutStages {
-                stages,
-                pp: input.pp,
-                near_pp: near_divisors(stages, input.pp),
-            }]);
+            return Err(vec![layout_stages(stages, input.pp)]);
         }
         stages / input.pp
     } else if let Some(per_rank) = per_rank {
         if per_rank == 0 {
-            return Err(vec![StageProblem::Zero {
-                field: "num_virtual_stages_per_pipeline_rank",
-            }]);
+            return Err(vec![zero(CHUNKS_PER_RANK)]);
         }
         per_rank
     } else if let Some(per_stage) = per_stage {
@@ -83,41 +81,36 @@ pub fn resolve_vpp(input: &StageInput<'_>, choice: &VppChoice) -> Result<Option<
     }
     let least_pp = if choice.overlap_p2p_comm { 2 } else { 3 };
     if input.pp < least_pp {
-        return Err(vec![StageProblem::InterleavedNeedsPipeline {
-            pp: input.pp,
-            vpp,
-            least_pp,
-        }]);
+        return Err(vec![interleaved_needs_pipeline(input.pp, vpp, least_pp)]);
     }
     if u64::from(input.pp) * u64::from(vpp) > u64::from(MAX_CHUNKS) {
-        return Err(vec![StageProblem::TooManyChunks { pp: input.pp, vpp }]);
+        return Err(vec![too_many_chunks(input.pp, vpp)]);
     }
     Ok(Some(vpp))
 }
 
-fn from_layers_per_stage(input: &StageInput<'_>, per_stage: u32) -> Result<u32, Vec<StageProblem>> {
+fn from_layers_per_stage(input: &StageInput<'_>, per_stage: u32) -> Result<u32, Vec<Problem>> {
     if per_stage == 0 {
-        return Err(vec![StageProblem::Zero {
-            field: "num_layers_per_virtual_pipeline_stage",
-        }]);
+        return Err(vec![zero(LAYERS_PER_CHUNK)]);
     }
     if input.decoder_first_pipeline_num_layers.is_some() || input.decoder_last_pipeline_num_layers.is_some() {
-        return Err(vec![StageProblem::LayersPerVirtualStageWithUneven {
-            num_layers_per_virtual_pipeline_stage: per_stage,
-        }]);
+        let message =
+            format!("with an uneven first or last pipeline rank, give {CHUNKS_PER_RANK} instead of {LAYERS_PER_CHUNK}");
+        return Err(vec![Problem::error([LAYERS_PER_CHUNK, FIRST, LAST], message)]);
     }
     let slots = input.slots();
     if !slots.is_multiple_of(input.pp) {
-        return Err(vec![StageProblem::layers_per_rank(input)]);
+        return Err(vec![layers_per_rank(input)]);
     }
-    let layers_per_rank = slots / input.pp;
-    if !layers_per_rank.is_multiple_of(per_stage) {
-        return Err(vec![StageProblem::LayersPerVirtualStage {
-            place: Place::Every,
-            layers_per_rank,
-            num_layers_per_virtual_pipeline_stage: per_stage,
-            near: near_divisors(layers_per_rank, per_stage),
-        }]);
+    let layers = slots / input.pp;
+    if !layers.is_multiple_of(per_stage) {
+        let near = near_divisors(layers, per_stage);
+        let message = format!(
+            "each pipeline rank has {layers} layers, which {LAYERS_PER_CHUNK} {per_stage} does not divide; near: {}",
+            list(&near)
+        );
+        let problem = Problem::error([LAYERS_PER_CHUNK, LAYERS, PP], message);
+        return Err(vec![problem.fix_each(LAYERS_PER_CHUNK, &near)]);
     }
-    Ok(layers_per_rank / per_stage)
+    Ok(layers / per_stage)
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use megatron_memory::parallel::schedule::{
-    ChunkBytes, MAX_VPP, Moment, Pass, Phase, Schedule, ScheduleInput, ScheduleProblem, Step,
-};
+use megatron_memory::parallel::schedule::{ChunkBytes, MAX_VPP, Moment, Pass, Phase, Schedule, ScheduleInput, Step};
 use proptest::prelude::*;
 
 fn plain(pp: u32, pp_rank: u32, num_microbatches: u32) -> ScheduleInput {
@@ -174,16 +172,16 @@ fn schedules_that_megatron_refuses_are_refused() {
         let text = found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         assert_eq!(found.is_empty(), expected.is_none(), "{input:?}: {text}");
         assert!(text.contains(expected.unwrap_or_default()), "{input:?}: {text}");
-        assert!(found.iter().all(|p| !p.fields().is_empty()));
+        assert!(found.iter().all(|p| !p.fields.is_empty()));
         for problem in found {
-            if let ScheduleProblem::LastGroup { near, .. } = problem {
-                for num_microbatches in near {
-                    let input = ScheduleInput {
-                        num_microbatches,
-                        ..input
-                    };
-                    assert_eq!(input.problems(), []);
-                }
+            for fix in problem.fixes {
+                assert_eq!(fix.field, "num_microbatches");
+                let num_microbatches = fix.value.to_string().parse().unwrap();
+                let input = ScheduleInput {
+                    num_microbatches,
+                    ..input
+                };
+                assert_eq!(input.problems(), []);
             }
         }
     }

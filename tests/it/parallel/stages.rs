@@ -1,7 +1,8 @@
 //! Tests of `parallel::stages`.
 
+use megatron_memory::parallel::problem::Fix;
 use megatron_memory::parallel::stages::{
-    Chunk, PipelineLayout, Place, StageInput, StageLayout, StageProblem, VppChoice, resolve_vpp, stage_layout,
+    Chunk, PipelineLayout, Problem, StageInput, StageLayout, VppChoice, resolve_vpp, stage_layout,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -25,7 +26,7 @@ fn split(input: &StageInput<'_>) -> StageLayout {
     stage_layout(input).unwrap_or_else(|p| panic!("{input:?}: {p:?}"))
 }
 
-fn problems(input: &StageInput<'_>) -> Vec<StageProblem> {
+fn problems(input: &StageInput<'_>) -> Vec<Problem> {
     stage_layout(input).expect_err(&format!("{input:?} is refused"))
 }
 
@@ -207,17 +208,27 @@ fn an_uneven_number_of_layers_names_what_would_fit() {
         ..StageInput::default()
     });
     assert_eq!(
-        found,
-        [StageProblem::LayersPerRank {
-            num_layers: 94,
-            slots: 94,
-            pp: 8,
-            near_pp: vec![1, 2, 47, 94],
-            more_slots: Some(2),
-            last_rank_layers: Some(10),
-        }]
+        found[0].to_string(),
+        "num_layers 94 must be divisible by pipeline_model_parallel_size 8; near: 1, 2, 47, 94; \
+         or count both embedding and loss as layers; or set decoder_last_pipeline_num_layers 10"
     );
-    assert_eq!(found[0].fields(), ["pipeline_model_parallel_size", "num_layers"]);
+    let fixes: Vec<_> = found[0]
+        .fixes
+        .iter()
+        .map(|fix| (fix.field, fix.value.to_string()))
+        .collect();
+    let pp = "pipeline_model_parallel_size";
+    assert_eq!(
+        fixes,
+        [
+            (pp, "1".to_owned()),
+            (pp, "2".to_owned()),
+            (pp, "47".to_owned()),
+            (pp, "94".to_owned()),
+            ("decoder_last_pipeline_num_layers", "10".to_owned()),
+        ]
+    );
+    assert_eq!(found[0].fields, ["pipeline_model_parallel_size", "num_layers"]);
 }
 
 #[test]
@@ -233,16 +244,16 @@ fn splits_that_megatron_refuses_are_refused() {
         decoder_last_pipeline_num_layers: last,
         ..base
     };
-    let cases: Vec<(StageInput<'_>, StageProblem)> = vec![
+    let cases: Vec<(StageInput<'_>, &[&str], &str)> = vec![
         (
             StageInput { pp: 0, ..base },
-            StageProblem::Zero {
-                field: "pipeline_model_parallel_size",
-            },
+            &["pipeline_model_parallel_size"],
+            "must be at least 1",
         ),
         (
             StageInput { num_layers: 0, ..base },
-            StageProblem::Zero { field: "num_layers" },
+            &["num_layers"],
+            "must be at least 1",
         ),
         (
             StageInput {
@@ -250,11 +261,8 @@ fn splits_that_megatron_refuses_are_refused() {
                 vpp: Some(2),
                 ..base
             },
-            StageProblem::InterleavedNeedsPipeline {
-                pp: 1,
-                vpp: 2,
-                least_pp: 2,
-            },
+            &["pipeline_model_parallel_size", "virtual_pipeline_model_parallel_size"],
+            "2 virtual stages need at least 2 pipeline ranks, and there are 1",
         ),
         (
             StageInput {
@@ -262,57 +270,69 @@ fn splits_that_megatron_refuses_are_refused() {
                 vpp: Some(4),
                 ..base
             },
-            StageProblem::ChunksOfRank {
-                place: Place::Every,
-                layers: 6,
-                vpp: 4,
-                near_vpp: vec![1, 2, 3, 6],
-            },
+            &[
+                "virtual_pipeline_model_parallel_size",
+                "num_layers",
+                "pipeline_model_parallel_size",
+            ],
+            "each pipeline rank has 6 layers, which must be divisible by its 4 virtual stages; near: 1, 2, 3, 6",
         ),
         (
             StageInput {
                 account_for_loss_in_pipeline_split: true,
                 ..uneven(Some(2), None)
             },
-            StageProblem::UnevenWithAccountFor,
+            &[
+                "decoder_first_pipeline_num_layers",
+                "decoder_last_pipeline_num_layers",
+                "account_for_embedding_in_pipeline_split",
+                "account_for_loss_in_pipeline_split",
+            ],
+            "cannot be combined with",
         ),
         (
             uneven(Some(0), None),
-            StageProblem::Zero {
-                field: "decoder_first_pipeline_num_layers",
-            },
+            &["decoder_first_pipeline_num_layers"],
+            "must be at least 1",
         ),
         (
             uneven(Some(4), Some(4)),
-            StageProblem::UnevenMiddle {
-                middle_layers: 0,
-                middle_ranks: 2,
-            },
+            &[
+                "decoder_first_pipeline_num_layers",
+                "decoder_last_pipeline_num_layers",
+                "pipeline_model_parallel_size",
+            ],
+            "0 layers are left for 2 ranks",
         ),
         (
             uneven(Some(9), None),
-            StageProblem::UnevenMiddle {
-                middle_layers: -1,
-                middle_ranks: 3,
-            },
+            &[
+                "decoder_first_pipeline_num_layers",
+                "decoder_last_pipeline_num_layers",
+                "pipeline_model_parallel_size",
+            ],
+            "-1 layers are left for 3 ranks",
         ),
         (
             StageInput {
                 pp: 1,
                 ..uneven(Some(4), Some(4))
             },
-            StageProblem::UnevenMiddle {
-                middle_layers: 0,
-                middle_ranks: -1,
-            },
+            &[
+                "decoder_first_pipeline_num_layers",
+                "decoder_last_pipeline_num_layers",
+                "pipeline_model_parallel_size",
+            ],
+            "0 layers are left for -1 ranks",
         ),
         (
             uneven(None, Some(1)),
-            StageProblem::UnevenRest {
-                middle_layers: 7,
-                middle_ranks: 3,
-                fits: Some(("decoder_last_pipeline_num_layers", 2)),
-            },
+            &[
+                "decoder_first_pipeline_num_layers",
+                "decoder_last_pipeline_num_layers",
+                "pipeline_model_parallel_size",
+            ],
+            "the 7 layers that are left must be divisible by the 3 pipeline ranks that are left; near: decoder_last_pipeline_num_layers 2",
         ),
         (
             StageInput {
@@ -320,7 +340,12 @@ fn splits_that_megatron_refuses_are_refused() {
                 vpp: Some(2),
                 ..uneven(Some(6), Some(2))
             },
-            StageProblem::UnevenInterleavedNeedsMiddle { pp: 2, vpp: 2 },
+            &[
+                "virtual_pipeline_model_parallel_size",
+                "decoder_first_pipeline_num_layers",
+                "decoder_last_pipeline_num_layers",
+            ],
+            "2 virtual stages need a pipeline rank between the first and the last, and there are 2 ranks in all",
         ),
         (
             StageInput {
@@ -328,12 +353,11 @@ fn splits_that_megatron_refuses_are_refused() {
                 vpp: Some(2),
                 ..uneven(Some(3), None)
             },
-            StageProblem::ChunksOfRank {
-                place: Place::First,
-                layers: 3,
-                vpp: 2,
-                near_vpp: vec![1],
-            },
+            &[
+                "virtual_pipeline_model_parallel_size",
+                "decoder_first_pipeline_num_layers",
+            ],
+            "the first pipeline rank has 3 layers, which must be divisible by its 2 virtual stages; near: 1",
         ),
         (
             StageInput {
@@ -341,13 +365,15 @@ fn splits_that_megatron_refuses_are_refused() {
                 vpp: Some(u32::MAX),
                 ..base
             },
-            StageProblem::TooManyChunks { pp: 4, vpp: u32::MAX },
+            &["pipeline_model_parallel_size", "virtual_pipeline_model_parallel_size"],
+            "4 pipeline ranks of 4294967295 virtual stages are more than the 65536",
         ),
     ];
-    for (input, expected) in cases {
+    for (input, fields, part) in cases {
         let found = problems(&input);
-        assert!(found.contains(&expected), "{input:?}: {found:?}");
-        assert!(found.iter().all(|p| !p.fields().is_empty()));
+        let named = |problem: &&Problem| problem.fields == fields && problem.message.contains(part);
+        assert!(found.iter().any(|problem| named(&problem)), "{input:?}: {found:?}");
+        assert!(found.iter().all(|problem| !problem.fields.is_empty()));
     }
 }
 
@@ -505,8 +531,10 @@ proptest! {
                 for problem in problems {
                     prop_assert!(!problem.to_string().is_empty());
                     // What a message proposes must work.
-                    if let StageProblem::LayersPerRank { near_pp, .. } = problem {
-                        for pp in near_pp {
+                    if problem.message.starts_with("num_layers") {
+                        let of_pp = |fix: &&Fix<&str>| fix.field == "pipeline_model_parallel_size";
+                        for fix in problem.fixes.iter().filter(of_pp) {
+                            let pp = fix.value.to_string().parse().unwrap();
                             let near = StageInput { pp, vpp: None, ..input };
                             prop_assert!(stage_layout(&near).is_ok());
                         }

@@ -1,22 +1,8 @@
-//! Problems of a set of modules, and their repairs.
+//! The rules of `MegatronMIMO`, and how a broken one becomes a problem.
 
-use super::Field;
+use super::{Field, Problem};
+use crate::parallel::problem::{Change, Repair};
 use crate::python::PythonError;
-
-/// One broken rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The module that has the problem; `None` for a problem of the whole job.
-    pub module: Option<ModuleRef>,
-    /// The field to look at, where there is one.
-    pub field: Option<Field>,
-    /// The rule.
-    pub rule: Rule,
-    /// The exception that the framework raises.
-    pub error: PythonError,
-    /// Changes that would solve the problem; `None` where none are known.
-    pub repair: Option<Repair>,
-}
 
 /// A reference to a module. Names may be equal by mistake, so it has the index too.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +14,8 @@ pub struct ModuleRef {
 }
 
 /// The rules, in the order in which they are checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Rule {
     /// A module is a map with known keys.
     WellFormed,
@@ -69,67 +56,39 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Whether the rule involves the world size.
-    pub(crate) fn is_about_world(self) -> bool {
-        matches!(self, Self::ModelParallelDividesWorld | Self::CoverWorld)
+    /// The name that its problems have.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
-/// Several changes that together solve a problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repair {
-    /// The changes in words, as an instruction.
-    pub label: String,
-    /// The changes, in order.
-    pub changes: Vec<Change>,
-}
-
-/// One change to a [`MimoInput`](super::MimoInput).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// A field of the module at that index gets a value.
-    Set {
-        /// The index of the module.
-        module: usize,
-        /// What to set.
-        field: Field,
-        /// The value.
-        value: i128,
-    },
-    /// The module at that index gets another name.
-    Rename {
-        /// The index of the module.
-        module: usize,
-        /// The new name.
-        name: String,
-    },
-    /// The job runs on another number of ranks.
-    WorldSize(i128),
-}
-
-/// Adds a problem for a broken rule, and returns it so that the module and the repair can be set.
+/// Adds a problem of the whole job for a broken rule, and returns it so that the module and the repair can be set.
 pub(super) fn report(problems: &mut Vec<Problem>, rule: Rule, error: PythonError) -> &mut Problem {
     problems.push_mut(Problem {
-        module: None,
-        field: None,
-        rule,
-        error,
-        repair: None,
+        exception: Some(error.exception),
+        ..Problem::error([], error.message).of(0, rule.name())
     })
 }
 
-impl Problem {
-    /// Sets the module of the problem.
-    pub(super) fn of(&mut self, module: &ModuleRef) -> &mut Self {
-        self.module = Some(module.clone());
-        self
-    }
+/// Adds a problem of this module.
+pub(super) fn report_of<'p>(
+    problems: &'p mut Vec<Problem>,
+    module: &ModuleRef,
+    rule: Rule,
+    error: PythonError,
+) -> &'p mut Problem {
+    let problem = report(problems, rule, error);
+    problem.module = module.index;
+    problem
+}
 
-    /// Sets the module and the field of the problem, and as repair the field's new value.
-    pub(super) fn set(&mut self, module: &ModuleRef, field: Field, value: i128) -> &mut Self {
+impl Problem {
+    /// Sets the field of the problem of this module, and as repair the field's new value.
+    pub(super) fn set(&mut self, module: &ModuleRef, field: Field, value: i128) {
+        self.module = module.index;
+        self.fields = vec![field];
         self.repair = Some(Repair::set(module, field, value));
-        self.field = Some(field);
-        self.of(module)
     }
 }
 

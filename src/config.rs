@@ -18,6 +18,7 @@ pub mod layers;
 pub mod mixer;
 pub mod modality;
 mod module_links;
+mod module_sizes;
 mod nearby;
 pub mod not_modelled;
 pub(crate) mod nvlink_domain;

@@ -1,5 +1,7 @@
 //! One module's arguments, parsed and with every derived size, before any rule has been asked.
 
+use core::ops::Deref;
+
 use super::adapters::Adapters;
 use super::choices::{
     AdapterType, AttentionVariant, OffloadModule, OptimizerKind, RecomputeGranularity, RecomputeModule,
@@ -8,9 +10,10 @@ use super::context::ModuleContext;
 use super::fields::{Args, FieldId};
 use super::gpus::{self, GpuGeneration};
 use super::hybrid_pattern::{HybridPattern, HybridPatternError, LayerSymbol};
-use super::job::{Activation, Boundary, Module, Moe, Precision};
+use super::job::{Boundary, Module, Moe, Precision};
 use super::layers::Layers;
 use super::modality::ModuleIo;
+use super::module_sizes::ModuleSizes;
 use super::nearby::near_matches;
 use super::packing::{Packing, is_packed};
 use super::rank_ranges::RankRange;
@@ -28,44 +31,21 @@ pub(super) struct Draft<'a> {
     pub(super) hybrid: Option<Result<HybridPattern, HybridPatternError>>,
     /// The layers.
     pub(super) layers: Layers,
-    /// Tensor-parallel size.
-    pub(super) tp: u64,
-    /// Pipeline-parallel size.
-    pub(super) pp: u64,
-    /// Context-parallel size.
-    pub(super) cp: u64,
-    /// Expert-parallel size.
-    pub(super) ep: u64,
-    /// Expert-tensor-parallel size.
-    pub(super) etp: u64,
-    /// Ranks of one copy of the model: TP · PP · CP.
-    pub(super) copy: u64,
+    /// The sizes that follow from the arguments.
+    sizes: ModuleSizes,
     /// Ranks of the module.
     pub(super) world_size: u64,
-    /// The module's first rank.
-    pub(super) rank_offset: u64,
-    /// Data-parallel size of the dense view, rounded down, at least 1.
-    pub(super) dp: u64,
-    /// Data-parallel size of the expert view, rounded down, at least 1.
-    pub(super) edp: u64,
-    /// The MLP's activation.
-    pub(super) activation: Activation,
-    /// Inner width of the dense MLP.
-    pub(super) ffn_hidden_size: u64,
-    /// Width of one head.
-    pub(super) kv_channels: u64,
-    /// Key and value heads.
-    pub(super) num_query_groups: u64,
-    /// Vocabulary after padding.
-    pub(super) padded_vocab_size: u64,
-    /// MTP depths; 0 without MTP.
-    pub(super) mtp_num_layers: u64,
-    /// Samples of one optimizer step.
-    pub(super) global_batch_size: u64,
-    /// Micro batches of one optimizer step on each rank, rounded down, at least 1.
-    pub(super) num_microbatches: u64,
     /// The micro batches of packed samples; `None` where samples are not packed.
     pub(super) packing: Option<Packing>,
+}
+
+/// Rules read the sizes of a module as its own: `d.tp`.
+impl Deref for Draft<'_> {
+    type Target = ModuleSizes;
+
+    fn deref(&self) -> &ModuleSizes {
+        &self.sizes
+    }
 }
 
 impl<'a> Draft<'a> {
@@ -96,63 +76,20 @@ impl<'a> Draft<'a> {
             hybrid.as_ref().and_then(|pattern| pattern.as_ref().ok()),
             context.layers,
         );
-        let tp = a.tensor_model_parallel_size;
-        let pp = a.pipeline_model_parallel_size;
-        let cp = a.context_parallel_size;
-        let ep = a.expert_model_parallel_size;
-        let etp = a
-            .expert_tensor_parallel_size
-            .unwrap_or_else(|| range.map_or(tp, |range| range.default_etp(tp)));
-        let copy = tp.saturating_mul(pp).saturating_mul(cp);
-        let world_size = match range {
-            Some(range) if range.ranks > 0 => range.ranks,
-            _ => a
-                .world_size
-                .unwrap_or_else(|| copy.saturating_mul(a.data_parallel_size.unwrap_or(1))),
-        };
-        let dp = (world_size / copy).max(1);
-        let expert_copy = etp.saturating_mul(ep).saturating_mul(pp);
-        let samples = context.samples(&a, dp);
-        let global_batch_size = a.global_batch_size.unwrap_or(samples);
-        let multiple = a.make_vocab_size_divisible_by.saturating_mul(tp);
-        let padded = a
-            .vocab_size
-            .map_or(1, |v| v.div_ceil(multiple).saturating_mul(multiple));
+        let (sizes, world_size) = ModuleSizes::new(&a, context, range);
         let mut draft = Self {
             context,
             io,
             hybrid,
             layers,
-            tp,
-            pp,
-            cp,
-            ep,
-            etp,
-            copy,
+            sizes,
             world_size,
-            rank_offset: range.map_or(0, |range| range.offset),
-            dp,
-            edp: (world_size / expert_copy).max(1),
-            activation: activation(&a),
-            ffn_hidden_size: a.ffn_hidden_size.unwrap_or_else(|| default_ffn(&a)),
-            kv_channels: a
-                .kv_channels
-                .unwrap_or_else(|| (a.hidden_size / a.num_attention_heads).max(1)),
-            num_query_groups: if a.group_query_attention {
-                a.num_query_groups
-            } else {
-                a.num_attention_heads
-            },
-            padded_vocab_size: a.padded_vocab_size.unwrap_or(padded),
-            mtp_num_layers: a.mtp_num_layers.unwrap_or(0),
-            global_batch_size,
-            num_microbatches: (global_batch_size / samples).max(1),
             packing: None,
             args: a,
         };
         if let Some((packing, count)) = Packing::new(&draft) {
             draft.packing = Some(packing);
-            draft.num_microbatches = count;
+            draft.sizes.num_microbatches = count;
         }
         draft
     }
@@ -180,21 +117,9 @@ impl<'a> Draft<'a> {
         });
         Module {
             name,
-            rank_offset: self.rank_offset,
-            tp: self.tp,
-            pp: self.pp,
-            cp: self.cp,
-            ep: self.ep,
-            etp: self.etp,
-            dp: self.dp,
-            edp: self.edp,
+            sizes: self.sizes,
             sequence_parallel: a.sequence_parallel && self.tensor_parts() > 1,
-            ffn_hidden_size: self.ffn_hidden_size,
-            activation: self.activation,
-            kv_channels: self.kv_channels,
-            num_query_groups: self.num_query_groups,
             vocab_size: a.vocab_size,
-            padded_vocab_size: self.padded_vocab_size,
             max_position_embeddings: a.max_position_embeddings.unwrap_or(longest_position),
             io: self.io,
             boundary: Boundary::default(),
@@ -202,9 +127,6 @@ impl<'a> Draft<'a> {
             hybrid: self.hybrid.and_then(Result::ok),
             adapters: Adapters::of(&self.args, &self.layers, stages.chunks()),
             layers: self.layers,
-            mtp_num_layers: self.mtp_num_layers,
-            global_batch_size: self.global_batch_size,
-            num_microbatches: self.num_microbatches,
             packing: self.packing,
             stages,
             whole_sequences: self.context.colocated && !self.io.is_language(),
@@ -235,7 +157,7 @@ impl<'a> Draft<'a> {
 
     /// Whether the ranks hold a whole number of copies of the model.
     pub(super) fn has_whole_copies(&self) -> bool {
-        self.world_size.is_multiple_of(self.copy)
+        self.world_size.is_multiple_of(self.total_model_size())
     }
 
     /// Whether context-parallel ranks split sequences. An encoder on the language model's own ranks has whole
@@ -359,26 +281,5 @@ fn follow_packing(a: &mut Args) {
     a.create_attention_mask_in_dataloader = false;
     if a.max_seqlen_per_dp_cp_rank.is_some() {
         a.micro_batch_size = 1;
-    }
-}
-
-fn activation(a: &Args) -> Activation {
-    match (a.swiglu, a.quick_geglu, a.geglu, a.squared_relu) {
-        (true, ..) => Activation::SwiGlu,
-        (_, true, ..) => Activation::QuickGeGlu,
-        (_, _, true, _) => Activation::GeGlu,
-        (.., true) => Activation::SquaredRelu,
-        _ => Activation::Gelu,
-    }
-}
-
-/// Megatron-LM's width of an MLP that was given none (`validate_args`): 4·h, or with `SwiGLU` 8/3·h
-/// rounded down to a multiple of 64.
-fn default_ffn(a: &Args) -> u64 {
-    let four = a.hidden_size.saturating_mul(4);
-    if a.swiglu {
-        (four.saturating_mul(2) / 3 / 64 * 64).max(64)
-    } else {
-        four
     }
 }

@@ -1,5 +1,7 @@
 //! A checked job: every value typed, every default filled in, every derived size computed.
 
+use core::ops::Deref;
+
 use super::adapters::Adapters;
 use super::choices::{Normalization, OptimizerKind, RecomputeGranularity};
 use super::field::Decimal;
@@ -8,6 +10,7 @@ use super::gpus::GpuGeneration;
 use super::hybrid_pattern::HybridPattern;
 use super::layers::Layers;
 use super::modality::ModuleIo;
+use super::module_sizes::ModuleSizes;
 use super::not_modelled::NotModelled;
 use super::nvlink_domain::NvlinkDomain;
 use super::packing::Packing;
@@ -37,41 +40,17 @@ pub struct Config {
 pub struct Module {
     /// Its name.
     pub(crate) name: String,
-    /// First rank of its span.
-    pub(crate) rank_offset: u64,
     /// The arguments with defaults filled in. Prefer the derived fields below where there is one. In an
     /// encoder the sequence is one item, and the micro batch counts the items of the fullest one.
     pub(crate) args: Args,
+    /// The sizes that follow from the arguments.
+    pub(crate) sizes: ModuleSizes,
     /// The generation of the GPU; `None` where it is not known.
     pub(crate) gpu_generation: Option<GpuGeneration>,
-    /// Tensor-parallel size.
-    pub(crate) tp: u64,
-    /// Pipeline-parallel size.
-    pub(crate) pp: u64,
-    /// Context-parallel size.
-    pub(crate) cp: u64,
-    /// Expert-parallel size.
-    pub(crate) ep: u64,
-    /// Expert-tensor-parallel size.
-    pub(crate) etp: u64,
-    /// Data-parallel size of the dense view.
-    pub(crate) dp: u64,
-    /// Data-parallel size of the expert view.
-    pub(crate) edp: u64,
     /// Whether norms and residuals split the sequence over TP ranks; always off with TP 1.
     pub(crate) sequence_parallel: bool,
-    /// Inner width of the dense MLP.
-    pub(crate) ffn_hidden_size: u64,
-    /// The MLP's activation.
-    pub(crate) activation: Activation,
-    /// Width of one head.
-    pub(crate) kv_channels: u64,
-    /// Key and value heads.
-    pub(crate) num_query_groups: u64,
     /// Vocabulary before padding, when known.
     pub(crate) vocab_size: Option<u64>,
-    /// Vocabulary after padding.
-    pub(crate) padded_vocab_size: u64,
     /// Rows of the learned position table.
     pub(crate) max_position_embeddings: u64,
     /// The routed experts, in a `MoE` model.
@@ -82,12 +61,6 @@ pub struct Module {
     pub(crate) layers: Layers,
     /// The adapters that are trained in place of the module's own parameters.
     pub(crate) adapters: Option<Adapters>,
-    /// MTP depths.
-    pub mtp_num_layers: u64,
-    /// Samples of one optimizer step.
-    pub(crate) global_batch_size: u64,
-    /// Micro batches of one optimizer step on each rank.
-    pub(crate) num_microbatches: u64,
     /// The micro batches of packed samples; `None` where samples are not packed. The fullest one is then the only
     /// sample of the micro batch, and its tokens are the sequence length.
     pub(crate) packing: Option<Packing>,
@@ -282,6 +255,15 @@ impl Config {
     }
 }
 
+/// Formulas read the sizes of a module as its own: `module.tp`.
+impl Deref for Module {
+    type Target = ModuleSizes;
+
+    fn deref(&self) -> &ModuleSizes {
+        &self.sizes
+    }
+}
+
 impl Module {
     /// The module's name.
     #[must_use]
@@ -392,9 +374,9 @@ impl Module {
     /// # Errors
     /// Never for a checked module; the grid's own rules are part of the check.
     pub fn rank_grids(&self) -> Result<RankGrids, PythonError> {
-        let Self {
+        let ModuleSizes {
             tp, cp, pp, ep, etp, ..
-        } = *self;
+        } = self.sizes;
         let model = ModelParallel { tp, cp, pp, ep, etp };
         let grids = RankGrids::new(&model, self.ranks(), RankOrder::PpLast, self.rank_offset)?;
         if self.args.use_distributed_optimizer {

@@ -10,13 +10,13 @@ use crate::value::Value;
 
 rules! { |d, a|
     error "world_holds_one_copy"
-        if d.world_size < d.copy
+        if d.world_size < d.total_model_size()
         => [world_size, tensor_model_parallel_size, pipeline_model_parallel_size, context_parallel_size],
         format!(
             "world_size {} cannot hold one replica of the model: TP {} × PP {} × CP {} = {} GPUs",
-            d.world_size, d.tp, d.pp, d.cp, d.copy
+            d.world_size, d.tp, d.pp, d.cp, d.total_model_size()
         ),
-        [world_size = Number(d.copy)];
+        [world_size = Number(d.total_model_size())];
     error "world_by_copy" by(world_by_copy);
     error "data_parallel_size"
         let given = a.data_parallel_size?,
@@ -25,7 +25,7 @@ rules! { |d, a|
             "data_parallel_size {given} does not fit {} GPUs with TP {} × PP {} × CP {}: that gives {}",
             d.world_size, d.tp, d.pp, d.cp, d.dp
         ),
-        [data_parallel_size = Default, world_size = Value::Int(i128::from(d.copy).saturating_mul(i128::from(given)))];
+        [data_parallel_size = Default, world_size = Value::Int(i128::from(d.total_model_size()).saturating_mul(i128::from(given)))];
     error "expert_grid" by(expert_grid);
     error "sequence_by_cp" : (d.splits_sequences() && !pads_samples(d)).then_some(a.seq_length) => "seq_length {}",
         2 * d.cp => "2 · CP = {}", [seq_length, context_parallel_size],
@@ -48,21 +48,17 @@ const COPY: &[F] = &[
 ];
 
 fn world_by_copy(d: &Draft<'_>) -> Option<Problem> {
-    let Draft {
-        world_size,
-        tp,
-        pp,
-        cp,
-        copy,
-        ..
-    } = *d;
+    let (world_size, copy) = (d.world_size, d.total_model_size());
     if world_size < copy || d.has_whole_copies() {
         return None;
     }
     let below = world_size / copy * copy;
     let near = [below, below.saturating_add(copy)];
     let message = format!(
-        "world_size {world_size} must be a multiple of TP {tp} × PP {pp} × CP {cp} = {copy}; {} GPUs would work",
+        "world_size {world_size} must be a multiple of TP {} × PP {} × CP {} = {copy}; {} GPUs would work",
+        d.tp,
+        d.pp,
+        d.cp,
         or_list(&near)
     );
     Some(Problem::error(COPY, message).fix_each(F::world_size, &near))
@@ -104,7 +100,7 @@ fn expert_grid(d: &Draft<'_>) -> Option<Problem> {
     );
     // Where nothing says how many GPUs there are, there can be as many as the experts need.
     let open = d.args.world_size.is_none() && d.args.data_parallel_size.is_none();
-    if open && stage < span && world.is_multiple_of(d.copy) {
+    if open && stage < span && world.is_multiple_of(d.total_model_size()) {
         violation = violation.fix(F::world_size, Number(world));
     }
     Some(

@@ -168,7 +168,7 @@ fn unknown_gpu(name: &str, absent: impl Fn(FieldId) -> bool) -> Option<Problem> 
     });
     Some(Problem {
         fixes: fixes.collect(),
-        ..Problem::warning([FieldId::gpu], message).of(0, "gpu")
+        ..Problem::warning(&[FieldId::gpu], message).of(0, "gpu")
     })
 }
 
@@ -178,14 +178,14 @@ pub(super) fn report_unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
             let message =
                 "modules must be a list of modules, one of them called language; leave it out where there is one model"
                     .to_owned();
-            problems.push(Problem::error([], message).of(0, "modules"));
+            problems.push(Problem::error(&[], message).of(0, "modules"));
             continue;
         }
         let shown: String = key.chars().take(LONGEST_KEY).collect();
         let hint = nearest_name(key).map(|name| format!("; did you mean {name}?"));
         let hint = hint.unwrap_or_default();
         let message = format!("{shown} is not a field of this calculator and is ignored{hint}");
-        problems.push(Problem::warning([], message).of(0, "unknown_key"));
+        problems.push(Problem::warning(&[], message).of(0, "unknown_key"));
     }
 }
 
@@ -201,7 +201,7 @@ fn report_values_of_the_job(raw: &RawJob, problems: &mut Vec<Problem>) {
                 "{} has one value for the whole job; give it beside the modules",
                 field.name
             );
-            let mut problem = Problem::error([id], message).of(index, "value_of_the_job");
+            let mut problem = Problem::error(&[id], message).of(index, "value_of_the_job");
             problem.fixes.push(Fix {
                 field: id,
                 value: value.clone(),
@@ -251,7 +251,7 @@ pub(super) fn read_args(raw: &RawJob, module: usize, problems: &mut Vec<Problem>
         };
         if let Some((rule, message)) = problem {
             unreadable.push(*id);
-            problems.push(Problem::error([*id], message).of(module, rule));
+            problems.push(Problem::error(&[*id], message).of(module, rule));
         }
         values.push(given.ok().flatten().or_else(|| default_value(field)));
     }

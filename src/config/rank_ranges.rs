@@ -4,7 +4,7 @@ use super::fields::FieldId;
 use super::parse::{Parsed, parse};
 use super::problem::Problem;
 use super::raw::RawJob;
-use crate::parallel::mimo::{self, Field, MimoInput, ModuleInput, ModuleParallelism, Rule};
+use crate::parallel::mimo::{Field, MimoInput, ModuleInput, ModuleParallelism, ModuleProblem, Rule};
 use crate::value::Value;
 
 /// The ranks of one module.
@@ -55,7 +55,7 @@ pub(super) fn rank_ranges(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Opti
         Err(found) => found,
     };
     // A plain model in a list of one is still a Megatron-LM job, which asks less of TP.
-    let is_one_of = |problem: &mimo::Problem, rules: &[Rule]| rules.iter().any(|rule| rule.name() == problem.rule);
+    let is_one_of = |problem: &ModuleProblem, rules: &[Rule]| rules.iter().any(|rule| rule.name() == problem.rule);
     let binding = [Rule::LanguageModule, Rule::NonNegativeOffset, Rule::NoGap];
     let about_world = [Rule::ModelParallelDividesWorld, Rule::CoverWorld];
     let of_all_modules = [Rule::LanguageModule, Rule::CoverWorld];

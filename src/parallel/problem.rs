@@ -80,10 +80,13 @@ pub enum Change {
 
 impl<F> Problem<F> {
     /// A rule about `fields` that Megatron enforces, or without which the job has no meaning.
-    pub(crate) fn error(fields: impl Into<Vec<F>>, message: impl Into<String>) -> Self {
+    pub(crate) fn error(fields: &[F], message: impl Into<String>) -> Self
+    where
+        F: Clone,
+    {
         Self {
             module: 0,
-            fields: fields.into(),
+            fields: fields.to_vec(),
             severity: Severity::Error,
             rule: "",
             message: message.into(),
@@ -94,7 +97,10 @@ impl<F> Problem<F> {
     }
 
     /// A rule about `fields` without which the job runs, but something is ignored, wasteful or surprising.
-    pub(crate) fn warning(fields: impl Into<Vec<F>>, message: impl Into<String>) -> Self {
+    pub(crate) fn warning(fields: &[F], message: impl Into<String>) -> Self
+    where
+        F: Clone,
+    {
         Self {
             severity: Severity::Warning,
             ..Self::error(fields, message)

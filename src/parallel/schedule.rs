@@ -26,7 +26,7 @@ mod problem;
 
 use order::Order;
 pub use peak::{ChunkBytes, Moment, PairBytes};
-pub use problem::Problem;
+pub use problem::ScheduleProblem;
 
 /// The most chunks of a schedule, which bounds all work. Real jobs have a few dozen.
 pub const MAX_VPP: u32 = 4096;

@@ -31,7 +31,7 @@ pub use layout::{LayerType, LayoutError, LayoutErrorKind, MAX_LAYOUT_ITEMS, MAX_
 pub use vpp::{VppChoice, resolve_vpp};
 
 /// A rule of Megatron that a split breaks. Arguments have Megatron's names.
-pub type Problem = super::problem::Problem<&'static str>;
+pub type StageProblem = super::problem::Problem<&'static str>;
 
 /// More chunks than this are refused; real jobs have a few hundred.
 pub const MAX_CHUNKS: u32 = 65_536;
@@ -158,7 +158,7 @@ impl StageLayout {
 ///
 /// # Errors
 /// Every rule of Megatron that the input breaks, as far as one does not hide another.
-pub fn stage_layout(input: &StageInput<'_>) -> Result<StageLayout, Vec<Problem>> {
+pub fn stage_layout(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProblem>> {
     let problems = rules::sizes(input);
     if !problems.is_empty() {
         return Err(problems);

@@ -5,7 +5,7 @@ use super::charts::Subject;
 
 /// One chunk of the chosen stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct InFlightRow {
     /// The chunk's index, counted from 0.
     pub chunk: String,
     /// The chunk's decoder layers, such as `4 to 7`.
@@ -20,13 +20,13 @@ pub struct Row {
 
 /// The chunks of the chosen stage.
 #[must_use]
-pub fn rows(subject: &Subject<'_>) -> Vec<Row> {
+pub fn rows(subject: &Subject<'_>) -> Vec<InFlightRow> {
     let Some(stage) = subject.estimate.stage(subject.stage) else {
         return Vec::new();
     };
     let scale = Scale::fine(subject.unit);
     let chunks = stage.chunks.iter().zip(&stage.in_flight);
-    let rows = chunks.enumerate().map(|(i, (chunk, alive))| Row {
+    let rows = chunks.enumerate().map(|(i, (chunk, alive))| InFlightRow {
         chunk: i.to_string(),
         layers: match chunk.layers.len() {
             0 => String::from("none"),

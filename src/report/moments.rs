@@ -6,7 +6,7 @@ use crate::memory::MomentPeak;
 
 /// One moment, for the chosen stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct MomentRow {
     /// The moment in words.
     pub moment: &'static str,
     /// `torch.cuda.memory_allocated` at the end of the moment.
@@ -17,11 +17,11 @@ pub struct Row {
 
 /// The moments of the chosen stage, in the order in which a job meets them.
 #[must_use]
-pub fn rows(subject: &Subject<'_>) -> Vec<Row> {
+pub fn rows(subject: &Subject<'_>) -> Vec<MomentRow> {
     let stage = subject.estimate.stage(subject.stage);
     let moments = stage.map(|stage| stage.moments).unwrap_or_default();
     let scale = Scale::fine(subject.unit);
-    let row = |of: MomentPeak| Row {
+    let row = |of: MomentPeak| MomentRow {
         moment: of.moment.label(),
         steady: scale.amount(of.steady),
         peak: scale.amount(of.total),

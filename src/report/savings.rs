@@ -7,7 +7,7 @@ use crate::verdict::Verdict;
 
 /// One way of recomputing or offloading.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct SavingsRow {
     /// The choice, which has the settings.
     pub choice: Choice,
     /// The choice in words.
@@ -43,7 +43,7 @@ pub enum Kind {
 
 /// The rows of the table: choices that fit the GPU first, then by saved memory, refused choices last.
 #[must_use]
-pub fn rows(savings: &[Saving], scale: Scale) -> Vec<Row> {
+pub fn rows(savings: &[Saving], scale: Scale) -> Vec<SavingsRow> {
     let mut savings: Vec<&Saving> = savings.iter().collect();
     savings.sort_by_key(|row| {
         let saved = row.result.as_ref();
@@ -57,8 +57,8 @@ fn is_too_large(saved: &Saved) -> bool {
     Verdict::of_saved(saved) == Verdict::DoesNotFit
 }
 
-fn row(saving: &Saving, scale: Scale) -> Row {
-    let mut row = Row {
+fn row(saving: &Saving, scale: Scale) -> SavingsRow {
+    let mut row = SavingsRow {
         choice: saving.choice,
         name: saving.choice.label(),
         current: saving.current,

@@ -16,12 +16,12 @@ pub struct Table {
     /// The buckets that are not empty everywhere.
     pub buckets: Vec<Bucket>,
     /// The rows, by module and pipeline rank until sorted.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
 }
 
 /// One stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct TableRow {
     /// The stage.
     pub stage: StageRef,
     /// The stage's name.
@@ -67,7 +67,7 @@ impl Table {
             for (pp_rank, stage) in held.stages.iter().enumerate() {
                 let place = StageRef { module, pp_rank };
                 let bytes: Vec<_> = buckets.iter().map(|bucket| stage.bytes(*bucket)).collect();
-                rows.push(Row {
+                rows.push(TableRow {
                     stage: place,
                     name: stage_name(config, place),
                     layers: layers(config, place),
@@ -89,12 +89,12 @@ impl Table {
             Order::Bucket(bucket) => self.buckets.iter().position(|b| *b == bucket),
             Order::Stage | Order::Total => None,
         };
-        let amount = |row: &Row| match order {
+        let amount = |row: &TableRow| match order {
             Order::Stage => None,
             Order::Total => Some(row.total),
             Order::Bucket(_) => column.and_then(|i| row.bytes.get(i)).copied(),
         };
-        let key = |row: &Row| (core::cmp::Reverse(amount(row)), row.stage);
+        let key = |row: &TableRow| (core::cmp::Reverse(amount(row)), row.stage);
         self.rows.sort_by_key(key);
         self
     }
@@ -119,7 +119,7 @@ impl Table {
     }
 }
 
-impl Row {
+impl TableRow {
     /// The target of the cell of a bucket.
     #[must_use]
     pub fn cell(&self, bucket: Bucket) -> Target {

@@ -191,7 +191,7 @@ fn one_activation(d: &Draft<'_>) -> Option<Problem> {
         first.field().name,
         last.field().name
     );
-    Some(Problem::error(on, message).fix(last, Off))
+    Some(Problem::error(&on, message).fix(last, Off))
 }
 
 /// A table of learned positions would be read past its end. Otherwise Megatron-LM's launcher refuses the

@@ -5,7 +5,9 @@ use super::{linear_attention, sparse_attention};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::{Fix, Problem};
-use crate::parallel::stages::{self, PipelineLayout, StageInput, StageLayout, VppChoice, resolve_vpp, stage_layout};
+use crate::parallel::stages::{
+    PipelineLayout, StageInput, StageLayout, StageProblem, VppChoice, resolve_vpp, stage_layout,
+};
 use crate::value::Value;
 
 /// A rule about how layers fall into stages.
@@ -52,7 +54,7 @@ fn split(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
         Err(error) => {
             let field = F::pipeline_model_parallel_layout;
             let message = format!("pipeline_model_parallel_layout: {error}");
-            let problem = Problem::error([field], message).fix(field, Default);
+            let problem = Problem::error(&[field], message).fix(field, Default);
             return Err(vec![problem.of(module, "layout")]);
         }
     };
@@ -109,12 +111,12 @@ fn vpp_twice(given: u32, derived: u32) -> Problem {
         F::num_virtual_stages_per_pipeline_rank,
         F::pipeline_model_parallel_layout,
     ];
-    Problem::error(fields, message).fix(F::virtual_pipeline_model_parallel_size, Default)
+    Problem::error(&fields, message).fix(F::virtual_pipeline_model_parallel_size, Default)
 }
 
 /// A broken rule of the split as a problem of the job, whose fixes set the argument that says how many chunks a rank
 /// has. Where a pattern has too few segments for the `vpp` chunks that are asked for, it comes first with more.
-fn of_job(d: &Draft<'_>, vpp: Option<u32>, broken: stages::Problem) -> Problem {
+fn of_job(d: &Draft<'_>, vpp: Option<u32>, broken: StageProblem) -> Problem {
     let mut problem = broken.rename_fields(F::by_name);
     for fix in &mut problem.fixes {
         if fix.field == F::virtual_pipeline_model_parallel_size {

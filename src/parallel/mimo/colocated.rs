@@ -5,12 +5,12 @@
 use super::input::integer;
 use super::rules::report_of;
 use super::set_rules::{ValidModule, check_encoders, check_modules, check_names, nearest_fitting, place};
-use super::{Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism, Problem, Rule};
+use super::{Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism, ModuleProblem, Rule};
 use crate::python::Exception;
 use crate::value::Value;
 
 /// The modules, each on all ranks or on those of the language model's first stage, or every problem.
-pub(super) fn check_colocated(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
+pub(super) fn check_colocated(input: &MimoInput) -> Result<MimoLayout, Vec<ModuleProblem>> {
     let mut problems = Vec::new();
     check_names(input, &mut problems);
     let language = input.modules.iter().find(|m| m.name == LANGUAGE_MODULE);
@@ -68,7 +68,7 @@ fn has_same_groups(module: &ModuleParallelism, language: &ModuleParallelism) -> 
 }
 
 /// The module starts at rank 0 and has all of the ranks that it shares.
-fn check_ranks(ValidModule { at, parallelism }: &ValidModule, shared: &Value, problems: &mut Vec<Problem>) {
+fn check_ranks(ValidModule { at, parallelism }: &ValidModule, shared: &Value, problems: &mut Vec<ModuleProblem>) {
     let offset = parallelism.rank_offset;
     if offset != 0 {
         let error = Exception::ValueError.with(format!(
@@ -99,7 +99,7 @@ fn check_ranks(ValidModule { at, parallelism }: &ValidModule, shared: &Value, pr
 }
 
 /// PP and CP are 1.
-fn check_singletons(ValidModule { at, parallelism }: &ValidModule, problems: &mut Vec<Problem>) {
+fn check_singletons(ValidModule { at, parallelism }: &ValidModule, problems: &mut Vec<ModuleProblem>) {
     let sizes = [
         (
             Field::PipelineModelParallelSize,
@@ -120,7 +120,7 @@ fn check_singletons(ValidModule { at, parallelism }: &ValidModule, problems: &mu
     }
 }
 
-fn check_data_parallel(encoder: &ValidModule, language: &ValidModule, problems: &mut Vec<Problem>) {
+fn check_data_parallel(encoder: &ValidModule, language: &ValidModule, problems: &mut Vec<ModuleProblem>) {
     let (source, target) = (encoder.data_parallel_size(), language.data_parallel_size());
     if source % target == 0 || target % source == 0 {
         return;

@@ -5,7 +5,7 @@ use super::colocated::check_colocated;
 use super::module_rules::check_module;
 use super::parallelism::too_large;
 use super::set_rules::check_set;
-use super::{Field, MimoLayout, ModuleParallelism, ModuleRef, Problem};
+use super::{Field, MimoLayout, ModuleParallelism, ModuleProblem, ModuleRef};
 use crate::parallel::problem::Repair;
 use crate::python::{Exception, PythonError, repr};
 use crate::value::Value;
@@ -109,7 +109,7 @@ impl ModuleInput {
     /// # Errors
     ///
     /// When a rule for a single module is broken.
-    pub fn check(&self, world_size: &Value) -> Result<ModuleParallelism, Vec<Problem>> {
+    pub fn check(&self, world_size: &Value) -> Result<ModuleParallelism, Vec<ModuleProblem>> {
         check_module(
             &ModuleRef {
                 index: 0,
@@ -190,7 +190,7 @@ impl MimoInput {
     /// # Errors
     ///
     /// When a rule is broken.
-    pub fn check(&self) -> Result<MimoLayout, Vec<Problem>> {
+    pub fn check(&self) -> Result<MimoLayout, Vec<ModuleProblem>> {
         check_set(self)
     }
 
@@ -201,7 +201,7 @@ impl MimoInput {
     /// # Errors
     ///
     /// When a rule is broken.
-    pub fn check_colocated(&self) -> Result<MimoLayout, Vec<Problem>> {
+    pub fn check_colocated(&self) -> Result<MimoLayout, Vec<ModuleProblem>> {
         check_colocated(self)
     }
 
@@ -245,7 +245,7 @@ pub(super) fn python_str(value: &Value) -> String {
 }
 
 /// The first problem's exception, where there are problems.
-fn first<T>(checked: Result<T, Vec<Problem>>) -> Result<T, PythonError> {
+fn first<T>(checked: Result<T, Vec<ModuleProblem>>) -> Result<T, PythonError> {
     checked.map_err(|problems| match problems.into_iter().next() {
         Some(problem) => problem.exception.unwrap_or(Exception::ValueError).with(problem.message),
         None => Exception::ValueError.with("refused"),

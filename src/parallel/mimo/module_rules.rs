@@ -5,7 +5,7 @@ use core::cmp::Ordering;
 use super::input::{integer, python_str};
 use super::parallelism::{divide, product};
 use super::rules::report_of;
-use super::{Field, ModuleInput, ModuleParallelism, ModuleRef, Problem, Rule};
+use super::{Field, ModuleInput, ModuleParallelism, ModuleProblem, ModuleRef, Rule};
 use crate::parallel::problem::Repair;
 use crate::python::{Exception, PythonError};
 use crate::value::Value;
@@ -15,7 +15,7 @@ pub(super) fn check_module(
     at: &ModuleRef,
     module: &ModuleInput,
     world_size: &Value,
-) -> Result<ModuleParallelism, Vec<Problem>> {
+) -> Result<ModuleParallelism, Vec<ModuleProblem>> {
     let mut report = Report {
         at,
         problems: Vec::new(),
@@ -59,11 +59,11 @@ pub(super) fn check_module(
 
 struct Report<'a> {
     at: &'a ModuleRef,
-    problems: Vec<Problem>,
+    problems: Vec<ModuleProblem>,
 }
 
 impl Report<'_> {
-    fn add(&mut self, field: Option<Field>, rule: Rule, error: PythonError) -> &mut Problem {
+    fn add(&mut self, field: Option<Field>, rule: Rule, error: PythonError) -> &mut ModuleProblem {
         let problem = report_of(&mut self.problems, self.at, rule, error);
         problem.fields.extend(field);
         problem

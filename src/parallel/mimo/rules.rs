@@ -1,6 +1,6 @@
 //! The rules of `MegatronMIMO`, and how a broken one becomes a problem.
 
-use super::{Field, Problem};
+use super::{Field, ModuleProblem};
 use crate::parallel::problem::{Change, Repair};
 use crate::python::PythonError;
 
@@ -64,26 +64,26 @@ impl Rule {
 }
 
 /// Adds a problem of the whole job for a broken rule, and returns it so that the module and the repair can be set.
-pub(super) fn report(problems: &mut Vec<Problem>, rule: Rule, error: PythonError) -> &mut Problem {
-    problems.push_mut(Problem {
+pub(super) fn report(problems: &mut Vec<ModuleProblem>, rule: Rule, error: PythonError) -> &mut ModuleProblem {
+    problems.push_mut(ModuleProblem {
         exception: Some(error.exception),
-        ..Problem::error([], error.message).of(0, rule.name())
+        ..ModuleProblem::error(&[], error.message).of(0, rule.name())
     })
 }
 
 /// Adds a problem of this module.
 pub(super) fn report_of<'p>(
-    problems: &'p mut Vec<Problem>,
+    problems: &'p mut Vec<ModuleProblem>,
     module: &ModuleRef,
     rule: Rule,
     error: PythonError,
-) -> &'p mut Problem {
+) -> &'p mut ModuleProblem {
     let problem = report(problems, rule, error);
     problem.module = module.index;
     problem
 }
 
-impl Problem {
+impl ModuleProblem {
     /// Sets the field of the problem of this module, and as repair the field's new value.
     pub(super) fn set(&mut self, module: &ModuleRef, field: Field, value: i128) {
         self.module = module.index;

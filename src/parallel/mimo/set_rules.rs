@@ -7,14 +7,15 @@ use super::layout::PlacedModule;
 use super::module_rules::check_module;
 use super::rules::{report, report_of};
 use super::{
-    Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism, ModuleRef, Problem, Rule, arrange,
+    Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism, ModuleProblem, ModuleRef, Rule,
+    arrange,
 };
 use crate::parallel::problem::{Change, Repair};
 use crate::python::{Exception, repr, repr_texts};
 use crate::value::Value;
 
 /// The modules on their ranks, or every problem in the framework's order.
-pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
+pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<ModuleProblem>> {
     let mut problems = Vec::new();
     check_names(input, &mut problems);
     let valid = check_modules(input, &|_| Value::Null, &mut problems);
@@ -27,7 +28,10 @@ pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
 }
 
 /// The modules with their rank grids, or every problem: the given ones and those of the rank grids.
-pub(super) fn place(valid: Vec<ValidModule>, mut problems: Vec<Problem>) -> Result<MimoLayout, Vec<Problem>> {
+pub(super) fn place(
+    valid: Vec<ValidModule>,
+    mut problems: Vec<ModuleProblem>,
+) -> Result<MimoLayout, Vec<ModuleProblem>> {
     let mut placed = Vec::with_capacity(valid.len());
     for ValidModule { at, parallelism } in valid {
         match parallelism.rank_grids() {
@@ -53,7 +57,7 @@ pub(super) fn place(valid: Vec<ValidModule>, mut problems: Vec<Problem>) -> Resu
 pub(super) fn check_modules(
     input: &MimoInput,
     ranks: &dyn Fn(&ModuleInput) -> Value,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ModuleProblem>,
 ) -> Vec<ValidModule> {
     let mut valid = Vec::new();
     for (index, module) in input.modules.iter().enumerate() {
@@ -81,7 +85,7 @@ impl ValidModule {
     }
 }
 
-pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
+pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<ModuleProblem>) {
     let names: Vec<&str> = input.modules.iter().map(|module| module.name.as_str()).collect();
     let at = |index: usize, name: &str| ModuleRef {
         index,
@@ -128,7 +132,7 @@ fn is_likely_language(name: &str) -> bool {
 }
 
 /// Adds repairs for modules without DP: an equal share of the ranks that the other modules leave.
-fn propose_data_parallel(input: &MimoInput, valid: &[ValidModule], problems: &mut [Problem]) {
+fn propose_data_parallel(input: &MimoInput, valid: &[ValidModule], problems: &mut [ModuleProblem]) {
     let missing = input.modules.len() - valid.len();
     let taken = valid.iter().try_fold(0_i128, |sum, module| {
         sum.checked_add(module.parallelism.total_ranks().ok()?)
@@ -170,7 +174,7 @@ struct Ranks<'a> {
 }
 
 /// Rank ranges tile the world. Gaps are only looked for when every module's range is known.
-fn check_ranges(input: &MimoInput, valid: &[ValidModule], problems: &mut Vec<Problem>) {
+fn check_ranges(input: &MimoInput, valid: &[ValidModule], problems: &mut Vec<ModuleProblem>) {
     let mut ranges = Vec::with_capacity(valid.len());
     for ValidModule { at, parallelism } in valid {
         let start = parallelism.rank_offset;
@@ -251,7 +255,7 @@ fn pack(ranges: &[Ranks<'_>]) -> (Option<Repair>, Option<i128>) {
 }
 
 /// Modules other than `language` have EP = ETP = 1.
-pub(super) fn check_encoders(valid: &[ValidModule], problems: &mut Vec<Problem>) {
+pub(super) fn check_encoders(valid: &[ValidModule], problems: &mut Vec<ModuleProblem>) {
     for ValidModule { at, parallelism } in valid {
         let sizes = [Field::ExpertModelParallelSize, Field::ExpertTensorParallelSize]
             .map(|field| (field, parallelism.get(field).unwrap_or(1)));
@@ -281,7 +285,7 @@ pub(super) fn check_encoders(valid: &[ValidModule], problems: &mut Vec<Problem>)
     }
 }
 
-fn check_tensor_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
+fn check_tensor_parallel(valid: &[ValidModule], problems: &mut Vec<ModuleProblem>) {
     for ValidModule { at, parallelism } in valid {
         let tp = parallelism.tensor_model_parallel_size;
         let below = tp.checked_ilog2().map_or(1, |exponent| 1_i128 << exponent);
@@ -304,7 +308,7 @@ fn check_tensor_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
 }
 
 /// One problem per module at most: the first later module with which its DP does not fit.
-fn check_data_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
+fn check_data_parallel(valid: &[ValidModule], problems: &mut Vec<ModuleProblem>) {
     for (index, first) in valid.iter().enumerate() {
         let dp1 = first.data_parallel_size();
         let fits = |dp2: i128| dp1 % dp2 == 0 || dp2 % dp1 == 0;

@@ -5,11 +5,15 @@ use super::rules::{
     CHUNKS_PER_RANK, EMBEDDING, FIRST, LAST, LAYERS_PER_CHUNK, LAYOUT, LOSS, PATTERN, PP, VPP,
     interleaved_needs_pipeline, pattern_segments, pattern_with_other_split, too_many_chunks, zero,
 };
-use super::{MAX_CHUNKS, Problem, Share, StageInput, StageLayout, VppChoice, deal, split};
+use super::{MAX_CHUNKS, Share, StageInput, StageLayout, StageProblem, VppChoice, deal, split};
 use crate::value::Value;
 
 /// Chunks per rank, `None` for one: as many as there are segments for each rank.
-pub(super) fn vpp(input: &StageInput<'_>, segments: &[u32], choice: &VppChoice) -> Result<Option<u32>, Vec<Problem>> {
+pub(super) fn vpp(
+    input: &StageInput<'_>,
+    segments: &[u32],
+    choice: &VppChoice,
+) -> Result<Option<u32>, Vec<StageProblem>> {
     let refused = [
         (choice.num_layers_per_virtual_pipeline_stage, LAYERS_PER_CHUNK),
         (choice.num_virtual_stages_per_pipeline_rank, CHUNKS_PER_RANK),
@@ -38,7 +42,7 @@ pub(super) fn vpp(input: &StageInput<'_>, segments: &[u32], choice: &VppChoice) 
 }
 
 /// Deals out the segments, or without `|` the layers: evenly, or with another number on the first or last rank.
-pub(super) fn split(input: &StageInput<'_>, segments: &[u32]) -> Result<StageLayout, Vec<Problem>> {
+pub(super) fn split(input: &StageInput<'_>, segments: &[u32]) -> Result<StageLayout, Vec<StageProblem>> {
     let refused = [
         (input.layout.is_some(), LAYOUT),
         (input.account_for_embedding_in_pipeline_split, EMBEDDING),
@@ -53,7 +57,7 @@ pub(super) fn split(input: &StageInput<'_>, segments: &[u32]) -> Result<StageLay
         ),
     ];
     let given = refused.into_iter().filter(|(given, _)| *given);
-    let problems: Vec<Problem> = given.map(|(_, field)| pattern_with_other_split(field)).collect();
+    let problems: Vec<StageProblem> = given.map(|(_, field)| pattern_with_other_split(field)).collect();
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -64,7 +68,9 @@ pub(super) fn split(input: &StageInput<'_>, segments: &[u32]) -> Result<StageLay
                 "{VPP} {vpp} needs a pattern of PP {pp} · VPP {vpp} = {} segments: write | where each ends",
                 u64::from(pp) * u64::from(vpp)
             );
-            return Err(vec![Problem::error([PATTERN, VPP], message).fix(VPP, Value::Null)]);
+            return Err(vec![
+                StageProblem::error(&[PATTERN, VPP], message).fix(VPP, Value::Null),
+            ]);
         }
         return split::split(input);
     }

@@ -1,13 +1,13 @@
 //! A custom layout against the model: Megatron's `validate_layer_layout`, and the split that it gives.
 
 use super::rules::{EMBEDDING, FIRST, LAST, LAYERS, LAYOUT, LOSS, VPP, interleaved_needs_pipeline, layout_stages};
-use super::{LayerType, PipelineLayout, Problem, Share, StageInput, StageLayout, deal};
+use super::{LayerType, PipelineLayout, Share, StageInput, StageLayout, StageProblem, deal};
 
-pub(super) fn split(input: &StageInput<'_>, layout: &PipelineLayout) -> Result<StageLayout, Vec<Problem>> {
+pub(super) fn split(input: &StageInput<'_>, layout: &PipelineLayout) -> Result<StageLayout, Vec<StageProblem>> {
     let mut problems = Vec::new();
     if input.uneven() || input.accounts() {
         let message = format!("{LAYOUT} cannot be combined with {FIRST}, {LAST}, {EMBEDDING} or {LOSS}");
-        problems.push(Problem::error([LAYOUT, FIRST, LAST, EMBEDDING, LOSS], message));
+        problems.push(StageProblem::error(&[LAYOUT, FIRST, LAST, EMBEDDING, LOSS], message));
     }
     let stages = layout.num_stages();
     if !stages.is_multiple_of(input.pp) {
@@ -19,7 +19,7 @@ pub(super) fn split(input: &StageInput<'_>, layout: &PipelineLayout) -> Result<S
         if vpp.is_some_and(|vpp| vpp != layout_vpp) {
             let asked = input.vpp.unwrap_or(1);
             let message = format!("the layout has {layout_vpp} stages on each pipeline rank, but {VPP} is {asked}");
-            problems.push(Problem::error([LAYOUT, VPP], message));
+            problems.push(StageProblem::error(&[LAYOUT, VPP], message));
         } else if vpp.is_some() && input.pp < 2 {
             problems.push(interleaved_needs_pipeline(input.pp, layout_vpp, 2));
         } else {
@@ -42,7 +42,7 @@ pub(super) fn split(input: &StageInput<'_>, layout: &PipelineLayout) -> Result<S
 }
 
 /// The layers of all stages of the layout, in order.
-fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<Problem>) {
+fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<StageProblem>) {
     let mut ends = layout.layers();
     let first = ends.next();
     let last = ends.last().or(first);
@@ -54,11 +54,11 @@ fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<P
     };
     if first != Some(LayerType::Embedding) {
         let message = format!("a layout begins with the embedding (E){}", instead(first));
-        problems.push(Problem::error([LAYOUT], message));
+        problems.push(StageProblem::error(&[LAYOUT], message));
     }
     if last != Some(LayerType::Loss) {
         let message = format!("a layout ends with the loss (L){}", instead(last));
-        problems.push(Problem::error([LAYOUT], message));
+        problems.push(StageProblem::error(&[LAYOUT], message));
     }
 
     let expected = [
@@ -81,31 +81,31 @@ fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<P
     });
     if decoder_after_mtp {
         let message = "in a layout all decoder layers (t) come before the MTP layers (m)";
-        problems.push(Problem::error([LAYOUT], message));
+        problems.push(StageProblem::error(&[LAYOUT], message));
     }
 }
 
 /// Too many or too few layers of a kind.
-fn count(layer: LayerType, found: u32, expected: u32) -> Problem {
+fn count(layer: LayerType, found: u32, expected: u32) -> StageProblem {
     const MTP: &str = "mtp_num_layers";
     match layer {
         LayerType::Decoder => {
             let message = format!("the layout has {found} decoder layers (t), and {LAYERS} is {expected}");
-            Problem::error([LAYOUT, LAYERS], message)
+            StageProblem::error(&[LAYOUT, LAYERS], message)
         }
         LayerType::Mtp => {
             let message = format!("the layout has {found} MTP layers (m), and {MTP} is {expected}");
-            Problem::error([LAYOUT, MTP], message)
+            StageProblem::error(&[LAYOUT, MTP], message)
         }
         LayerType::Embedding | LayerType::Loss => {
             let message = format!("a layout has {layer} exactly once, and this one {found} times");
-            Problem::error([LAYOUT], message)
+            StageProblem::error(&[LAYOUT], message)
         }
     }
 }
 
 /// MTP is in one piece, on the last chunk of its rank.
-fn mtp_place(input: &StageInput<'_>, layout: &PipelineLayout, vpp: u32, problems: &mut Vec<Problem>) {
+fn mtp_place(input: &StageInput<'_>, layout: &PipelineLayout, vpp: u32, problems: &mut Vec<StageProblem>) {
     let mut holders = 0u32;
     for (index, _) in layout.stages().iter().enumerate() {
         if layout.count_in_stage(index, LayerType::Mtp) == 0 {
@@ -120,11 +120,11 @@ fn mtp_place(input: &StageInput<'_>, layout: &PipelineLayout, vpp: u32, problems
                 vpp.saturating_sub(1),
                 index.checked_rem(input.pp).unwrap_or(0)
             );
-            problems.push(Problem::error([LAYOUT], message));
+            problems.push(StageProblem::error(&[LAYOUT], message));
         }
     }
     if holders > 1 {
         let message = format!("all MTP layers (m) must be on one stage, and here they are on {holders}");
-        problems.push(Problem::error([LAYOUT], message));
+        problems.push(StageProblem::error(&[LAYOUT], message));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::divisors::{near_common_divisors, near_divisors};
 use super::rules::{EMBEDDING, FIRST, LAST, LAYERS, LOSS, PP, VPP, chunks_of_rank, layers_per_rank, zero};
-use super::{Problem, Share, StageInput, StageLayout, deal};
+use super::{Share, StageInput, StageLayout, StageProblem, deal};
 use crate::value::Value;
 
 impl StageInput<'_> {
@@ -29,7 +29,7 @@ struct PerRank {
     last: u32,
 }
 
-pub(super) fn split(input: &StageInput<'_>) -> Result<StageLayout, Vec<Problem>> {
+pub(super) fn split(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProblem>> {
     let per_rank = if input.uneven() { uneven(input)? } else { even(input)? };
     let stages = input.vpp.unwrap_or(1);
     let layout = deal(input, input.vpp, &|pp_rank, vp_stage| {
@@ -57,7 +57,7 @@ pub(super) fn split(input: &StageInput<'_>) -> Result<StageLayout, Vec<Problem>>
     Ok(layout)
 }
 
-fn even(input: &StageInput<'_>) -> Result<PerRank, Vec<Problem>> {
+fn even(input: &StageInput<'_>) -> Result<PerRank, Vec<StageProblem>> {
     let slots = input.slots();
     if !slots.is_multiple_of(input.pp) {
         return Err(vec![layers_per_rank(input)]);
@@ -77,13 +77,13 @@ fn even(input: &StageInput<'_>) -> Result<PerRank, Vec<Problem>> {
     })
 }
 
-fn uneven(input: &StageInput<'_>) -> Result<PerRank, Vec<Problem>> {
+fn uneven(input: &StageInput<'_>) -> Result<PerRank, Vec<StageProblem>> {
     let first = input.decoder_first_pipeline_num_layers;
     let last = input.decoder_last_pipeline_num_layers;
     let mut problems = Vec::new();
     if input.accounts() {
         let message = format!("{FIRST} and {LAST} cannot be combined with {EMBEDDING} or {LOSS}");
-        problems.push(Problem::error([FIRST, LAST, EMBEDDING, LOSS], message));
+        problems.push(StageProblem::error(&[FIRST, LAST, EMBEDDING, LOSS], message));
     }
     let ends = [(first, FIRST), (last, LAST)];
     for (given, field) in ends {
@@ -100,7 +100,7 @@ fn uneven(input: &StageInput<'_>) -> Result<PerRank, Vec<Problem>> {
         let message = format!(
             "beside the first and last pipeline rank that are set, {middle_layers} layers are left for {middle_ranks} ranks"
         );
-        problems.push(Problem::error([FIRST, LAST, PP], message));
+        problems.push(StageProblem::error(&[FIRST, LAST, PP], message));
         return Err(problems);
     };
     if ranks > 0 && !layers.is_multiple_of(ranks) {
@@ -110,7 +110,7 @@ fn uneven(input: &StageInput<'_>) -> Result<PerRank, Vec<Problem>> {
         let message = format!(
             "the {layers} layers that are left must be divisible by the {ranks} pipeline ranks that are left{near}"
         );
-        let problem = Problem::error([FIRST, LAST, PP], message);
+        let problem = StageProblem::error(&[FIRST, LAST, PP], message);
         problems.push(match fits {
             Some((field, layers)) => problem.fix(field, Value::Int(layers.into())),
             None => problem,
@@ -125,7 +125,7 @@ fn uneven(input: &StageInput<'_>) -> Result<PerRank, Vec<Problem>> {
                 "with {FIRST} and {LAST} set, {vpp} virtual stages need a pipeline rank between the first and the last, and there are {} ranks in all",
                 input.pp
             );
-            problems.push(Problem::error([VPP, FIRST, LAST], message));
+            problems.push(StageProblem::error(&[VPP, FIRST, LAST], message));
         }
         let shares: [(_, &[&str], _); 3] = [
             ("the first pipeline rank", &[VPP, FIRST], first),

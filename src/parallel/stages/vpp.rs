@@ -5,7 +5,7 @@ use super::rules::{
     CHUNKS_PER_RANK, FIRST, LAST, LAYERS, LAYERS_PER_CHUNK, LAYOUT, PP, interleaved_needs_pipeline, layers_per_rank,
     layout_stages, too_many_chunks, zero,
 };
-use super::{MAX_CHUNKS, Problem, StageInput};
+use super::{MAX_CHUNKS, StageInput, StageProblem};
 
 /// The arguments of Megatron-LM that decide the number of virtual chunks, besides a layout.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ impl Default for VppChoice {
 /// # Errors
 /// Every rule about virtual stages that the arguments break. Whether the layers can be split that way is
 /// for [`stage_layout`](super::stage_layout) to say.
-pub fn resolve_vpp(input: &StageInput<'_>, choice: &VppChoice) -> Result<Option<u32>, Vec<Problem>> {
+pub fn resolve_vpp(input: &StageInput<'_>, choice: &VppChoice) -> Result<Option<u32>, Vec<StageProblem>> {
     let per_stage = choice.num_layers_per_virtual_pipeline_stage;
     let per_rank = choice.num_virtual_stages_per_pipeline_rank;
 
@@ -50,8 +50,8 @@ pub fn resolve_vpp(input: &StageInput<'_>, choice: &VppChoice) -> Result<Option<
     if given.len() > 1 {
         let given = given.join(", ");
         let message = format!("only one of these may say how many virtual stages there are: {given}");
-        return Err(vec![Problem::error(
-            [LAYERS_PER_CHUNK, CHUNKS_PER_RANK, LAYOUT],
+        return Err(vec![StageProblem::error(
+            &[LAYERS_PER_CHUNK, CHUNKS_PER_RANK, LAYOUT],
             message,
         )]);
     }
@@ -89,14 +89,14 @@ pub fn resolve_vpp(input: &StageInput<'_>, choice: &VppChoice) -> Result<Option<
     Ok(Some(vpp))
 }
 
-fn from_layers_per_stage(input: &StageInput<'_>, per_stage: u32) -> Result<u32, Vec<Problem>> {
+fn from_layers_per_stage(input: &StageInput<'_>, per_stage: u32) -> Result<u32, Vec<StageProblem>> {
     if per_stage == 0 {
         return Err(vec![zero(LAYERS_PER_CHUNK)]);
     }
     if input.decoder_first_pipeline_num_layers.is_some() || input.decoder_last_pipeline_num_layers.is_some() {
         let message =
             format!("with an uneven first or last pipeline rank, give {CHUNKS_PER_RANK} instead of {LAYERS_PER_CHUNK}");
-        return Err(vec![Problem::error([LAYERS_PER_CHUNK, FIRST, LAST], message)]);
+        return Err(vec![StageProblem::error(&[LAYERS_PER_CHUNK, FIRST, LAST], message)]);
     }
     let slots = input.slots();
     if !slots.is_multiple_of(input.pp) {
@@ -109,7 +109,7 @@ fn from_layers_per_stage(input: &StageInput<'_>, per_stage: u32) -> Result<u32, 
             "each pipeline rank has {layers} layers, which {LAYERS_PER_CHUNK} {per_stage} does not divide; near: {}",
             list(&near)
         );
-        let problem = Problem::error([LAYERS_PER_CHUNK, LAYERS, PP], message);
+        let problem = StageProblem::error(&[LAYERS_PER_CHUNK, LAYERS, PP], message);
         return Err(vec![problem.fix_each(LAYERS_PER_CHUNK, &near)]);
     }
     Ok(layers / per_stage)

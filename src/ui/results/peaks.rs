@@ -21,9 +21,9 @@ struct Peak {
     /// When the peak is, and what stays between steps, as two sentences.
     moment: String,
     /// The chunks of the stage with their micro batches.
-    chunks: Vec<in_flight::Row>,
+    chunks: Vec<in_flight::InFlightRow>,
     /// What is printed at the moments of the job.
-    moments: Vec<moments::Row>,
+    moments: Vec<moments::MomentRow>,
     /// What comes on top of the prediction.
     overheads: Vec<Overhead>,
     /// The prediction with the least and with the most of all overheads.
@@ -70,7 +70,7 @@ fn of_peak<T: Default>(peak: Memo<Option<Peak>>, read: impl FnOnce(&Peak) -> T) 
 
 #[component]
 fn InFlightTable(peak: Memo<Option<Peak>>) -> impl IntoView {
-    let row = |row: &in_flight::Row| {
+    let row = |row: &in_flight::InFlightRow| {
         let cells = [&row.chunk, &row.layers, &row.alive, &row.each, &row.all];
         view! { <tr>{text_cells(cells.map(String::clone))}</tr> }
     };
@@ -87,7 +87,7 @@ fn InFlightTable(peak: Memo<Option<Peak>>) -> impl IntoView {
 /// `--log-interval 1`, before the optimizer has moments in the passes.
 #[component]
 fn MomentTable(peak: Memo<Option<Peak>>) -> impl IntoView {
-    let row = |row: &moments::Row| {
+    let row = |row: &moments::MomentRow| {
         view! {
             <tr>
                 <td>{row.moment}</td>

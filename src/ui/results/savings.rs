@@ -8,7 +8,7 @@ use crate::parts::{Panel, PanelHead, ScrollBox, Table, when_idle};
 use crate::state::ResultsState;
 use megatron_memory::memory::savings::{Saving, savings};
 use megatron_memory::report::amount::Scale;
-use megatron_memory::report::savings::{Kind, Row, rows};
+use megatron_memory::report::savings::{Kind, SavingsRow, rows};
 
 /// The ways of recomputing and offloading, with what each saves.
 #[component]
@@ -62,14 +62,14 @@ fn savings_after_pause(results: ResultsState) -> RwSignal<Arc<Vec<Saving>>> {
 /// A choice with what it saves.
 #[component]
 fn SavingRow(
-    rows: Memo<Vec<Row>>,
+    rows: Memo<Vec<SavingsRow>>,
     /// Its place in the table.
     number: usize,
 ) -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let row = Memo::new(move |_| rows.read().get(number).cloned());
-    let is = move |read: fn(&Row) -> bool| row.read().as_ref().is_some_and(read);
-    let text = move |read: fn(&Row) -> &String| row.read().as_ref().map(read).cloned();
+    let is = move |read: fn(&SavingsRow) -> bool| row.read().as_ref().is_some_and(read);
+    let text = move |read: fn(&SavingsRow) -> &String| row.read().as_ref().map(read).cloned();
     let is_refused = Memo::new(move |_| is(|row| row.kind == Kind::Refused));
     let apply = move |_| {
         if let Some(row) = row.get_untracked() {
@@ -108,7 +108,7 @@ fn SavingRow(
     }
 }
 
-const fn saving_class(row: &Row) -> &'static str {
+const fn saving_class(row: &SavingsRow) -> &'static str {
     match row.kind {
         // No saving that anybody can have.
         Kind::Less if row.too_large => "same",
@@ -120,7 +120,7 @@ const fn saving_class(row: &Row) -> &'static str {
 }
 
 /// Makes the choice the job's.
-fn apply(results: ResultsState, row: &Row) {
+fn apply(results: ResultsState, row: &SavingsRow) {
     let Some(stage) = results.stage.get_untracked() else {
         return;
     };

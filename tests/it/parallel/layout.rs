@@ -1,7 +1,7 @@
 //! Tests of custom layouts in `parallel::stages`.
 
 use megatron_memory::parallel::stages::{
-    Chunk, LayerType, LayoutErrorKind, MAX_LAYOUT_ITEMS, PipelineLayout, Problem, StageInput, StageLayout, nests,
+    Chunk, LayerType, LayoutErrorKind, MAX_LAYOUT_ITEMS, PipelineLayout, StageInput, StageLayout, StageProblem, nests,
     stage_layout,
 };
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn taken(input: &StageInput<'_>) -> StageLayout {
     stage_layout(input).unwrap_or_else(|p| panic!("{input:?}: {p:?}"))
 }
 
-fn refused(input: &StageInput<'_>) -> Vec<Problem> {
+fn refused(input: &StageInput<'_>) -> Vec<StageProblem> {
     stage_layout(input).expect_err(&format!("{input:?} is refused"))
 }
 

@@ -4,7 +4,7 @@ mod specs;
 
 use megatron_memory::parallel::groups::{Dim, Grid, MemberOrder, RankGrids, View};
 use megatron_memory::parallel::mimo::spec::{build_layout, parse_component_spec, write_component_spec};
-use megatron_memory::parallel::mimo::{Field, MimoInput, ModuleInput, ModuleParallelism, Problem, Rule};
+use megatron_memory::parallel::mimo::{Field, MimoInput, ModuleInput, ModuleParallelism, ModuleProblem, Rule};
 use megatron_memory::parallel::problem::{Change, Repair};
 use megatron_memory::python::PythonError;
 use megatron_memory::value::Value;
@@ -162,7 +162,7 @@ fn input(modules: &Json, world_size: i64) -> MimoInput {
     }
 }
 
-fn rules<T>(checked: &Result<T, Vec<Problem>>) -> Vec<&'static str> {
+fn rules<T>(checked: &Result<T, Vec<ModuleProblem>>) -> Vec<&'static str> {
     checked
         .as_ref()
         .err()

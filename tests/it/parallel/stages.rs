@@ -2,7 +2,7 @@
 
 use megatron_memory::parallel::problem::Fix;
 use megatron_memory::parallel::stages::{
-    Chunk, PipelineLayout, Problem, StageInput, StageLayout, VppChoice, resolve_vpp, stage_layout,
+    Chunk, PipelineLayout, StageInput, StageLayout, StageProblem, VppChoice, resolve_vpp, stage_layout,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn split(input: &StageInput<'_>) -> StageLayout {
     stage_layout(input).unwrap_or_else(|p| panic!("{input:?}: {p:?}"))
 }
 
-fn problems(input: &StageInput<'_>) -> Vec<Problem> {
+fn problems(input: &StageInput<'_>) -> Vec<StageProblem> {
     stage_layout(input).expect_err(&format!("{input:?} is refused"))
 }
 
@@ -371,7 +371,7 @@ fn splits_that_megatron_refuses_are_refused() {
     ];
     for (input, fields, part) in cases {
         let found = problems(&input);
-        let named = |problem: &&Problem| problem.fields == fields && problem.message.contains(part);
+        let named = |problem: &&StageProblem| problem.fields == fields && problem.message.contains(part);
         assert!(found.iter().any(|problem| named(&problem)), "{input:?}: {found:?}");
         assert!(found.iter().all(|problem| !problem.fields.is_empty()));
     }

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::browser;
 use crate::state::{Highlight, ResultsState};
 use megatron_memory::memory::bucket::Bucket;
-use megatron_memory::report::table::{Row, Table};
+use megatron_memory::report::table::{Table, TableRow};
 use megatron_memory::report::target::Target;
 
 /// The columns before the buckets: the stage's name and its layers.
@@ -21,7 +21,7 @@ pub(super) fn StageRow(
 ) -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let highlight = expect_context::<Highlight>();
-    let is_shown = move |row: &Row| results.stage.get() == Some(row.stage);
+    let is_shown = move |row: &TableRow| results.stage.get() == Some(row.stage);
     let class = move || {
         of_row(table, number, |_, row| {
             let shown = if is_shown(row) { " chosen" } else { "" };
@@ -77,21 +77,21 @@ pub(super) fn StageRow(
 }
 
 /// Something of a row; the default where the table has no such row any more.
-fn of_row<T: Default>(table: Memo<Option<Table>>, number: usize, read: impl FnOnce(&Table, &Row) -> T) -> T {
+fn of_row<T: Default>(table: Memo<Option<Table>>, number: usize, read: impl FnOnce(&Table, &TableRow) -> T) -> T {
     let table = table.read();
     let row = table.as_ref().and_then(|table| Some((table, table.rows.get(number)?)));
     row.map(|(table, row)| read(table, row)).unwrap_or_default()
 }
 
 /// What the cell in a column is about: a bucket of the stage, or the whole stage.
-fn target_at(table: &Table, row: &Row, column: Option<usize>) -> Target {
+fn target_at(table: &Table, row: &TableRow, column: Option<usize>) -> Target {
     let bucket = column
         .and_then(|column| column.checked_sub(COLUMNS_BEFORE_BUCKETS))
         .and_then(|column| table.buckets.get(column));
     bucket.map_or_else(|| Target::stage(row.stage), |bucket| row.cell(*bucket))
 }
 
-fn number_cell(row: &Row, bucket: Bucket, number: &str, highlight: Highlight) -> impl IntoView + use<> {
+fn number_cell(row: &TableRow, bucket: Bucket, number: &str, highlight: Highlight) -> impl IntoView + use<> {
     let is_nothing = number.trim_matches(['0', '.']).is_empty();
     let lit = lit_class(highlight, &row.cell(bucket));
     let class = format!("{}{lit}", if is_nothing { "none" } else { "some" });

@@ -14,17 +14,21 @@ use core::str::FromStr;
 const LONGEST: usize = 10_000;
 
 /// A layer of a hybrid model (`Symbols`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum LayerSymbol {
     /// `M`: a Mamba-2 mixer.
     Mamba,
     /// `G`: a gated delta net.
+    #[strum(serialize = "gdn")]
     GatedDeltaNet,
     /// `*`: attention.
     Attention,
     /// `D`: multi-latent attention over the tokens that an indexer picks.
+    #[strum(serialize = "dsa")]
     SparseAttention,
     /// `+`: multi-latent attention.
+    #[strum(serialize = "mla")]
     MultiLatentAttention,
     /// `-`: a dense MLP.
     Mlp,
@@ -60,16 +64,8 @@ impl LayerSymbol {
 
     /// Its name in identifiers, such as `mamba`.
     #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Mamba => "mamba",
-            Self::GatedDeltaNet => "gdn",
-            Self::Attention => "attention",
-            Self::SparseAttention => "dsa",
-            Self::MultiLatentAttention => "mla",
-            Self::Mlp => "mlp",
-            Self::Moe => "moe",
-        }
+    pub fn id(self) -> &'static str {
+        self.into()
     }
 
     /// What the layer is, in a few words.

@@ -15,7 +15,8 @@ use crate::value::Value;
 const LONGEST: usize = 200;
 
 /// How much a key changes the memory of a training step, where the estimate does not follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum MemoryEffect {
     /// Nothing.
     Nothing,

@@ -19,46 +19,36 @@ pub struct Checkpoint {
     pub router_biases: u64,
 }
 
-/// Checkpoints of models with a preset.
+/// Checkpoints of models with a preset: the preset, the folder of the card, the elements that it counts, and the
+/// correction biases among them.
 pub const CHECKPOINTS: &[Checkpoint] = &[
-    Checkpoint {
-        preset: "nemotron-3.5-lightning-30b-a3b",
-        card: "nemotron-3.5-lightning",
-        elements: 32_913_266_240,
-        router_biases: 24 * 128,
-    },
-    Checkpoint {
-        preset: "nemotron-3-super-120b-a12b",
-        card: "nemotron-3-super-120b-a12b",
-        elements: 123_611_033_088,
-        router_biases: 41 * 512,
-    },
-    Checkpoint {
-        preset: "glm-5.2",
-        card: "glm5-2",
-        elements: 753_329_940_480,
-        router_biases: 76 * 256,
-    },
-    Checkpoint {
-        preset: "gpt-oss-120b",
-        card: "gpt-oss-120b",
-        elements: 116_829_156_672,
-        router_biases: 0,
-    },
-    Checkpoint {
-        preset: "gpt-oss-20b",
-        card: "gpt-oss-20b",
-        elements: 20_914_757_184,
-        router_biases: 0,
-    },
-    Checkpoint {
-        preset: "qwen3-30b-a3b",
-        card: "qwen3-30b-a3b",
-        // Half the bytes of the export in bf16.
-        elements: 61_064_245_248 / 2,
-        router_biases: 0,
-    },
+    counted(
+        "nemotron-3.5-lightning-30b-a3b",
+        "nemotron-3.5-lightning",
+        32_913_266_240,
+        24 * 128,
+    ),
+    counted(
+        "nemotron-3-super-120b-a12b",
+        "nemotron-3-super-120b-a12b",
+        123_611_033_088,
+        41 * 512,
+    ),
+    counted("glm-5.2", "glm5-2", 753_329_940_480, 76 * 256),
+    counted("gpt-oss-120b", "gpt-oss-120b", 116_829_156_672, 0),
+    counted("gpt-oss-20b", "gpt-oss-20b", 20_914_757_184, 0),
+    // Half the bytes of the export in bf16.
+    counted("qwen3-30b-a3b", "qwen3-30b-a3b", 61_064_245_248 / 2, 0),
 ];
+
+const fn counted(preset: &'static str, card: &'static str, elements: u64, router_biases: u64) -> Checkpoint {
+    Checkpoint {
+        preset,
+        card,
+        elements,
+        router_biases,
+    }
+}
 
 impl Checkpoint {
     /// The URL of its card.

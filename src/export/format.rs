@@ -14,17 +14,23 @@ pub enum ExportFormat {
 }
 
 /// The forms in which a job's link can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum LinkForm {
     /// The link alone.
+    #[strum(serialize = "link")]
     Plain,
     /// The link alone, leading to this version of the calculator.
+    #[strum(serialize = "link_pinned")]
     Pinned,
     /// A link in Markdown.
+    #[strum(serialize = "link_markdown")]
     Markdown,
     /// The result in one sentence, with the link below.
+    #[strum(serialize = "link_summary")]
     Summary,
     /// An `<iframe>` that shows the job inside another page.
+    #[strum(serialize = "embed")]
     Frame,
     /// A `<megatron-memory>` element that shows the job inside another page.
     Element,
@@ -62,7 +68,7 @@ impl ExportFormat {
 
     /// The format's id, in the JavaScript API and on the command line.
     #[must_use]
-    pub const fn id(self) -> &'static str {
+    pub fn id(self) -> &'static str {
         match self {
             Self::File(export) => export.id,
             Self::Link(form) => form.id(),
@@ -101,15 +107,8 @@ impl LinkForm {
 
     /// The format's id, in the JavaScript API and on the command line.
     #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Plain => "link",
-            Self::Pinned => "link_pinned",
-            Self::Markdown => "link_markdown",
-            Self::Summary => "link_summary",
-            Self::Frame => "embed",
-            Self::Element => "element",
-        }
+    pub fn id(self) -> &'static str {
+        self.into()
     }
 
     /// The format's name in menus.

@@ -1,21 +1,25 @@
 //! Where and how soon the form shows a field.
 
 /// A part of the form, in the order in which people think about a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 pub enum Group {
     /// Layers, widths, vocabulary.
     Model,
     /// Heads, query groups, latent attention.
     Attention,
     /// Experts and the router.
+    #[strum(serialize = "MoE")]
     Moe,
     /// How ranks share the work.
     Parallelism,
     /// Micro batch, global batch, sequence length.
+    #[strum(serialize = "Batch and sequence")]
     Batch,
     /// Activations that are recomputed or offloaded instead of saved.
+    #[strum(serialize = "Memory savers")]
     MemorySavers,
     /// Training precision and optimizer states.
+    #[strum(serialize = "Optimizer and precision")]
     Optimizer,
     /// Small matrices that are trained beside a model that is not.
     Adapters,
@@ -45,20 +49,8 @@ impl Group {
 
     /// The heading on the page.
     #[must_use]
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Model => "Model",
-            Self::Attention => "Attention",
-            Self::Moe => "MoE",
-            Self::Parallelism => "Parallelism",
-            Self::Batch => "Batch and sequence",
-            Self::MemorySavers => "Memory savers",
-            Self::Optimizer => "Optimizer and precision",
-            Self::Adapters => "Adapters",
-            Self::Kernels => "Kernels",
-            Self::Hardware => "Hardware",
-            Self::Encoder => "Encoder",
-        }
+    pub fn title(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -158,6 +158,40 @@ pub fn set_names(kind: Kind, bits: u32) -> impl Iterator<Item = &'static str> {
         .map(|(name, _)| *name)
 }
 
+/// Fields of which rules ask whether a job states them: one that states the default is another job than one that leaves
+/// the field out.
+const COUNT_WHEN_STATED: [FieldId; 2] = [FieldId::linear_attention_freq, FieldId::apply_rope_fusion];
+
+/// The field that an encoder takes from the language model unless the encoder's own settings state it, even with the
+/// value that all modules share. No preset of several modules states it in one of them.
+const COUNTS_WHEN_STATED_BY_MODULE: FieldId = FieldId::micro_batch_size;
+
+/// Whether a raw value says something, and not "nothing".
+fn is_stated(id: FieldId, raw: Option<&Value>) -> bool {
+    raw.is_some_and(|value| parse(id.field(), value) != Ok(None))
+}
+
+/// What `own` says of a field where that is something else than what `other` says. Nothing is said where the field
+/// counts as soon as it is stated and `own` does not state it.
+fn difference(id: FieldId, own: Option<&Value>, other: Option<&Value>) -> Option<Meaning> {
+    let now = meaning(id, own);
+    if !COUNT_WHEN_STATED.contains(&id) {
+        return (now != meaning(id, other)).then_some(now);
+    }
+    match (is_stated(id, own), is_stated(id, other)) {
+        (true, true) if now == meaning(id, other) => None,
+        (true, _) => Some(now),
+        (false, true) => Some(Meaning::Nothing),
+        (false, false) => None,
+    }
+}
+
+/// Whether a job with this raw value is the same as one that leaves the field out.
+#[must_use]
+pub fn is_default(id: FieldId, value: &Value) -> bool {
+    difference(id, Some(value), None).is_none()
+}
+
 /// The fields of `settings` whose meaning differs from that in `base`, in declaration order. Values that a field cannot
 /// take are among them: without them the settings would be those of another job.
 pub fn differences<'s>(settings: &'s Settings, base: &'s Settings) -> impl Iterator<Item = (FieldId, Meaning)> + 's {
@@ -166,8 +200,7 @@ pub fn differences<'s>(settings: &'s Settings, base: &'s Settings) -> impl Itera
         if own == other {
             return None;
         }
-        let meaning = meaning(*id, own);
-        (meaning != self::meaning(*id, other)).then_some((*id, meaning))
+        Some((*id, difference(*id, own, other)?))
     })
 }
 
@@ -213,13 +246,27 @@ pub fn module_differences<'s>(
     shared: &'s Settings,
 ) -> impl Iterator<Item = (FieldId, Meaning)> + 's {
     FieldId::ALL.iter().filter_map(move |id| {
-        let counts = |settings: &'s Settings| settings.get(*id).or_else(|| shared.get(*id));
-        let (now, before) = (counts(own), counts(base));
-        if id.field().scope != Scope::Module || now == before {
+        if id.field().scope != Scope::Module {
             return None;
         }
-        let meaning = meaning(*id, now);
-        (meaning != self::meaning(*id, before)).then_some((*id, meaning))
+        if *id == COUNTS_WHEN_STATED_BY_MODULE {
+            let (value, base) = (own.get(*id), base.get(*id));
+            let is_shared = is_stated(*id, shared.get(*id));
+            match (is_stated(*id, value), is_stated(*id, base)) {
+                (true, false) => return Some((*id, meaning(*id, value))),
+                // Null over a value that all modules share.
+                (false, false) if value.is_some() && base.is_none() && is_shared => {
+                    return Some((*id, Meaning::Nothing));
+                }
+                _ => {}
+            }
+        }
+        let counts = |settings: &'s Settings| settings.get(*id).or_else(|| shared.get(*id));
+        let (now, before) = (counts(own), counts(base));
+        if now == before {
+            return None;
+        }
+        Some((*id, difference(*id, now, before)?))
     })
 }
 

@@ -21,6 +21,7 @@ mod job_json;
 mod json;
 mod keys;
 mod layered;
+mod legal_jobs;
 mod megatron_args;
 mod mindspeed;
 mod nemo2;

@@ -1,6 +1,10 @@
 //! Arguments of functions. Each is checked, since JavaScript may pass anything whatever the TypeScript types say.
 
-use serde::de::DeserializeOwned;
+use core::cell::Cell;
+
+use js_sys::Object;
+use serde::de::{DeserializeOwned, Error as _, Visitor, value};
+use serde::forward_to_deserialize_any;
 use serde_wasm_bindgen::Deserializer;
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
@@ -8,6 +12,9 @@ use wasm_bindgen::prelude::*;
 use super::error::type_error;
 use super::plain_data::whole_number;
 use megatron_memory::report::amount::Unit;
+
+/// The least Jaro-Winkler similarity to an option at which an unknown key is taken for its misspelling.
+const SIMILAR: f64 = 0.8;
 
 /// Reads an argument of any type that serde reads.
 ///
@@ -47,11 +54,82 @@ fn message(error: serde_wasm_bindgen::Error) -> String {
 }
 
 /// Reads the options of a function. Without an options object every option has its default.
+///
+/// # Errors
+/// Throws a `TypeError` for an option that the function does not have, and for a wrong value.
 pub(super) fn options<T>(given: Option<Ts<T>>) -> Result<T, JsValue>
 where
     T: Tsify + DeserializeOwned + Default,
 {
-    given.map_or_else(|| Ok(T::default()), |given| read(given.js_value()))
+    options_beside(given, &[])
+}
+
+/// As [`options`], in an object that may have some other keys too.
+pub(super) fn options_beside<T>(given: Option<Ts<T>>, others: &[&str]) -> Result<T, JsValue>
+where
+    T: Tsify + DeserializeOwned + Default,
+{
+    let Some(given) = given else {
+        return Ok(T::default());
+    };
+    let given = given.js_value();
+    let known = names::<T>();
+    let keys = given.dyn_ref::<Object>().map(Object::keys).unwrap_or_default();
+    let keys = keys.iter().filter_map(|key| key.as_string());
+    for key in keys.filter(|key| !others.contains(&key.as_str())) {
+        if !known.contains(&key.as_str()) {
+            return Err(type_error(&unknown_option(&key, known)));
+        }
+    }
+    read(given)
+}
+
+/// The message about an option that a function does not have, with the most similar one of those that it has.
+fn unknown_option(key: &str, known: &[&str]) -> String {
+    let similarity = |name: &str| strsim::jaro_winkler(key, name);
+    let mut similar: Vec<&str> = known.to_vec();
+    similar.sort_by(|a, b| similarity(b).total_cmp(&similarity(a)));
+    match similar.first().filter(|name| similarity(name) >= SIMILAR) {
+        Some(name) => format!("there is no option {key}; did you mean {name}?"),
+        None => format!("there is no option {key}; the options are {}", known.join(", ")),
+    }
+}
+
+/// The names of the fields of a struct, as serde reads them.
+pub(super) fn names<T: DeserializeOwned>() -> &'static [&'static str] {
+    let fields = FieldNames::default();
+    // The visit ends with an error as soon as the names are known.
+    let _ = T::deserialize(&fields);
+    fields.names.get()
+}
+
+/// A deserializer that has no value, and remembers which fields a struct asks it for.
+#[derive(Default)]
+struct FieldNames {
+    names: Cell<&'static [&'static str]>,
+}
+
+impl<'de> serde::Deserializer<'de> for &FieldNames {
+    type Error = value::Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.names.set(fields);
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Self::Error> {
+        Err(value::Error::custom("there is no value"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
 }
 
 /// Reads the argument called `name`, which must be a string.

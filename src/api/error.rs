@@ -5,6 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use super::to_js;
 use super::validate::problems;
+use megatron_memory::config::job::Config;
 use megatron_memory::config::problem::Problem;
 use megatron_memory::python::PythonError;
 
@@ -31,6 +32,11 @@ export interface LinkError extends Error {
   name: \"LinkError\";
 }
 
+/** Thrown for a rank, a module or a dimension of ranks that the job does not have. */
+export interface RankError extends Error {
+  name: \"RankError\";
+}
+
 /** Thrown by `search` for a job whose layouts cannot be searched, by `fit` and `limits` for one without a GPU. */
 export interface SearchError extends Error {
   name: \"SearchError\";
@@ -49,9 +55,15 @@ pub(super) fn named(name: &str, message: &str) -> Error {
     error
 }
 
-/// An `Error` for an argument that names something that does not exist, such as an unknown module.
-pub(super) fn plain(message: &str) -> JsValue {
-    Error::new(message).into()
+/// The `RankError` with this message.
+pub(super) fn rank(message: &str) -> JsValue {
+    named("RankError", message).into()
+}
+
+/// The `RankError` for a rank that no module of the job has.
+pub(super) fn no_rank(job: &Config) -> JsValue {
+    let last = job.world_size().saturating_sub(1);
+    rank(&format!("no module has this rank; the job has ranks 0 to {last}"))
 }
 
 /// The `ImportError` with this message.

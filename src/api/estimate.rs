@@ -11,8 +11,9 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
 use super::framework_reports::Reports;
+use super::job::Given;
 use super::plain_data::ByName;
-use super::{Exact, error, job, to_js, to_ts};
+use super::{Exact, error, to_js, to_ts};
 use megatron_memory::config::choices::SoftwareStack;
 use megatron_memory::config::job::{Config, Module};
 use megatron_memory::config::raw::RawJob;
@@ -43,8 +44,7 @@ pub struct Estimate {
     worst_module: usize,
     /// The rank with the largest peak; where modules share ranks it includes all of them.
     worst_rank: WorstRank,
-    /// The memory of the rank that the option `rank` asks for; `null` without the option or where no module has that
-    /// rank.
+    /// The memory of the rank that the option `rank` asks for; `null` without the option.
     rank: Option<RankReport>,
     /// With the option `ledger`, the memory that each way of recomputing or offloading would save; otherwise `null`.
     ledger: Option<Vec<Saving>>,
@@ -193,21 +193,26 @@ pub struct ModelParameters {
 /// stand in the job itself.
 ///
 /// # Errors
-/// Throws a `ConfigError` whose `problems` lists everything that is wrong with the job, and a `TypeError` for an option
-/// that does not exist, such as an unknown moment or stack.
+/// Throws a `ConfigError` whose `problems` lists everything that is wrong with the job, a `TypeError` for what is no job
+/// and for an option that does not exist, such as an unknown moment or stack, and a `RankError` for a rank that no module
+/// has.
 #[wasm_bindgen]
 pub fn estimate(
-    #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
     options: Option<Ts<EstimateOptions>>,
 ) -> Result<Ts<Estimate>, JsValue> {
     let options = EstimateOptions::of(options, job)?;
-    let mut raw = RawJob::from_value(&options::without(job::read(job)?));
+    let Given { state, notices } = Given::read(job, None)?;
+    let mut raw = state.setup.job;
+    options::remove_from(&mut raw);
     options.set_stack(&mut raw);
     let checked = check(&raw);
     let Some(config) = &checked.config else {
         return Err(error::config(&checked.problems));
     };
-    to_ts(&Estimate::new(&raw, &checked, config, options)?)
+    let mut estimate = Estimate::new(&raw, &checked, config, options)?;
+    estimate.warnings.splice(..0, notices);
+    to_ts(&estimate)
 }
 
 /// A checked job with its estimate and the caller's options.
@@ -227,8 +232,8 @@ impl Estimate {
             estimate,
             options,
         };
-        let rank = options.rank;
-        let rank = rank.and_then(|rank| memory::rank_memory(config, estimate, rank));
+        let of_rank = |rank| memory::rank_memory(config, estimate, rank).ok_or_else(|| error::no_rank(config));
+        let rank = options.rank.map(of_rank).transpose()?;
         let ledger = options.ledger.unwrap_or_default().then(|| {
             let stage = rank.as_ref().and_then(|rank| rank.stages.first());
             savings::ledger(raw, *stage.unwrap_or(&estimate.worst))

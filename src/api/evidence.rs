@@ -2,8 +2,9 @@
 
 use wasm_bindgen::prelude::*;
 
+use super::arguments;
 use super::error::type_error;
-use super::{arguments, job};
+use super::job::Given;
 use megatron_memory::evidence::{Measured, MeasuredStage, ReadError, predicted, read, submission, write};
 use megatron_memory::value::Value;
 
@@ -38,7 +39,7 @@ pub fn evidence_record(
     #[wasm_bindgen(unchecked_param_type = "Measurements")] measured: JsValue,
     #[wasm_bindgen(unchecked_param_type = "RecordFields | null | undefined")] fields: &JsValue,
 ) -> Result<String, JsValue> {
-    let job = job::read_state(given, None)?.setup.job;
+    let job = Given::read(given, None)?.into_job();
     let mut record = submission(job, Measured::default(), MeasuredStage::At(0)).to_value();
     let measured = [("measured".to_owned(), arguments::read(measured)?)];
     let fields = if fields.is_null() || fields.is_undefined() {

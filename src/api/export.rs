@@ -4,8 +4,9 @@ use serde::Deserialize;
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
+use super::arguments;
 use super::error::{self, type_error};
-use super::{arguments, job};
+use super::job::Given;
 use megatron_memory::export::{self, EmbedView, ExportError};
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -50,7 +51,7 @@ pub fn export_text(
 ) -> Result<String, JsValue> {
     let format = arguments::text(format, "format")?;
     let options = arguments::options(options)?;
-    let share = job::read_state(job, options.preset.as_deref())?;
+    let share = Given::read(job, options.preset.as_deref())?.state;
     let Some(format) = export::ExportFormat::by_id(&format) else {
         let known: Vec<&str> = export::ExportFormat::all().map(export::ExportFormat::id).collect();
         let known = known.join(", ");

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
+use super::job::Given;
 use super::plain_data::PlainData;
-use super::{Exact, arguments, error, job, to_ts};
+use super::{Exact, arguments, error, to_ts};
 use megatron_memory::fit::{self, FitError};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::ShareState;
@@ -124,7 +125,7 @@ pub fn limits(
 
 fn read(job: &JsValue, options: Option<Ts<FitOptions>>) -> Result<ShareState, JsValue> {
     let options = arguments::options(options)?;
-    job::read_state(job, options.preset.as_deref())
+    Ok(Given::read(job, options.preset.as_deref())?.state)
 }
 
 /// The error for a job that cannot be asked what makes it fit.

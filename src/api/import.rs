@@ -5,11 +5,11 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
 use super::error::{self, type_error};
+use super::job::Given;
 use super::measured::LogMeasurement;
 use super::plain_data::{Entries, PlainData};
 use super::{arguments, job, to_ts};
 use megatron_memory::config::fields::FieldId;
-use megatron_memory::config::not_modelled::MemoryEffect;
 use megatron_memory::formats::detect::{Format, detect};
 use megatron_memory::formats::import::{Choice, Question, Row};
 use megatron_memory::formats::import_text::{self, ImportedText};
@@ -198,7 +198,7 @@ impl ImportOptions {
             Ok((id, value))
         });
         let onto = Some(self.onto).filter(|onto| !onto.is_null() && !onto.is_undefined());
-        let onto = onto.map(|onto| Ok::<_, JsValue>(job::read_state(&onto, None)?.setup));
+        let onto = onto.map(|onto| Ok::<_, JsValue>(Given::read(&onto, None)?.state.setup));
         Ok(import_text::ImportOptions {
             format: self.format.map(format).transpose()?,
             variables: variables.collect(),
@@ -252,11 +252,7 @@ impl From<Row> for ImportRow {
             value: row.value,
             line: row.line,
             fate: row.status.id(),
-            effect: row.effect.map(|effect| match effect {
-                MemoryEffect::Nothing => "nothing",
-                MemoryEffect::BelowTwoPercent => "below_two_percent",
-                MemoryEffect::More => "more",
-            }),
+            effect: row.effect.map(Into::into),
             field: row.field.map(field_name),
             note: row.note.into_owned(),
         }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
+use super::job::Given;
 use super::plain_data::PlainData;
 use super::{arguments, job, to_ts};
 use megatron_memory::formats::share_url;
@@ -96,11 +97,12 @@ pub struct LinkedView {
 /// Throws a `TypeError` for an argument of the wrong type, a `LinkError` for an unknown preset.
 #[wasm_bindgen(js_name = encodeLink)]
 pub fn encode_link(
-    #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
     options: Option<Ts<LinkOptions>>,
 ) -> Result<String, JsValue> {
-    let options = arguments::options(options)?;
-    let mut share = job::read_state(job, options.preset.as_deref())?;
+    // The result of `decodeLink` is such options too.
+    let options = arguments::options_beside(options, &["job", "notices"])?;
+    let mut share = Given::read(job, options.preset.as_deref())?.state;
     // Where the job is a link or a JSON document, its own comparison and view win over the options.
     if share.pinned.is_empty() {
         let others = options.also_compare.unwrap_or_default();
@@ -117,13 +119,12 @@ pub fn encode_link(
 /// Decodes a link: its fragment, or a whole URL with one.
 ///
 /// # Errors
-/// Throws a `LinkError` for a text that is no link, and for a link of a newer version. Mistakes in single settings are
-/// `notices` of the result.
+/// Throws a `LinkError` for a text that is no link, and for a link of a newer version. Mistakes in single settings and
+/// parts that are damaged are `notices` of the result.
 #[wasm_bindgen(js_name = decodeLink)]
 pub fn decode_link(#[wasm_bindgen(unchecked_param_type = "string")] link: &JsValue) -> Result<Ts<Link>, JsValue> {
     let link = arguments::text(link, "link")?;
-    let share = job::decode(&link)?;
-    let notices = share_url::decode(&link).1;
+    let Given { state: share, notices } = Given::of_link(&link)?;
     let View { tab, stage } = share.view;
     let shows = tab.is_some() || stage.is_some();
     to_ts(&Link {
@@ -135,7 +136,7 @@ pub fn decode_link(#[wasm_bindgen(unchecked_param_type = "string")] link: &JsVal
             tab,
             stage: stage.map(StagePlace::from),
         }),
-        notices: notices.iter().map(ToString::to_string).collect(),
+        notices,
     })
 }
 

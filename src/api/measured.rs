@@ -4,7 +4,8 @@ use serde::Serialize;
 use tsify::Tsify;
 use wasm_bindgen::prelude::*;
 
-use super::{Exact, arguments, job, to_js};
+use super::job::Given;
+use super::{Exact, arguments, to_js};
 use megatron_memory::evidence::{self, StageComparison};
 use megatron_memory::formats::training_log::{self, LogMeasurements, MemoryReport, OutOfMemory};
 use megatron_memory::memory::JobMoment;
@@ -19,7 +20,7 @@ pub struct LogMeasurement {
     /// The lines of Megatron-LM's own estimator (`theoretical memory footprints`).
     theoretical: Option<Theoretical>,
     /// Reports of memory, in the order of the log.
-    memory: Vec<RankReport>,
+    memory: Vec<MeasuredRank>,
     iterations: Option<Iterations>,
     /// Errors of ranks that had too little memory.
     out_of_memory: Vec<OutOfMemoryError>,
@@ -45,7 +46,7 @@ pub struct Theoretical {
 /// The memory of one rank at one moment.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
-pub struct RankReport {
+pub struct MeasuredRank {
     rank: Exact,
     /// The iteration after which it was made, counted from 1; `null` for other moments.
     iteration: Option<Exact>,
@@ -100,7 +101,7 @@ pub struct MeasuredStage {
     predicted_steady_bytes: Exact,
     predicted_peak_bytes: Exact,
     /// The report of the rank of the stage that needed most, at the last moment that the log has.
-    report: Option<RankReport>,
+    report: Option<MeasuredRank>,
     /// Predicted minus measured, in bytes.
     steady_error_bytes: Option<Exact>,
     peak_error_bytes: Option<Exact>,
@@ -127,7 +128,7 @@ pub fn compare_log(
     #[wasm_bindgen(unchecked_param_type = "string")] log: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let log = arguments::text(log, "log")?;
-    let setup = job::read_state(given, None)?.setup;
+    let setup = Given::read(given, None)?.state.setup;
     let log = training_log::read(&log).measured;
     let compared = evidence::compare_log(&setup.job, &log);
     let stages = compared.map(|compared| compared.stages).unwrap_or_default();
@@ -152,7 +153,7 @@ impl From<StageComparison> for MeasuredStage {
             parameters: stage.parameters.map(Exact::from),
             predicted_steady_bytes: stage.predicted_steady.0.into(),
             predicted_peak_bytes: stage.predicted_peak.0.into(),
-            report: stage.report.as_ref().map(RankReport::from),
+            report: stage.report.as_ref().map(MeasuredRank::from),
             steady_error_bytes: bytes(stage.steady_error),
             peak_error_bytes: bytes(stage.peak_error),
             reasons: stage.reasons.iter().map(reason).collect(),
@@ -160,7 +161,7 @@ impl From<StageComparison> for MeasuredStage {
     }
 }
 
-impl From<&MemoryReport> for RankReport {
+impl From<&MemoryReport> for MeasuredRank {
     fn from(report: &MemoryReport) -> Self {
         Self {
             rank: report.rank.into(),
@@ -209,7 +210,7 @@ impl From<LogMeasurements> for LogMeasurement {
                 activation_bytes: printed.activation.0.into(),
                 total_bytes: printed.total.0.into(),
             }),
-            memory: log.memory.iter().map(RankReport::from).collect(),
+            memory: log.memory.iter().map(MeasuredRank::from).collect(),
             iterations: log.iterations.map(|times| Iterations {
                 count: times.count,
                 last_iteration: times.last_iteration.into(),

@@ -5,11 +5,11 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
 use super::estimate::by_bucket;
+use super::job::Given;
 use super::plain_data::ByName;
-use super::{Exact, arguments, error, job, to_js, to_ts};
+use super::{Exact, arguments, error, to_js, to_ts};
 use megatron_memory::config::check;
 use megatron_memory::config::job::{Config, Module};
-use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::{self, StageEstimate};
 use megatron_memory::parallel::groups::{Dim, MemberOrder, View};
 use megatron_memory::report::ranks::{RankPlace, places};
@@ -104,10 +104,10 @@ impl Serialize for Groups {
 /// names the dimensions, as an array or joined by hyphens, such as `tp-cp`.
 ///
 /// # Errors
-/// Throws a `ConfigError` for a job with mistakes, an `Error` for an unknown module, view or dimension.
+/// Throws a `ConfigError` for a job with mistakes, a `RankError` for an unknown module, view or dimension.
 #[wasm_bindgen(js_name = rankGroups, unchecked_return_type = "number[][]")]
 pub fn rank_groups(
-    #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
     #[wasm_bindgen(js_name = moduleName, unchecked_param_type = "string")] module_name: &JsValue,
     #[wasm_bindgen(unchecked_param_type = "'dense' | 'expert'")] view: &JsValue,
     #[wasm_bindgen(unchecked_param_type = "string | string[]")] dims: &JsValue,
@@ -118,29 +118,29 @@ pub fn rank_groups(
         "expert" => View::Expert,
         other => {
             let message = format!("there is no view named {other}; use dense or expert");
-            return Err(error::plain(&message));
+            return Err(error::rank(&message));
         }
     };
     let names = match dims.as_string() {
         Some(text) => text.split('-').map(str::to_owned).collect(),
         None => arguments::texts(dims, "dims")?,
     };
-    let unknown = |name| error::plain(&format!("there is no dimension named {name}"));
+    let unknown = |name| error::rank(&format!("there is no dimension named {name}"));
     let dims = names.iter();
     let dims: Vec<Dim> = dims
         .map(|name| Dim::from_name(name).ok_or_else(|| unknown(name)))
         .collect::<Result<_, _>>()?;
     let config = checked(job)?;
     let module = config.modules().iter().find(|m| m.name() == module_name);
-    let missing = || error::plain(&format!("the job has no module named {module_name}"));
+    let missing = || error::rank(&format!("the job has no module named {module_name}"));
     let module = module.ok_or_else(missing)?;
     let grids = module.rank_grids();
     let grids = grids.map_err(|exception| error::raised(&exception))?;
     let groups = grids.view(view).partition(&dims, MemberOrder::Ascending);
     let groups =
-        groups.ok_or_else(|| error::plain("the view does not have all of these dimensions, or one came twice"))?;
+        groups.ok_or_else(|| error::rank("the view does not have all of these dimensions, or one came twice"))?;
     if groups.count().saturating_mul(groups.group_size()) > MOST_RANKS {
-        return Err(error::plain("too many ranks to list"));
+        return Err(error::rank("too many ranks to list"));
     }
     let groups = groups.iter();
     let groups: Vec<Vec<Exact>> = groups.map(|group| group.ranks().map(Exact::from).collect()).collect();
@@ -151,24 +151,21 @@ pub fn rank_groups(
 /// share the rank: these are then the first module's, with the memory of all, and `modules` has each.
 ///
 /// # Errors
-/// Throws a `ConfigError` for a job with mistakes, an `Error` for a rank that no module has.
+/// Throws a `ConfigError` for a job with mistakes, a `RankError` for a rank that no module has.
 #[wasm_bindgen(js_name = rankInfo)]
 pub fn rank_info(
-    #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
     #[wasm_bindgen(unchecked_param_type = "number")] rank: &JsValue,
 ) -> Result<Ts<RankInfo>, JsValue> {
     let rank = arguments::whole(rank, "rank")?;
     let config = checked(job)?;
     let info = u64::try_from(rank).ok().and_then(|rank| RankInfo::new(&config, rank));
-    let info = info.ok_or_else(|| {
-        let last = config.world_size().saturating_sub(1);
-        error::plain(&format!("no module has this rank; the job has ranks 0 to {last}"))
-    })?;
+    let info = info.ok_or_else(|| error::no_rank(&config))?;
     to_ts(&info)
 }
 
 fn checked(job: &JsValue) -> Result<Config, JsValue> {
-    let checked = check(&RawJob::from_value(&job::read(job)?));
+    let checked = check(&Given::read(job, None)?.into_job());
     checked.config.ok_or_else(|| error::config(&checked.problems))
 }
 

@@ -6,8 +6,9 @@ use wasm_bindgen::prelude::*;
 
 use super::error::{self, type_error};
 use super::estimate::NotModelled;
+use super::job::Given;
 use super::plain_data::{Entries, PlainData};
-use super::{Exact, arguments, job, to_ts};
+use super::{Exact, arguments, to_ts};
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::savings::Choice;
 use megatron_memory::report::amount::{Scale, Unit};
@@ -234,7 +235,7 @@ pub fn search(
     options: Option<Ts<SearchOptions>>,
 ) -> Result<Ts<Layouts>, JsValue> {
     let options = arguments::options(options)?;
-    let job = job::read_state(job, options.preset.as_deref())?.setup.job;
+    let job = Given::read(job, options.preset.as_deref())?.into_job();
     let space = Space::new(&job, &options.checked(&job)?).map_err(|why| unsearchable(&why))?;
     let range = options.from.unwrap_or(0)..options.until.unwrap_or(space.total());
     let steps = u32::try_from(options.steps.unwrap_or(STEPS).max(1)).unwrap_or(u32::MAX);

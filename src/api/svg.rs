@@ -4,9 +4,10 @@ use serde::Deserialize;
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
+use super::arguments;
 use super::error::{self, type_error};
+use super::job::Given;
 use super::links::StageOption;
-use super::{arguments, job};
 use megatron_memory::export::{ChartError, ChartOptions, chart_file};
 use megatron_memory::memory::StageRef;
 use megatron_memory::report::rank_map::Coloring;
@@ -48,7 +49,7 @@ pub fn svg(
 ) -> Result<String, JsValue> {
     let chart = arguments::text(chart, "chart")?;
     let options = arguments::options(options)?;
-    let share = job::read_state(job, options.preset.as_deref())?;
+    let share = Given::read(job, options.preset.as_deref())?.state;
     let drawn = chart_file(&share, &chart, &options.checked()?);
     drawn.map_err(|why| match &why {
         ChartError::Invalid(problems) => error::config(problems),

@@ -4,11 +4,11 @@ use serde::Serialize;
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
+use super::job::Given;
 use super::plain_data::PlainData;
-use super::{job, to_ts};
+use super::to_ts;
 use megatron_memory::config::check;
 use megatron_memory::config::problem::{self, Fix as FieldFix};
-use megatron_memory::config::raw::RawJob;
 use megatron_memory::value::Value;
 
 /// A problem of a job: a rule that it breaks.
@@ -71,16 +71,36 @@ pub struct Change {
 /// The problems of a job, warnings included; an empty list for a job without problems.
 ///
 /// # Errors
-/// Throws a `TypeError` where the argument is not plain data.
+/// Throws a `TypeError` for what is no job, a `LinkError` or an `ImportError` for a text that cannot be read. What of a
+/// link could not be used is a warning of the rule `link`.
 #[wasm_bindgen]
-pub fn validate(#[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue) -> Result<Vec<Ts<Problem>>, JsValue> {
-    let checked = check(&RawJob::from_value(&job::read(job)?));
-    problems(&checked.problems).iter().map(to_ts).collect()
+pub fn validate(
+    #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
+) -> Result<Vec<Ts<Problem>>, JsValue> {
+    let Given { state, notices } = Given::read(job, None)?;
+    let notices = notices.into_iter().map(Problem::of_link);
+    let found = problems(&check(&state.setup.job).problems);
+    notices.chain(found).map(|problem| to_ts(&problem)).collect()
 }
 
 /// Converts problems to those of this API.
 pub(super) fn problems(problems: &[problem::Problem]) -> Vec<Problem> {
     problems.iter().map(Problem::from).collect()
+}
+
+impl Problem {
+    /// What of a link could not be used.
+    fn of_link(message: String) -> Self {
+        Self {
+            module: 0,
+            fields: Vec::new(),
+            severity: Severity::Warning,
+            rule: "link",
+            message,
+            fixes: Vec::new(),
+            repair: None,
+        }
+    }
 }
 
 impl From<&problem::Problem> for Problem {

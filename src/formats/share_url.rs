@@ -100,7 +100,9 @@ pub fn decode(link: &str) -> (ShareState, Vec<Notice>) {
     let is_empty = link.is_empty();
     // Links never end like this; programs that look for links in text may take such characters along.
     let paired = link.contains('(');
-    let link = link.trim_end_matches(|c: char| !(c.is_ascii_alphanumeric() || "-_=".contains(c) || c == ')' && paired));
+    // A percent sign is half of an escape: the link was cut or changed, and its reader says so.
+    let link =
+        link.trim_end_matches(|c: char| !(c.is_ascii_alphanumeric() || "-_=%".contains(c) || c == ')' && paired));
     let ignored = |notice| (ShareState::default(), vec![notice]);
     if link.is_empty() {
         let notices = if is_empty { Vec::new() } else { vec![Notice::NotALink] };

@@ -220,7 +220,9 @@ test("a rank can be asked for", () => {
     assert.ok(timeline.points.length > 0 && stages.every(({ timeline }) => timeline === undefined));
     assert.deepEqual(api.estimate({ ...dense, rank }).rank.memory, report.memory);
   }
-  assert.equal(api.estimate(dense, { rank: 8 }).rank, null);
+  for (const rank of [8, 1e9]) {
+    assert.throws(() => api.estimate(dense, { rank }), { name: "RankError", message: /the job has ranks 0 to 7$/ });
+  }
 });
 
 test("methods of training stand beside each other, and what adapters save adds up", () => {

@@ -97,7 +97,7 @@ test("a rank knows its module, coordinates, groups, seeds and memory", () => {
       assert.equal(ep[expert.ep], rank);
     }
     for (const rank of [record.world_size, -1, 2 ** 70, 10n ** 18n]) {
-      assert.throws(() => api.rankInfo(job(record), rank), /no module has this rank/);
+      assert.throws(() => api.rankInfo(job(record), rank), { name: "RankError", message: /no module has this rank/ });
     }
   }
 });

@@ -155,9 +155,34 @@ test("what cannot be done throws errors that can be told apart", () => {
   assert.throws(() => api.svg(job, "buckets"), { name: "ConfigError" });
   for (const wrong of [undefined, null, 3, [], () => 1]) {
     assert.throws(() => api.importText(wrong), TypeError);
-    assert.throws(() => api.exportText(wrong, "json"), { name: "TypeError" });
-    assert.throws(() => api.encodeLink(wrong), { name: "TypeError" });
   }
+  const takesJob = {
+    compareLog: (job) => api.compareLog(job, ""),
+    encodeLink: api.encodeLink,
+    estimate: api.estimate,
+    exportText: (job) => api.exportText(job, "json"),
+    rankGroups: (job) => api.rankGroups(job, "language", "dense", "tp"),
+    rankInfo: (job) => api.rankInfo(job, 0),
+    search: api.search,
+    svg: (job) => api.svg(job, "buckets"),
+    validate: api.validate,
+  };
+  const notJobs = [
+    [undefined, "undefined"], [null, "null"], [3, "a number"], [3n, "a bigint"], [true, "a boolean"], [[], "an array"],
+    [() => 1, "a function"], [new Date(), "a Date"], [Promise.resolve({}), "a Promise"], [/x/, "a RegExp"],
+  ];
+  const settings = models[0].job;
+  const same = [settings, JSON.stringify(settings), new Map(Object.entries(settings)), api.encodeLink(settings), api.exportText(settings, "json")];
+  for (const [name, call] of Object.entries(takesJob)) {
+    for (const [wrong, came] of notJobs) {
+      const message = `the job must be an object, JSON text or a link, not ${came}`;
+      assert.throws(() => call(wrong), { name: "TypeError", message }, `${name} of ${came}`);
+    }
+    assert.throws(() => call("{"), { name: "ImportError" }, name);
+    assert.throws(() => call("hello"), { name: "LinkError" }, name);
+    for (const job of same) call(job);
+  }
+  for (const job of same) assert.deepEqual(api.estimate(job), api.estimate(settings));
   const loop = {};
   loop.loop = loop;
   assert.throws(() => api.encodeLink(loop), TypeError);
@@ -188,8 +213,19 @@ test("options of the wrong kind are named", () => {
   for (const [options, message] of [[{ rank: "first" }, /^rank/], [{ timeline: "yes" }, /^timeline/], [{ ledger: 1 }, /^ledger/]]) {
     assert.throws(() => api.estimate(job, options), { name: "TypeError", message }, JSON.stringify(options));
   }
+  for (const [call, option, message] of [
+    [(options) => api.estimate(job, options), "ranks", "there is no option ranks; did you mean rank?"],
+    [(options) => api.estimate(job, options), "frobnicate", /^there is no option frobnicate; the options are rank, timeline, ledger/],
+    [(options) => api.search(job, options), "atMost", "there is no option atMost; did you mean at_most?"],
+    [(options) => api.importText(script, options), "gpu", "there is no option gpu; did you mean gpus?"],
+    [(options) => api.exportText(job, "json", options), "modul", "there is no option modul; did you mean module?"],
+    [(options) => api.encodeLink(job, options), "comparison", "there is no option comparison; did you mean compare?"],
+    [(options) => api.svg(job, "buckets", options), "colour", "there is no option colour; did you mean color?"],
+  ]) {
+    assert.throws(() => call({ [option]: 1 }), { name: "TypeError", message }, option);
+  }
   // What is not there is as if it were not said.
-  for (const options of [undefined, null, {}, { rank: null, timeline: undefined }, { frobnicate: 3 }]) {
+  for (const options of [undefined, null, {}, { rank: null, timeline: undefined }]) {
     assert.deepEqual(api.estimate(job, options), api.estimate(job));
   }
 });
@@ -210,6 +246,13 @@ test("links say what is shown and compared", () => {
     assert.throws(() => api.decodeLink(wrong), { name: "LinkError" }, wrong);
   }
   assert.equal(api.decodeLink("#v1;m=llama3-8b@1;tp=none;color=red").notices.length, 2);
+  // A damaged link gives what can be read of it, and says what cannot.
+  assert.equal(api.decodeLink("#v1;%%%").notices.length, 1);
+  const damaged = "#v1;m=llama3-8b@1;tp=2;%%%";
+  const { job, notices } = api.decodeLink(damaged);
+  assert.deepEqual([job.tensor_model_parallel_size, notices.length], [2, 1]);
+  assert.deepEqual(api.estimate(damaged).warnings[0], notices[0]);
+  assert.deepEqual(api.validate(damaged)[0].message, notices[0]);
 });
 
 test("presets have their published sizes", () => {
@@ -315,4 +358,17 @@ test("every change that is offered makes the job fit, and limits are jobs that f
   for (const { link } of Object.values(limits)) assert.equal(api.estimate(api.decodeLink(link).job).verdict, "fits");
   assert.throws(() => api.fit({ ...job, gpu: null, gpu_memory_mib: null }), { name: "SearchError", message: /gpu/ });
   assert.throws(() => api.limits({ ...job, tensor_model_parallel_size: 3 }), { name: "ConfigError" });
+});
+
+test("the package initializes itself in Node, and says what it is", async () => {
+  const read = (file) => readFileSync(new URL(file, folder), "utf8");
+  const { exports, keywords, license, version } = JSON.parse(read("package.json"));
+  const node = await import(new URL(exports["."].node, folder));
+  assert.equal(node.version(), version);
+  assert.equal(typeof node.default, "function");
+  assert.ok(keywords.includes("megatron-lm") && license === "MIT OR Apache-2.0");
+  for (const [file, words] of [["README.md", "npm install"], ["LICENSE-MIT", "Permission is hereby granted"], ["LICENSE-APACHE", "Apache License"]]) {
+    assert.ok(read(file).includes(words), file);
+  }
+  assert.ok(!read("package.json").includes("REPOSITORY"));
 });

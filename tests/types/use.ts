@@ -1,9 +1,11 @@
 // The types of the JavaScript API as a program uses them, read by TypeScript at its strictest: `cargo xtask test types`.
 import init, {
-  buildLayout, decodeLink, encodeLink, estimate, exportText, importText, initSync, megatronBridgeReport, megatronLmReport,
+  buildLayout, compareLog, decodeLink, encodeLink, estimate, exportText, importText, initSync, megatronBridgeReport, megatronLmReport,
   parseComponentSpec, presets, fit, limits, rankGroups, rankInfo, search, svg, validate, version,
 } from "megatron-memory";
-import type { ConfigError, Estimate, Exact, ExportFormat, ImportError, Job, Layouts, Limits, Link, Fit, Preset } from "megatron-memory";
+import type {
+  ConfigError, Estimate, Exact, ExportFormat, ImportError, Job, Layouts, Limits, Link, Fit, MeasuredRank, Preset, RankError,
+} from "megatron-memory";
 
 const bytes = (amount: Exact): number => Number(amount);
 
@@ -29,6 +31,8 @@ export async function main(script: string): Promise<string> {
   const text: string = exportText(job, format, { preset, module: "language" });
   const hash: string = encodeLink(job, { compare: { job: plain }, view: { tab: null, stage: { module: 0, pp_rank: 1 } } });
   const link: Link = decodeLink(hash);
+  const measured: MeasuredRank | null | undefined = compareLog(hash, script)[0]?.report;
+  const kept: Exact | undefined = estimate(hash, { rank: 0 }).rank?.steady_bytes ?? measured?.allocated_bytes;
   const again: string = encodeLink(link.job, link);
   const all: Preset[] = presets();
   const parameters = all.map((one) => (one.kind === "model" ? one.parameters : one.source));
@@ -51,11 +55,17 @@ export async function main(script: string): Promise<string> {
   const weights = megatronLmReport({}, null).weight_and_optimizer_bytes;
   const counted = megatronBridgeReport({ model: {}, train: {} }).total_parameters;
   const problems: string[] = validate(plain).map((problem) => problem.message);
-  return [text, again, parameters, picture, groups, tp, ranks, weights, counted, problems, version(), total].join();
+  return [text, again, parameters, picture, groups, tp, ranks, weights, counted, problems, version(), total, kept].join();
 }
 
 /** What is no use of it. */
-export function wrong(job: Job, error: ImportError): void {
+export function wrong(job: Job, error: ImportError, of_rank: RankError): void {
+  // @ts-expect-error: there is no such option
+  estimate(job, { ranks: 5 });
+  // @ts-expect-error: a job is no list
+  validate([job]);
+  // @ts-expect-error: it has this name and no other
+  const rank: "ConfigError" = of_rank.name;
   // @ts-expect-error: a name is no number
   estimate(job, { rank: "first" });
   // @ts-expect-error: there is no such format
@@ -68,5 +78,5 @@ export function wrong(job: Job, error: ImportError): void {
   rankGroups(job, "language", "sparse", "tp");
   // @ts-expect-error: it has this name and no other
   const name: "ConfigError" = error.name;
-  console.log(text, most, name);
+  console.log(text, most, name, rank);
 }

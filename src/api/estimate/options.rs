@@ -161,15 +161,8 @@ impl EstimateOptions {
     }
 }
 
-/// The job without the keys that are options of `estimate`.
-pub(super) fn without(mut job: Value) -> Value {
-    if let Value::Map(entries) = &mut job {
-        entries.retain(|(key, _)| {
-            !matches!(
-                key.as_str(),
-                "rank" | "timeline" | "ledger" | "methods" | "moment" | "stack"
-            )
-        });
-    }
-    job
+/// Takes the keys that are options of `estimate` out of a job.
+pub(super) fn remove_from(job: &mut RawJob) {
+    let options = arguments::names::<EstimateOptions>();
+    job.unknown.retain(|(key, _)| !options.contains(&key.as_str()));
 }

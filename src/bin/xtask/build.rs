@@ -44,9 +44,7 @@ fn remapped() -> Result<String, Error> {
 pub(crate) fn finish() -> Result<(), Error> {
     let stage = env::var_os("TRUNK_STAGING_DIR").map(PathBuf::from);
     let stage = stage.ok_or("this task is for Trunk's post_build hook")?;
-    let package = stage.join("api/package.json");
-    let text = fs::read_to_string(&package)?;
-    fs::write(package, text.replace("0.0.0", env!("CARGO_PKG_VERSION")))?;
+    package(&stage.join("api"))?;
     let release = env::var_os("TRUNK_PROFILE").is_some_and(|profile| profile == "release");
     if release {
         for file in files(&stage)? {
@@ -63,6 +61,22 @@ pub(crate) fn finish() -> Result<(), Error> {
     } else {
         reload(&stage)
     }
+}
+
+/// Completes the npm package: its version, where its sources are if that is known, and the texts of its licenses.
+fn package(folder: &Path) -> Result<(), Error> {
+    let manifest = folder.join("package.json");
+    let text = fs::read_to_string(&manifest)?;
+    let text = text.replace("0.0.0", env!("CARGO_PKG_VERSION"));
+    let text = match env!("CARGO_PKG_REPOSITORY") {
+        "" => text.replace("  \"repository\": \"REPOSITORY\",\n", ""),
+        address => text.replace("REPOSITORY", address),
+    };
+    fs::write(manifest, text)?;
+    for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        fs::copy(license, folder.join(license))?;
+    }
+    Ok(())
 }
 
 /// Lets the page load again after each build of `trunk serve`.

@@ -17,11 +17,11 @@ use crate::parallel::stages::Chunk;
 /// The adapters of one module.
 #[derive(Clone, Debug)]
 pub struct Adapters {
-    /// Which adapters they are.
+    /// The type of the adapters.
     pub kind: AdapterType,
     /// Their rank.
     pub dim: u64,
-    /// Which values they drop; `None` without dropout.
+    /// The values that dropout sets to zero; `None` without dropout.
     pub dropout: Option<AdapterDropout>,
     /// Whether they may keep this rank's part of a gathered input and gather it again in the backward pass.
     pub regathers_input: bool,
@@ -29,9 +29,9 @@ pub struct Adapters {
     pub exchanges_output: bool,
     /// The modules with adapters in each decoder layer.
     layers: Vec<LinearModules>,
-    /// Those among the output layer and the projection of MTP depths.
+    /// The adapted modules among the output layer and the projection of MTP depths.
     outside: LinearModules,
-    /// Those in the layers of MTP depths.
+    /// The adapted modules of the layers of MTP depths.
     mtp: LinearModules,
 }
 
@@ -96,7 +96,7 @@ impl Adapters {
         self.layers.get(index).copied().unwrap_or_default()
     }
 
-    /// The same for the layers of an MTP depth.
+    /// The adapted modules of the layers of an MTP depth.
     #[must_use]
     pub fn in_mtp(&self) -> LinearModules {
         self.mtp

@@ -191,9 +191,9 @@ pub enum CoreAttention {
     Heads,
     /// Heads that are projected up from compressed queries, keys and values.
     Latent,
-    /// The same, for the tokens that an indexer picks.
+    /// Heads that are projected up from compressed queries, keys and values, over the tokens that an indexer picks.
     Sparse,
-    /// It has none: a recurrence goes through the sequence.
+    /// The mixer has no heads that attend: a recurrence goes through the sequence.
     None,
 }
 

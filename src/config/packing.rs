@@ -22,9 +22,9 @@ pub struct Packing {
 pub struct PackedBatch {
     /// Its tokens over all context-parallel ranks, padding included.
     pub tokens: u64,
-    /// Its samples.
+    /// The samples of the micro batch.
     pub samples: u64,
-    /// Those of its tokens that pad samples.
+    /// The tokens of the micro batch that pad samples.
     pub padding: u64,
 }
 

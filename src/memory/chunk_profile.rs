@@ -109,7 +109,7 @@ pub(crate) struct ChunkProfile<'t> {
     pub(crate) residual: u64,
     /// What a recomputed group keeps of its input.
     pub(crate) input_kept: u64,
-    /// Whether that is only this rank's share.
+    /// Whether the recomputed group keeps only this rank's share of its input (`--distribute-saved-activations`).
     pub(crate) distributed: bool,
     /// The received tensor, where no layer keeps it.
     pub(crate) received_kept: u64,

@@ -123,7 +123,7 @@ impl Parameters {
 }
 
 impl Count {
-    /// So many elements of one of a part's tensors.
+    /// The count of `elements` elements of one tensor of a part of this kind.
     pub(super) fn of(kind: PartKind, tensor: &ParamTensor, elements: u64) -> Self {
         let part = |counts: bool| if counts { elements } else { 0 };
         Self {

@@ -14,7 +14,7 @@ pub(crate) struct ChunkTotals {
     pub(crate) kept: Usage,
     /// What a micro batch has alive at the heaviest moment of its forward pass.
     pub(crate) forward: Usage,
-    /// The same for the backward pass.
+    /// What a micro batch has alive at the heaviest moment of its backward pass.
     pub(crate) backward: Usage,
     /// Bytes of the tensor that the chunk receives.
     pub(crate) received: u64,

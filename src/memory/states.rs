@@ -220,7 +220,7 @@ impl TrainedCounts {
         self.all.get(view as usize).copied().unwrap_or_default()
     }
 
-    /// Those of them that are trained.
+    /// The trained parameters of a view.
     #[must_use]
     pub fn trained(&self, view: View) -> Count {
         self.trained.get(view as usize).copied().unwrap_or_default()

@@ -39,9 +39,9 @@ pub(crate) struct TorchFsdp2<'a> {
 /// The parameters of one part of the model.
 #[derive(Clone, Debug, Default)]
 struct PartGroups {
-    /// Those of each module in it that is wrapped: a transformer layer, the embedding, or the output layer.
+    /// The parameters of each module in it that is wrapped: a transformer layer, the embedding, or the output layer.
     wrapped: Vec<ParamGroup>,
-    /// Those that the root module manages.
+    /// The parameters that the root module manages, since no wrapped module holds them.
     root: ParamGroup,
 }
 

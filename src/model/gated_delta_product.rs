@@ -28,11 +28,11 @@ struct Widths {
     inner: Factor,
     /// Gate, values, keys, queries, and the numbers for writing and forgetting, as `in_proj` makes them.
     projected: Factor,
-    /// The same as the recurrence sees them.
+    /// The outputs of `in_proj` in the recurrence, where context-parallel ranks hold some heads of all tokens.
     exchanged: Factor,
     /// Values, keys and queries: what the convolution works on.
     convolved: Factor,
-    /// The same as the recurrence sees them.
+    /// Values, keys and queries in the recurrence.
     mixed: Factor,
     /// Values of all steps.
     values: Factor,

@@ -36,7 +36,7 @@ pub struct LayerAdapters {
 /// The precision in which the linear layers of a layer compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LayerPrecision {
-    /// That of the module: fp8 where it has a recipe.
+    /// The precision of the module: fp8 where it has a recipe.
     Module,
     /// bf16, while other layers of the module compute in fp8.
     Bf16,
@@ -113,7 +113,7 @@ impl LayerAdapters {
         }
     }
 
-    /// The same in words.
+    /// What a layer's name says of its adapters and gradients; empty for one with adapters whose input has a gradient.
     fn remark(self) -> &'static str {
         match (self.input_has_gradient, self.modules.is_empty()) {
             (true, false) => "",

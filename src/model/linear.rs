@@ -34,7 +34,7 @@ pub(crate) fn weight_gradient_of_output(sizes: &Sizes<'_>, tape: &mut AutogradTa
     tape.tensor_if(separate, "weight gradient", weight, sizes.width())
 }
 
-/// The same for one matrix of an adapter.
+/// The weight gradient of one matrix of an adapter.
 pub(crate) fn weight_gradient_of_adapter(sizes: &Sizes<'_>, tape: &mut AutogradTape, weight: Shape) {
     let args = &sizes.m.args;
     let separate = !args.gradient_accumulation_fusion && !args.use_torch_fsdp2;
@@ -314,7 +314,7 @@ impl Linear {
         self.op_with(tape, None);
     }
 
-    /// The same where it puts out another tensor as well.
+    /// Writes the operation, which may put out another tensor as well.
     fn op_with(&self, tape: &mut AutogradTape, other: Option<TensorId>) {
         tape.declare([self.weight].into_iter().chain(self.bias));
         let outputs = [Some(self.output), other];

@@ -30,7 +30,7 @@ struct Widths {
     scanned: Factor,
     /// x, B and C: what the convolution works on.
     convolved: Factor,
-    /// The same as the scan sees them.
+    /// x, B and C in the scan, where context-parallel ranks hold some heads of all tokens.
     mixed: Factor,
     /// B or C, as the scan sees them.
     states: Factor,

@@ -53,7 +53,7 @@ pub struct Fp8 {
     pub per_byte: u64,
     /// Elements of an input that share a scale; 0 when all of a tensor do.
     pub block: u64,
-    /// The same for a weight.
+    /// Elements of a weight that share a scale; 0 when all of a tensor do.
     pub weight_block: u64,
     /// Bytes of a scale.
     pub scale: u64,

@@ -36,7 +36,7 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// The same where these linear modules have adapters.
+    /// The sizes of a layer in which these linear modules have adapters.
     #[must_use]
     pub fn with_adapters(mut self, adapted: LinearModules) -> Self {
         self.adapted = adapted;

@@ -50,7 +50,7 @@ pub struct ActivationTensor {
     pub width: u64,
     /// Elements of the shape, worked out once: every pass over a tape asks.
     elements: u64,
-    /// Who makes it.
+    /// The code that allocates the tensor.
     pub source: Source,
 }
 
@@ -296,13 +296,13 @@ impl AutogradTape {
         self.saves(&[kept]);
     }
 
-    /// It needs these while its forward pass runs.
+    /// The operation needs these tensors while its forward pass runs.
     pub(crate) fn forward(&mut self, tensors: &[TensorId]) -> &mut Self {
         self.link(UseKind::Forward, tensors);
         self
     }
 
-    /// It needs these while its backward pass runs.
+    /// The operation needs these tensors while its backward pass runs.
     pub(crate) fn backward(&mut self, tensors: &[TensorId]) -> &mut Self {
         self.link(UseKind::Backward, tensors);
         self
@@ -320,7 +320,7 @@ impl AutogradTape {
         self
     }
 
-    /// That weight gradient is a tensor of its own.
+    /// The weight gradient of the operation is a tensor of its own.
     pub(crate) fn weight_gradient(&mut self, tensors: &[TensorId]) -> &mut Self {
         self.link(UseKind::WeightGradient, tensors);
         self
@@ -350,14 +350,14 @@ impl AutogradTape {
         }
     }
 
-    /// Its backward pass starts here, as a loss's does.
+    /// The backward pass starts at the last operation, as it does at a loss.
     pub(crate) fn is_root(&mut self) {
         if let Some(last) = self.ops.last_mut() {
             last.root = true;
         }
     }
 
-    /// It has the trained parameters of an adapter.
+    /// The last operation has the trained parameters of an adapter.
     pub(crate) fn is_adapter(&mut self) -> &mut Self {
         if let Some(last) = self.ops.last_mut() {
             last.adapter = true;
@@ -547,7 +547,7 @@ impl AutogradTape {
         }
     }
 
-    /// One of its tensors.
+    /// The tensor of that id.
     #[must_use]
     pub fn get(&self, id: TensorId) -> Option<&ActivationTensor> {
         self.tensors.get(id.0 as usize)

@@ -30,7 +30,7 @@ pub struct TableRow {
     pub layers: String,
     /// The bytes of each of the table's buckets.
     pub bytes: Vec<Bytes>,
-    /// The same as numbers, each rounded by itself.
+    /// The bytes of each bucket as numbers in the unit, each rounded by itself.
     pub numbers: Vec<String>,
     /// The bytes of all buckets together.
     pub total: Bytes,

@@ -114,7 +114,7 @@ impl Crossing {
         GroupKind::Expert,
     ];
 
-    /// Those of a module.
+    /// The groups of a module.
     #[must_use]
     pub fn of(m: &Module) -> Self {
         let experts = m.moe.is_some();

@@ -57,9 +57,9 @@ pub struct Space {
     pub(super) prepared: Option<Prepared>,
     /// All rules that refuse combinations.
     pub(super) refusals: Refusals,
-    /// Those of each dimension, in their order.
+    /// For each dimension, in their order, the rules that are checked once its value is chosen.
     pub(super) refusals_at: Vec<Refusals>,
-    /// Those that are not checked before the last axis has its value.
+    /// The rules that are not checked before the last dimension has its value.
     pub(super) refusals_at_end: Refusals,
     total: u64,
     split: Split,

@@ -266,7 +266,7 @@ struct Again {
 }
 
 impl Again {
-    /// Those of the layer at this place of its chunk.
+    /// The parts of the layer at this place of its chunk that run again.
     fn of(choice: Choice, index: u64) -> Self {
         let whole = match choice {
             Choice::Uniform(_) => true,

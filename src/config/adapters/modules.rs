@@ -119,7 +119,7 @@ impl LinearModule {
         Self::ALL.iter().copied().find(|module| module.path() == path)
     }
 
-    /// Its last name, by which targets may call it.
+    /// The last name of its path, by which targets may call it.
     #[must_use]
     pub fn name(self) -> &'static str {
         let path = self.path();

@@ -17,7 +17,7 @@ pub(crate) enum Targets {
 /// One name among the targets.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// As it was given.
+    /// The name as it was given.
     pub(crate) given: String,
     /// The name of the module that it belongs to.
     pattern: String,

@@ -25,7 +25,7 @@ pub enum PassName {
 /// When a stage needs most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeakMoment {
-    /// What it does then.
+    /// What the stage does at that moment.
     pub pass: PassName,
     /// The part of the job's life.
     pub graph_phase: GraphPhase,

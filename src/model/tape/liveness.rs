@@ -152,7 +152,7 @@ pub(crate) struct Alive {
     pub(crate) tensor: ActivationTensor,
     /// Whether it is the gradient.
     pub(crate) gradient: bool,
-    /// Which use its bytes count for.
+    /// The index of the use that its bytes are counted under.
     pub(crate) usage: usize,
     /// What the allocator set aside.
     pub(crate) bytes: u64,

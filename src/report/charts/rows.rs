@@ -17,7 +17,7 @@ const BASE_LINE: Px = Px::of(4);
 const GAP: Px = Px::of(10);
 /// The width of the column of names.
 const NAMES: Px = Px::of(200);
-/// The same where the rows are groups.
+/// The width of the column of names where the rows are groups.
 const NAMES_OF_GROUPS: Px = Px::of(240);
 /// The width of the column of numbers.
 const NUMBERS: Px = Px::of(88);

@@ -49,6 +49,7 @@ pub mod memory;
 pub mod model;
 pub mod parallel;
 pub mod source;
+pub mod time;
 pub mod units;
 
 pub mod verdict;

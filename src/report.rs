@@ -31,4 +31,5 @@ pub mod scene;
 pub mod summary;
 pub mod table;
 pub mod target;
+pub mod time;
 pub mod verdict;

@@ -34,7 +34,7 @@ pub use axis::{Axis, Pick};
 pub use best::Best;
 pub use bubble::{Bubbles, bubble_ppm};
 pub use candidate::{Candidate, SHORT_SEQUENCE, replica, splits_short_sequences};
-pub use comparison::{Criterion, Gain, percent};
+pub use comparison::{Criterion, Gain, percent, seconds};
 pub use frontier::frontier;
 pub use options::{Options, Split};
 pub use placement::{Crossing, Group, GroupKind, domain, group};

@@ -208,6 +208,9 @@ pub struct Layout {
     /// What it reads and writes of weights and main gradients for all micro batches, in the same measure.
     #[tsify(type = "number")]
     weights_ppm: Exact,
+    /// The predicted time of a step in seconds, by which layouts are ordered; `null` where the prediction does not follow
+    /// the job.
+    step_seconds: Option<f64>,
     /// What the layout gains over the job's own, in words; empty for the own one and where there is none.
     gains: Vec<String>,
 }
@@ -370,6 +373,7 @@ impl Layout {
             network_bytes: candidate.traffic.far.into(),
             exchange_ppm: candidate.exchange_ppm.into(),
             weights_ppm: candidate.weights_ppm.into(),
+            step_seconds: candidate.step_nanoseconds.map(in_seconds),
             gains: gains.map(|gain| gain.text(|b| scale.amount(b))).collect(),
         }
     }
@@ -386,4 +390,13 @@ impl Remedy {
             gpu: remedy.gpu.map(|gpu| gpu.id),
         })
     }
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::float_arithmetic,
+    reason = "a time in seconds has no more digits than a float"
+)]
+fn in_seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 * 1e-9
 }

@@ -480,6 +480,9 @@ fields! {
     nccl_mib_per_group: u64 = Field::int(0, 1_000_000, 500).at(Hardware, All, "nccl", "NCCL per process group").unit("MiB").job().own();
     /// Memory of captured CUDA graphs.
     cuda_graphs_mib: u64 = Field::int(0, 10_000_000, 0).at(Hardware, All, "graphs", "CUDA graphs").unit("MiB").job().own();
+    /// Bytes that one GPU sends over the network in a second, in GB: what its node's adapters reach, divided by the GPUs
+    /// of the node. For the predicted time of a step alone. Left out, that of the vendor's reference system for the GPU.
+    network_gb_per_second: Option<Decimal> = Field::optional_decimal(1_000, 10_000_000_000, "that of the GPU's reference system").at(Hardware, More, "netgb", "Network of each GPU").unit("GB/s").job().own();
     /// GPUs of one node.
     gpus_per_node: u64 = Field::int(1, 65_536, 8).at(Hardware, More, "node", "GPUs per node").job().own();
 

@@ -5,7 +5,7 @@ use super::norm;
 use super::norm::NormNames;
 use super::quantization::{Fp8, quantizes_parameters};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, TensorId};
+use super::tape::{AutogradTape, Product, TensorId, Work};
 use super::tensor::{Component, Factor, ParamTensor, Shape};
 
 /// A linear layer with its input, its output and its parameters.
@@ -52,6 +52,7 @@ pub(crate) fn products(
     gathered: Option<Shape>,
     gradient: Shape,
 ) {
+    tape.computes(Work::Product(product(sizes, tape, linear, gathered, gradient)));
     let delays = delays(sizes, linear);
     if let Some(fp8) = sizes.fp8 {
         products_in_fp8(sizes, tape, fp8, linear, gathered, gradient);
@@ -82,6 +83,27 @@ pub(crate) fn products(
         gradient if delays => tape.weight_gradient(gradient),
         gradient => tape.backward(gradient),
     };
+}
+
+/// The matrix product of a linear layer, whose output's gradient has this shape when it is multiplied.
+fn product(sizes: &Sizes<'_>, tape: &AutogradTape, linear: &Linear, gathered: Option<Shape>, output: Shape) -> Product {
+    let input = gathered.unwrap_or_else(|| shape_of(tape, linear.input));
+    let experts = (linear.weight.component == Component::RoutedExperts).then(|| {
+        sizes
+            .m
+            .moe
+            .as_ref()
+            .map_or(1, |moe| moe.num_experts / sizes.m.ep.max(1))
+    });
+    Product {
+        quantized: sizes.fp8.is_some(),
+        trained: !sizes.m.is_frozen(),
+        ..Product::of(
+            (input.elements(), output.elements()),
+            linear.weight.shape.elements(),
+            experts,
+        )
+    }
 }
 
 /// Whether the weight gradient is computed later than the backward pass (`backward_dw`): Transformer Engine's linear
@@ -251,6 +273,8 @@ pub(crate) fn norm_column(
         // Unless it is quantized, the gathered input is the same tensor.
         let returned = for_adapter.is_some_and(|input| !input.in_parts) && sizes.fp8.is_none();
         products(sizes, tape, of_norm, gathered.filter(|_| !returned), gradient);
+        let normed = product(sizes, tape, of_norm, gathered, gradient);
+        tape.computes(Work::Product(Product { normed: true, ..normed }));
         delays_gradient(sizes, tape, of_norm);
         saved.rest_by(tape);
         let sum = tape.tensor("gradient of the norm's output", whole, sizes.width());

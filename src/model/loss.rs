@@ -9,7 +9,7 @@ use super::linear::Linear;
 use super::norm::{FINAL, after_layers, residual_norm};
 use super::quantization::quantizes_output;
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, Gradient, TensorId};
+use super::tape::{AutogradTape, Family, Gradient, Product, TensorId, Work};
 use super::tensor::{Shape, factor};
 use super::{embedding, labels, linear, mtp, softcap};
 use crate::config::choices::{CrossEntropyFusion, SoftwareFact, TokenLoss};
@@ -136,7 +136,19 @@ fn head(
         let whole = tape.tensor_if(parallel, what, sizes.gathered(), width);
         let once = tape.tensor_if(parallel && frozen, "gathered input", sizes.gathered(), width);
         let gradient = linear::weight_gradient_of_output(sizes, tape, linear.weight.shape);
-        tape.op(names[0], &[input], &[linear.output]);
+        let whole_input = if parallel {
+            sizes.gathered()
+        } else {
+            linear::shape_of(tape, input)
+        };
+        let made = linear::shape_of(tape, linear.output);
+        let of = (whole_input.elements(), made.elements());
+        let product = Product::of(of, linear.weight.shape.elements(), None);
+        tape.op(names[0], &[input], &[linear.output])
+            .computes(Work::Product(Product {
+                trained: !frozen,
+                ..product
+            }));
         if !frozen {
             tape.saves(&[input]);
         }

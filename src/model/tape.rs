@@ -8,10 +8,12 @@ mod cuda_graphs;
 pub mod liveness;
 pub mod recompute;
 mod usage;
+mod work;
 
 use core::ops::Range;
 
 pub(crate) use cuda_graphs::{Capture, Part, Point};
+pub use work::{Product, Work};
 
 use super::tensor::{ParamTensor, Shape};
 use crate::config::choices::{OffloadModule, RecomputeModule};
@@ -139,6 +141,8 @@ pub struct Op {
     pub root: bool,
     /// Whether it belongs to an adapter, whose parameters are trained while those of the model are frozen.
     pub adapter: bool,
+    /// What it computes.
+    pub work: Work,
     /// The place of its first tensor in [`AutogradTape::links`]; its last one stands before the next operation's first.
     links: usize,
 }
@@ -270,6 +274,7 @@ impl AutogradTape {
             name,
             root: false,
             adapter: false,
+            work: Work::default(),
             links: self.links.len(),
         });
         self.link(UseKind::Input(Gradient::New), inputs);

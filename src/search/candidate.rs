@@ -10,6 +10,7 @@ use crate::config::job::{Config, Module};
 use crate::memory::bucket::Bucket;
 use crate::memory::savings::choice_of;
 use crate::memory::{Estimate, StageRef};
+use crate::time::TimeTables;
 use crate::units::Bytes;
 use crate::verdict::{Verdict, device};
 
@@ -66,6 +67,9 @@ pub struct Candidate {
     /// What a GPU of the slowest stage reads and writes of weights and main gradients for all micro batches, in the same
     /// measure. See [`StepCost`].
     pub weights_ppm: u64,
+    /// The predicted time of a step in nanoseconds; `None` where the prediction does not follow the job. See
+    /// [`time`](crate::time).
+    pub step_nanoseconds: Option<u64>,
     /// Whether context-parallel ranks have fewer than [`SHORT_SEQUENCE`] tokens of a sequence.
     pub splits_short_sequences: bool,
 }
@@ -98,7 +102,7 @@ impl Candidate {
         index: u64,
         config: &Config,
         worst: &WorstStage,
-        bubbles: &mut Bubbles,
+        (bubbles, times): (&mut Bubbles, &mut TimeTables),
         memory: impl FnOnce(u32) -> Option<StageMemory>,
     ) -> Option<Self> {
         let language = config.modules().iter().find(|m| m.io().is_language())?;
@@ -106,7 +110,8 @@ impl Candidate {
         let (least, most) = device(config, worst.at.module, worst.peak, worst.graphs);
         let choice = choice_of(language);
         let work = bubbles.work(language, choice);
-        let cost = StepCost::new(language, &memory(work.slowest)?, choice, work);
+        let memory = memory(work.slowest)?;
+        let cost = StepCost::new(language, &memory, choice, work);
         Some(Self {
             index,
             adapters: language.adapters().is_some(),
@@ -129,6 +134,7 @@ impl Candidate {
             traffic: cost.traffic,
             exchange_ppm: cost.exchange_ppm,
             weights_ppm: cost.weights_ppm,
+            step_nanoseconds: times.step_nanoseconds(config, &memory),
             splits_short_sequences: splits_short_sequences(language),
         })
     }

@@ -1,7 +1,7 @@
 //! The order of layouts, and what one of them gains over another.
 //!
-//! No speed is predicted. Layouts are ordered by [`Criterion::ORDER`], each criterion only among layouts that are equal
-//! by those before it. What is recomputed and how many micro batches there are count as parts of one sum
+//! Layouts are ordered by [`Criterion::ORDER`], each criterion only among layouts that are equal by those before it. Where
+//! the [time of a step](crate::time) is not predicted, other criteria stand in for it: what is recomputed and how many micro batches there are count as parts of one sum
 //! ([`StepCost::overhead_ppm`]), so that neither outranks the others.
 
 use core::cmp::Ordering;
@@ -24,6 +24,8 @@ pub enum Criterion {
     Trained,
     /// GPUs of the job.
     Gpus,
+    /// The predicted time of a step.
+    Time,
     /// The share of the forward pass that is recomputed.
     Recomputed,
     /// Context parallelism that leaves a rank fewer than [`SHORT_SEQUENCE`] tokens of a sequence.
@@ -50,10 +52,11 @@ const PERCENT: u64 = 10_000;
 
 impl Criterion {
     /// All criteria.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Fits,
         Self::Trained,
         Self::Gpus,
+        Self::Time,
         Self::Recomputed,
         Self::Context,
         Self::Crossing,
@@ -66,10 +69,11 @@ impl Criterion {
     ];
 
     /// The criteria that decide on the order, the first one first.
-    pub const ORDER: [Self; 7] = [
+    pub const ORDER: [Self; 8] = [
         Self::Fits,
         Self::Trained,
         Self::Gpus,
+        Self::Time,
         Self::Context,
         Self::Overhead,
         Self::Replica,
@@ -83,6 +87,7 @@ impl Criterion {
             Self::Fits => fit(c.verdict()),
             Self::Trained => u64::from(c.adapters),
             Self::Gpus => c.gpus,
+            Self::Time => c.step_nanoseconds.unwrap_or(u64::MAX),
             Self::Recomputed => whole_percent(c.recomputed_ppm),
             Self::Context if c.splits_short_sequences => c.cp,
             Self::Context => 1,
@@ -155,6 +160,10 @@ impl Gain {
             Criterion::Fits => "fits the GPU also with the largest overheads".to_owned(),
             Criterion::Trained => "trains all weights".to_owned(),
             Criterion::Gpus => format!("{} GPUs instead of {}", a.gpus, b.gpus),
+            Criterion::Time => {
+                let seconds = |c: &Candidate| seconds(c.step_nanoseconds.unwrap_or_default());
+                format!("a step of {} instead of {}", seconds(a), seconds(b))
+            }
             Criterion::Recomputed => format!(
                 "recomputes {} instead of {}",
                 percent(a.recomputed_ppm),
@@ -196,4 +205,11 @@ impl Gain {
 pub fn percent(ppm: u64) -> String {
     let tenths = (ppm + 500) / 1_000;
     format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+/// Nanoseconds as seconds, rounded to hundredths.
+#[must_use]
+pub fn seconds(nanoseconds: u64) -> String {
+    let hundredths = (nanoseconds + 5_000_000) / 10_000_000;
+    format!("{}.{:02} s", hundredths / 100, hundredths % 100)
 }

@@ -15,6 +15,7 @@ use crate::config::{Prepared, validate};
 use crate::memory::overhead::memory_range;
 use crate::memory::{self, SharedTables, StageRef, estimate_within, largest_states};
 use crate::parallel::stages::StageLayout;
+use crate::time::TimeTables;
 use crate::units::Bytes;
 use crate::verdict::Verdict;
 
@@ -57,6 +58,7 @@ pub fn search(space: &Space, range: Range<u64>, steps: u32, keep: Keep) -> Slice
 #[derive(Default)]
 pub struct Searcher {
     bubbles: Bubbles,
+    times: TimeTables,
     shared: SharedTables,
 }
 
@@ -267,7 +269,7 @@ impl Walk<'_> {
 
     /// Estimates a checked job, which does not fit where a stage has a peak that is `too_large`.
     fn estimated(&mut self, at: u64, config: &Config, too_large: impl Fn(Bytes) -> bool) -> Trial {
-        let Searcher { bubbles, shared } = &mut *self.known;
+        let Searcher { bubbles, times, shared } = &mut *self.known;
         let candidate = if let Some(m) = shareable(config) {
             let (pp_rank, stage) = match shared.worst_stage(m, too_large) {
                 Ok(worst) => worst,
@@ -281,7 +283,7 @@ impl Walk<'_> {
                 peak: stage.total,
                 graphs: stage.graphs,
             };
-            Candidate::new(at, config, &worst, bubbles, |slowest| {
+            Candidate::new(at, config, &worst, (bubbles, times), |slowest| {
                 Some(match slowest {
                     slowest if slowest == pp_rank => stage.memory,
                     slowest => shared.states(m, slowest),
@@ -300,7 +302,7 @@ impl Walk<'_> {
                 };
                 Some(estimate.stage(stage)?.memory)
             };
-            Candidate::new(at, config, &WorstStage::of(&estimate), bubbles, memory)
+            Candidate::new(at, config, &WorstStage::of(&estimate), (bubbles, times), memory)
         };
         Trial::Legal(candidate)
     }

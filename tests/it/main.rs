@@ -28,5 +28,6 @@ mod presets;
 mod report;
 mod search;
 mod tidy;
+mod time;
 mod value;
 mod verdict;

@@ -6,9 +6,10 @@ use megatron_memory::config::job::Config;
 use megatron_memory::export::{ExportFormat, ExportOptions, export_text};
 use megatron_memory::memory::{self, Estimate};
 use megatron_memory::report::amount::{Scale, Unit};
-use megatron_memory::report::packing;
 use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::report::table::{Order, Table};
+use megatron_memory::report::{packing, time};
+use megatron_memory::time::step_time;
 
 use super::exit::{Failure, Status};
 use super::job::JobArgument;
@@ -98,6 +99,7 @@ fn text(config: &Config, estimate: &Estimate, unit: Unit) -> String {
         summary.device_words(coarse)
     )];
     lines.extend(packing::batches(config, estimate, coarse));
+    lines.push(time::sentence(&step_time(config, estimate)));
     lines.push(String::new());
     let table = Table::new(config, estimate, unit).sorted(Order::Stage);
     let width = table

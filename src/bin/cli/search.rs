@@ -8,7 +8,9 @@ use clap::Args;
 use clap::builder::{PossibleValue, TypedValueParser};
 use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::layouts::{SearchHead, closest, counts};
-use megatron_memory::search::{Axis, Best, Candidate, GroupKind, Keep, Options, OwnLayout, Searcher, Space, percent};
+use megatron_memory::search::{
+    Axis, Best, Candidate, GroupKind, Keep, Options, OwnLayout, Searcher, Space, percent, seconds,
+};
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 use megatron_memory::verdict::Verdict;
@@ -105,6 +107,8 @@ struct Layout {
     pipeline_bubble_ppm: u64,
     /// Recomputed operations, in millionths of those of the forward pass.
     recomputed_ppm: u64,
+    /// The predicted time of a step in nanoseconds; none where the prediction does not follow the job.
+    step_nanoseconds: Option<u64>,
 }
 
 impl SearchLayouts {
@@ -229,10 +233,13 @@ fn text(space: &Space, best: &Best, layouts: &[Layout]) -> Vec<String> {
         }
         last = layout.fit;
         lines.push(format!(
-            "{:>10} {}  {}  {} per replica, bubble {}, recomputes {}, {} over the network{}{}",
+            "{:>10} {}  {}  {}{} per replica, bubble {}, recomputes {}, {} over the network{}{}",
             scale.amount(Bytes(layout.peak_bytes)),
             layout.sign,
             layout.sizes,
+            layout
+                .step_nanoseconds
+                .map_or_else(String::new, |step| format!("step {}, ", seconds(step))),
             gpus(layout.gpus_per_replica),
             percent(layout.pipeline_bubble_ppm),
             percent(layout.recomputed_ppm),
@@ -297,6 +304,7 @@ fn layout(space: &Space, candidate: &Candidate, own: Option<&Candidate>) -> Layo
         network_bytes: candidate.traffic.far.0,
         pipeline_bubble_ppm: candidate.bubble_ppm,
         recomputed_ppm: candidate.recomputed_ppm,
+        step_nanoseconds: candidate.step_nanoseconds,
     }
 }
 

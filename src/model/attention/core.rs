@@ -6,7 +6,7 @@ use super::softcap;
 use crate::config::choices::{CpCommType, OffloadModule, RecomputeModule, SoftmaxType};
 use crate::model::kernels::AttentionKernel;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{AutogradTape, Family, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId, Work};
 use crate::model::tensor::{Component, Factor, Shape, factor};
 use crate::model::tp;
 use crate::model::weights::Weights;
@@ -65,7 +65,8 @@ fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorI
     };
     let work = inputs.queries.tokens(sizes, inputs.qk_width);
     let work = tape.tensor("query gradient accumulated in fp32", work, 4);
-    tape.op("core_attention", &inputs.reads, &[output]);
+    tape.op("core_attention", &inputs.reads, &[output])
+        .computes(Work::Attention(flops(sizes, inputs)));
     let copies = if flash && m.args.micro_batch_size > 1 {
         // Batch first: queries, keys and values are transposed, and so is the output.
         Some([
@@ -102,6 +103,16 @@ fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorI
     }
     tape.saves(&[sum]).backward(&[work]);
     output
+}
+
+/// Floating-point operations of the forward pass: every query meets every key, and every probability every value. With
+/// a causal mask kernels compute half of that.
+fn flops(sizes: &Sizes<'_>, inputs: &Inputs) -> u64 {
+    let queries = inputs.queries.tokens(sizes, inputs.qk_width).elements();
+    let context = inputs.queries.tokens(sizes, inputs.v_width).elements();
+    let pairs = u128::from(sizes.m.attention_length()) * (u128::from(queries) + u128::from(context));
+    let masked = if sizes.m.io.is_language() { 1 } else { 2 };
+    u64::try_from(pairs * masked).unwrap_or(u64::MAX)
 }
 
 fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorId {
@@ -150,7 +161,9 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
     if let Some(raw) = raw {
         // The values are kept by the second product.
         let keys = saved.get(..2).unwrap_or(&saved);
-        tape.op("query times key", &reads, &[raw]).saves(keys);
+        tape.op("query times key", &reads, &[raw])
+            .saves(keys)
+            .computes(Work::Attention(flops(sizes, inputs)));
         if kernel == AttentionKernel::SoftCapped {
             held = Some(softcap::softmax(sizes, tape, raw, probabilities, scores));
         } else {
@@ -164,6 +177,7 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
             4,
         );
         tape.op("query times key, softmax", &reads, &[probabilities])
+            .computes(Work::Attention(flops(sizes, inputs)))
             .saves(&saved)
             .saves(&[fp32.unwrap_or(probabilities)]);
     }
@@ -178,7 +192,10 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
     let product = tape.tensor("context before its transpose", context, bytes);
     let output = tape.tensor("attention output", context, bytes);
     let second = [used, values];
-    tape.op("probability times value", &second, &[product]).saves(&second);
+    // Without a fused kernel both products are computed in full.
+    tape.op("probability times value", &second, &[product])
+        .saves(&second)
+        .computes(Work::Attention(flops(sizes, inputs)));
     tape.op("transpose", &[product], &[output]).holds(held.as_slice());
     output
 }

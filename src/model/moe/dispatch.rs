@@ -4,7 +4,7 @@ use super::{Rows, rows};
 use crate::config::choices::{RouterDtype, TokenDispatcher};
 use crate::model::layer_spec::Experts;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{AutogradTape, Family, Point, TensorId};
+use crate::model::tape::{AutogradTape, Family, Point, TensorId, Work};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::source::{COMBINE, DISPATCH, PERMUTE, RANK_CAPACITY};
 
@@ -71,12 +71,14 @@ impl<'a> Way<'a> {
         tape.at(Family::Experts, DISPATCH);
         if way.exchanged {
             way.step(tape, "all_to_all", "tokens received from other ranks", rows_of.received);
+            tape.computes(Work::Exchange);
             way.held.push(way.current);
             way.postprocess = tape.here();
         }
         if way.gathered {
             let what = "tokens gathered over expert-tensor-parallel ranks";
             way.step(tape, "all_gather", what, rows_of.routed);
+            tape.computes(Work::Exchange);
         }
         if way.sorted {
             way.step(tape, "sort_chunks_by_idxs", "tokens sorted by expert", rows_of.routed);
@@ -111,9 +113,11 @@ impl<'a> Way<'a> {
         if self.gathered {
             let what = "expert outputs summed over expert-tensor-parallel ranks";
             self.step(tape, "reduce_scatter", what, self.rows.received);
+            tape.computes(Work::Exchange);
         }
         if self.exchanged {
             self.step(tape, "all_to_all back", "expert outputs sent back", self.rows.sent);
+            tape.computes(Work::Exchange);
             tape.holds(&self.held);
             self.held.clear();
         }

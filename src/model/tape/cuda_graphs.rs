@@ -197,6 +197,7 @@ impl AutogradTape {
                 name: of.name,
                 root: of.root && belongs,
                 adapter: of.adapter,
+                work: of.work,
                 links,
             });
             if belongs {

@@ -36,6 +36,8 @@ pub enum Column {
     Near,
     /// Matrix products that run twice.
     Recomputed,
+    /// The predicted time of a step.
+    Time,
 }
 
 /// In what the layouts of a table differ, where a column is left out unless they do.
@@ -49,6 +51,8 @@ pub(super) struct Differences {
     some_cross: bool,
     /// Whether some recompute.
     some_recompute: bool,
+    /// Whether the time of some is predicted.
+    some_timed: bool,
 }
 
 impl Differences {
@@ -57,6 +61,7 @@ impl Differences {
         self.chunks_differ |= *self.chunks.get_or_insert(c.vpp) != c.vpp;
         self.some_cross |= c.crossing != Crossing::default();
         self.some_recompute |= c.recomputed_ppm > 0;
+        self.some_timed |= c.step_nanoseconds.is_some();
     }
 
     /// The columns of the table.
@@ -69,6 +74,7 @@ impl Differences {
         columns.extend((self.chunks_differ && !vary).then_some(Column::Chunks));
         columns.push(Column::Peak);
         columns.extend(space.gpu_memory().map(|_| Column::Headroom));
+        columns.extend(self.some_timed.then_some(Column::Time));
         columns.extend([Column::Stage, Column::Replica, Column::Dp]);
         columns.extend(space.has_experts().then_some(Column::Edp));
         columns.extend(self.some_cross.then_some(Column::Crossing));
@@ -97,6 +103,7 @@ impl Column {
             Self::Network => "network_bytes",
             Self::Near => "near_bytes",
             Self::Recomputed => "recomputed_ppm",
+            Self::Time => "step_nanoseconds",
         }
     }
 
@@ -118,6 +125,7 @@ impl Column {
             Self::Network => c.traffic.far.0.into(),
             Self::Near => c.traffic.near.0.into(),
             Self::Recomputed => c.recomputed_ppm.into(),
+            Self::Time => c.step_nanoseconds.map_or(i128::MAX, i128::from),
         }
     }
 
@@ -128,6 +136,7 @@ impl Column {
             Self::Axis(level, _) => space.pick(c.index, level).map_or(String::new(), Pick::label),
             Self::Crossing => crossing_groups(c),
             Self::Headroom if c.gpu.is_none() => String::new(),
+            Self::Time if c.step_nanoseconds.is_none() => String::new(),
             _ => self.key(space, c).to_string(),
         }
     }

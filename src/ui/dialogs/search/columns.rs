@@ -1,7 +1,7 @@
 //! How the columns of the table of layouts read.
 
 use megatron_memory::report::amount::{Scale, Unit};
-use megatron_memory::search::{Axis, Candidate, Column, Space};
+use megatron_memory::search::{Axis, Candidate, Column, Space, seconds};
 use megatron_memory::units::Bytes;
 
 /// The heading of a column.
@@ -21,6 +21,7 @@ pub(super) fn label(column: Column, unit: Unit) -> String {
         Column::Network => return format!("Network {}", unit.symbol()),
         Column::Near => return format!("In node {}", unit.symbol()),
         Column::Recomputed => "Recomputed %",
+        Column::Time => "Step",
     };
     name.to_owned()
 }
@@ -37,6 +38,7 @@ pub(super) fn text(column: Column, space: &Space, c: &Candidate, unit: Unit) -> 
         Column::Near => scale.number(c.traffic.near),
         Column::Bubble => percent(c.bubble_ppm),
         Column::Recomputed => percent(c.recomputed_ppm),
+        Column::Time => c.step_nanoseconds.map_or_else(String::new, seconds),
         Column::Axis(..)
         | Column::Chunks
         | Column::Stage

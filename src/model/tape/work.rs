@@ -1,0 +1,78 @@
+//! What operations compute, as far as the time that they take depends on it.
+
+use super::AutogradTape;
+use crate::units::multiply;
+
+/// What an operation does, besides reading and writing its tensors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Work {
+    /// Nothing: its time is that of the memory that it reads and writes.
+    #[default]
+    Elementwise,
+    /// It multiplies rows by the weights of a linear layer.
+    Product(Product),
+    /// Core attention in one kernel, or the scan of a linear attention: so many floating-point operations forwards.
+    Attention(u64),
+    /// It only moves tensors between ranks.
+    Exchange,
+}
+
+/// The matrix product of a linear layer on one rank, or those of all routed experts of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// Rows of the input, over all matrices.
+    pub rows: u64,
+    /// Columns of the input.
+    pub inner: u64,
+    /// Columns of the output.
+    pub columns: u64,
+    /// Weight matrices, each of which multiplies its part of the rows; `None` for one that multiplies all.
+    pub experts: Option<u64>,
+    /// Whether it is computed in the module's fp8 or fp4.
+    pub quantized: bool,
+    /// Whether its weight has a gradient.
+    pub trained: bool,
+    /// Whether the norm of its input is part of the operation.
+    pub normed: bool,
+}
+
+impl Product {
+    /// The product that makes this many elements of output from so many of input with weights of so many elements.
+    pub(crate) fn of((input, output): (u64, u64), weights: u64, experts: Option<u64>) -> Self {
+        let each = (weights / experts.unwrap_or(1).max(1)).max(1);
+        // Rows times inner, rows times columns, and inner times columns are known.
+        let rows = (u128::from(input) * u128::from(output) / u128::from(each)).isqrt();
+        let rows = u64::try_from(rows).unwrap_or(u64::MAX).max(1);
+        Self {
+            rows,
+            inner: input / rows,
+            columns: output / rows,
+            experts,
+            quantized: false,
+            trained: true,
+            normed: false,
+        }
+    }
+
+    /// Floating-point operations of one of its passes: forward, input gradient and weight gradient take as many each.
+    #[must_use]
+    pub fn flops(&self) -> u64 {
+        multiply(2, multiply(self.rows, multiply(self.inner, self.columns)))
+    }
+
+    /// Elements of all its weights.
+    #[must_use]
+    pub fn weights(&self) -> u64 {
+        multiply(self.experts.unwrap_or(1), multiply(self.inner, self.columns))
+    }
+}
+
+impl AutogradTape {
+    /// What the latest operation computes.
+    pub(crate) fn computes(&mut self, work: Work) -> &mut Self {
+        if let Some(last) = self.ops.last_mut() {
+            last.work = work;
+        }
+        self
+    }
+}

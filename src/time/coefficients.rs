@@ -1,0 +1,59 @@
+//! How much longer than nominal each kind of work takes, and what a host and a pipeline add.
+
+use strum::EnumCount;
+
+use super::cost::Cost;
+
+/// The coefficients of the time of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coefficients {
+    /// Seconds in practice over nominal seconds, by [`Cost`].
+    pub factors: [f64; Cost::COUNT],
+    /// Seconds that the host needs to launch the kernels of a layer for one micro batch, in both passes together.
+    pub host: f64,
+    /// The part by which each pass takes longer in a pipeline.
+    pub pipeline: f64,
+    /// Seconds in practice over nominal ones of messages between pipeline stages.
+    pub messages: f64,
+    /// The same for gradients and parameters between data-parallel ranks.
+    pub data: f64,
+    /// The same for the optimizer's step.
+    pub optimizer: f64,
+}
+
+impl Coefficients {
+    /// What is known of the coefficients before any job is looked at: from measured tables of single operators and of
+    /// NCCL's collectives. Fitted coefficients are drawn towards them.
+    pub const PRIOR: Self = Self {
+        factors: [1.05, 1.5, 1.0, 1.4, 1.5, 1.0, 1.6, 1.7, 2.0, 2.0, 1.5, 1.5, 2.0, 1.0],
+        host: 1.5e-3,
+        pipeline: 0.03,
+        messages: 1.4,
+        data: 2.0,
+        optimizer: 1.5,
+    };
+
+    /// One set for every GPU, made by `cargo xtask fit-time` from the measured runs of `tests/oracle/time`.
+    pub const SHIPPED: Self = Self {
+        factors: [
+            0.926, 1.598, 1.021, 1.491, 1.702, 1.021, 1.502, 2.234, 3.529, 2.0, 1.268, 1.268, 2.0, 1.111,
+        ],
+        host: 1.5e-3,
+        pipeline: 0.0508,
+        messages: 1.111,
+        data: 1.554,
+        optimizer: 1.564,
+    };
+
+    /// The coefficients as one list, for a fit.
+    pub fn each_mut(&mut self) -> impl Iterator<Item = &mut f64> {
+        let rest = [
+            &mut self.host,
+            &mut self.pipeline,
+            &mut self.messages,
+            &mut self.data,
+            &mut self.optimizer,
+        ];
+        self.factors.iter_mut().chain(rest)
+    }
+}

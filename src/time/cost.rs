@@ -1,0 +1,103 @@
+//! Nominal seconds by kind: what an operation would take at the speeds of the data sheet.
+
+use core::ops::{Add, AddAssign, Mul};
+
+use strum::{EnumCount, EnumIter};
+
+use super::coefficients::Coefficients;
+
+/// The kinds of work that a GPU spends the time of a pass on, each with a coefficient of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, EnumIter)]
+pub enum Cost {
+    /// Operations of the matrix products of linear layers, at the peak that products reach on the GPU.
+    Products,
+    /// Bytes that these products read and write.
+    ProductBytes,
+    /// Starts of these products.
+    ProductStarts,
+    /// Operations of the matrix products of routed experts.
+    ExpertProducts,
+    /// Bytes that the products of routed experts read and write.
+    ExpertBytes,
+    /// Experts whose products start.
+    ExpertStarts,
+    /// Operations of core attention.
+    Attention,
+    /// Bytes that everything else reads and writes.
+    Elementwise,
+    /// Bytes between tensor-parallel ranks of one `NVLink` domain.
+    TensorNear,
+    /// Bytes between tensor-parallel ranks over the network.
+    TensorFar,
+    /// Bytes of tokens to experts and back within one `NVLink` domain.
+    ExpertNear,
+    /// Bytes of tokens to experts and back over the network.
+    ExpertFar,
+    /// Bytes between context-parallel ranks.
+    Context,
+    /// Starts of collectives.
+    Collectives,
+}
+
+/// Nominal seconds of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seconds([f64; Cost::COUNT]);
+
+impl Seconds {
+    /// So many seconds of one kind.
+    #[must_use]
+    pub fn of(cost: Cost, seconds: f64) -> Self {
+        let mut all = Self::default();
+        all.spend(cost, seconds);
+        all
+    }
+
+    /// Adds seconds of one kind.
+    pub fn spend(&mut self, cost: Cost, seconds: f64) {
+        if let Some(slot) = self.0.get_mut(cost as usize) {
+            *slot += seconds;
+        }
+    }
+
+    /// The seconds that one kind takes in practice.
+    #[must_use]
+    pub fn in_practice(&self, cost: Cost, coefficients: &Coefficients) -> f64 {
+        let seconds = self.0.get(cost as usize).zip(coefficients.factors.get(cost as usize));
+        seconds.map_or(0.0, |(seconds, factor)| seconds * factor)
+    }
+
+    /// The seconds that all kinds take together in practice.
+    #[must_use]
+    pub fn total(&self, coefficients: &Coefficients) -> f64 {
+        self.0
+            .iter()
+            .zip(&coefficients.factors)
+            .map(|(seconds, factor)| seconds * factor)
+            .sum()
+    }
+}
+
+impl AddAssign for Seconds {
+    fn add_assign(&mut self, other: Self) {
+        for (slot, more) in self.0.iter_mut().zip(other.0) {
+            *slot += more;
+        }
+    }
+}
+
+impl Add for Seconds {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}
+
+impl Mul<f64> for Seconds {
+    type Output = Self;
+
+    fn mul(self, times: f64) -> Self {
+        Self(self.0.map(|seconds| seconds * times))
+    }
+}

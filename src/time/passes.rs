@@ -1,0 +1,157 @@
+//! The nominal seconds of the passes over one tape.
+
+use super::cost::{Cost, Seconds};
+use super::hardware::Hardware;
+use crate::model::tape::recompute::{Plan, RecomputeOptions};
+use crate::model::tape::{ActivationTensor, AutogradTape, Gradient, Product, TensorId, UseKind, Work};
+
+/// The passes of one micro batch over a part of a chunk.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Passes {
+    /// The forward pass.
+    pub(super) forward: Seconds,
+    /// The backward pass, without what is recomputed for it.
+    pub(super) backward: Seconds,
+    /// What selective recompute runs again.
+    pub(super) again: Seconds,
+    /// Floating-point operations of the forward pass.
+    pub(super) flops: f64,
+}
+
+/// The passes over a tape with these modules recomputed. `norm_forward` and
+/// `norm_backward` say how often a norm reads or writes its input in each pass.
+pub(super) fn passes(
+    tape: &AutogradTape,
+    options: RecomputeOptions,
+    on: &Hardware,
+    [norm_forward, norm_backward]: [f64; 2],
+) -> Passes {
+    let plan = Plan::new(tape, options);
+    let mut passes = Passes::default();
+    for (index, op) in tape.ops.iter().enumerate() {
+        let (forward, backward) = match op.work {
+            Work::Exchange => continue,
+            Work::Attention(flops) => {
+                passes.flops += wide(flops);
+                attention(wide(flops), on)
+            }
+            Work::Elementwise => elementwise(tape, index, on),
+            Work::Product(product) => {
+                passes.flops += wide(product.flops());
+                let (mut forward, mut backward) = product_passes(&product, on);
+                if product.normed {
+                    let input: f64 = tape
+                        .of(index, UseKind::Input(Gradient::New))
+                        .map(|id| bytes(tape, id))
+                        .sum();
+                    forward.spend(Cost::Elementwise, norm_forward * input / on.memory);
+                    backward.spend(Cost::Elementwise, norm_backward * input / on.memory);
+                }
+                (forward, backward)
+            }
+        };
+        passes.forward += forward;
+        passes.backward += backward;
+        if plan.runs_again(index) {
+            passes.again += forward;
+        }
+    }
+    passes
+}
+
+#[allow(clippy::cast_precision_loss, reason = "elements and operations as a time in seconds")]
+pub(super) fn wide(n: u64) -> f64 {
+    n as f64
+}
+
+fn bytes(tape: &AutogradTape, id: TensorId) -> f64 {
+    tape.get(id).map_or(0.0, |tensor| wide(ActivationTensor::bytes(tensor)))
+}
+
+/// A backward pass of fused attention computes five products where the forward pass has two.
+fn attention(flops: f64, on: &Hardware) -> (Seconds, Seconds) {
+    let seconds = flops / on.half.peak;
+    (
+        Seconds::of(Cost::Attention, seconds),
+        Seconds::of(Cost::Attention, 2.5 * seconds),
+    )
+}
+
+/// Bytes that an operation reads and writes in its two passes.
+fn elementwise(tape: &AutogradTape, op: usize, on: &Hardware) -> (Seconds, Seconds) {
+    let links = tape.links(op);
+    let (mut forward, mut backward) = (0.0, 0.0);
+    let mut passed_on = 0;
+    for link in links {
+        let bytes = bytes(tape, link.tensor);
+        match link.role {
+            UseKind::Input(gradient) => {
+                forward += bytes;
+                match gradient {
+                    Gradient::New | Gradient::Over(_) => backward += bytes,
+                    Gradient::Shared => passed_on += 1,
+                    Gradient::None => {}
+                }
+            }
+            UseKind::Output => {
+                forward += bytes;
+                backward += bytes;
+            }
+            UseKind::Saved => {
+                let own = !links.iter().any(|other| {
+                    other.tensor == link.tensor && matches!(other.role, UseKind::Input(_) | UseKind::Output)
+                });
+                if own {
+                    forward += bytes;
+                }
+                backward += bytes;
+            }
+            UseKind::Forward => forward += 2.0 * bytes,
+            UseKind::Backward => backward += 2.0 * bytes,
+            UseKind::Delayed | UseKind::DelayedGradient | UseKind::WeightGradient => {}
+        }
+    }
+    if passed_on > 0 {
+        // The gradients that reach the residual stream from both sides are added up.
+        backward = if passed_on > 1 { forward } else { 0.0 };
+    }
+    let seconds = |bytes: f64| Seconds::of(Cost::Elementwise, bytes / on.memory);
+    (seconds(forward), seconds(backward))
+}
+
+/// The products of a linear layer: forward; and for the gradients of its input and of its weight.
+fn product_passes(product: &Product, on: &Hardware) -> (Seconds, Seconds) {
+    let speed = if product.quantized { on.quantized } else { on.half };
+    let flops = wide(product.flops()) / (speed.peak * speed.reached);
+    let input = wide(product.rows) * wide(product.inner);
+    let output = wide(product.rows) * wide(product.columns);
+    let weights = wide(product.weights());
+    let width = if product.quantized { 1.0 } else { 2.0 };
+    let (ops, moved, starts, count) = match product.experts {
+        Some(experts) => (
+            Cost::ExpertProducts,
+            Cost::ExpertBytes,
+            Cost::ExpertStarts,
+            wide(experts) * 1e-6,
+        ),
+        None => (Cost::Products, Cost::ProductBytes, Cost::ProductStarts, speed.start),
+    };
+    let one = |bytes: f64| {
+        let mut seconds = Seconds::of(ops, flops);
+        seconds.spend(moved, bytes / on.memory);
+        seconds.spend(starts, count);
+        seconds
+    };
+    let mut forward = one((input + weights) * width + 2.0 * output);
+    let mut backward = one((output + weights) * width + 2.0 * input);
+    if product.trained {
+        // The weight gradient is added to one in fp32.
+        backward += one((input + output) * width + 8.0 * weights);
+    }
+    if product.quantized {
+        // Operands are read in 16 bits, and written in 8 for both layouts that the products need.
+        forward.spend(Cost::Elementwise, 2.5 * input / on.memory);
+        backward.spend(Cost::Elementwise, 2.5 * output / on.memory);
+    }
+    (forward, backward)
+}

@@ -61,7 +61,7 @@ fn world_by_copy(d: &Draft<'_>) -> Option<Problem> {
         d.cp,
         or_list(&near)
     );
-    Some(Problem::error(&COPY, message).fix_each(F::world_size, &near))
+    Some(Problem::error(COPY, message).fix_each(F::world_size, &near))
 }
 
 /// The expert grid must cover the same ranks as the dense one (`initialize_model_parallel`).

@@ -34,7 +34,7 @@ mod rules;
 pub mod software;
 pub mod suggest;
 
-pub use check::{Checked, validate};
+pub use check::{Checked, launcher_problems, validate};
 pub use from_field::NameSet;
 pub use prepared::Prepared;
 pub use rank_ranges::mimo_input;

@@ -8,6 +8,7 @@ mod export_text;
 mod format;
 pub mod json;
 mod launcher;
+pub mod launcher_changes;
 pub mod links;
 pub mod megatron_args;
 pub mod one_gpu;

@@ -85,6 +85,25 @@ pub fn validate(raw: &RawJob) -> Checked {
     Checked { config, problems }
 }
 
+/// What only Megatron-LM's own launcher refuses of a job that trains under others: problems for those who write its
+/// arguments or read its commands.
+#[must_use]
+pub fn launcher_problems(raw: &RawJob) -> Vec<Problem> {
+    let mut problems = validate(raw).problems;
+    problems.retain(Problem::is_of_launcher);
+    let ranges = rank_ranges(raw, &mut Vec::new());
+    let language = LanguageModel::of(raw, &ranges);
+    for (index, range) in ranges.iter().enumerate() {
+        let name = raw.modules.get(index).map_or(LANGUAGE_MODULE, |m| m.name.as_str());
+        let (args, unreadable) = read_args(raw, index, &mut Vec::new());
+        let context = ModuleContext::new(name, raw, index, &language);
+        let mut found = rules::launcher_violations(&Draft::new(&context, args, range.as_ref()));
+        found.retain(|p| !p.fields.iter().any(|field| unreadable.contains(field)));
+        problems.extend(found);
+    }
+    problems
+}
+
 /// Checks one module. The first result is the rank behind its last one, the second the module where nothing is wrong
 /// with it.
 fn validate_module(

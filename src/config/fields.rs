@@ -189,7 +189,7 @@ fields! {
     /// Shared experts run while tokens travel.
     moe_shared_expert_overlap: bool = Field::flag(false).at(Moe, All, "sovl", "Overlap shared experts").trains_experts().relevant_if(Experts);
     /// Each expert takes at most this many times its fair share of tokens; left out, no token is dropped.
-    moe_expert_capacity_factor: Option<Decimal> = Field::optional_decimal(1_000_000, 1_000_000_000, "no token is dropped").at(Moe, More, "cap", "Capacity factor").trains_experts().relevant_if(Experts);
+    moe_expert_capacity_factor: Option<Decimal> = Field::optional_decimal(1, 1_000_000_000, "no token is dropped").at(Moe, More, "cap", "Capacity factor").trains_experts().relevant_if(Experts);
     /// Every expert's input is padded to its capacity.
     moe_pad_expert_input_to_capacity: bool = Field::flag(false).at(Moe, All, "cappad", "Pad to capacity").trains_experts().relevant_if(Experts);
     /// The router fills up every expert's tokens to what fp8 products need; else a copy is filled up.

@@ -101,11 +101,11 @@ impl ModuleSizes {
 }
 
 fn activation(a: &Args) -> Activation {
-    match (a.swiglu, a.quick_geglu, a.geglu, a.squared_relu) {
+    match (a.swiglu, a.squared_relu, a.quick_geglu, a.geglu) {
         (true, ..) => Activation::SwiGlu,
-        (_, true, ..) => Activation::QuickGeGlu,
-        (_, _, true, _) => Activation::GeGlu,
-        (.., true) => Activation::SquaredRelu,
+        (_, true, ..) => Activation::SquaredRelu,
+        (_, _, true, _) => Activation::QuickGeGlu,
+        (.., true) => Activation::GeGlu,
         _ => Activation::Gelu,
     }
 }

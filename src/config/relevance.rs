@@ -26,6 +26,16 @@ impl Relevance {
         Self(all.filter(|condition| holds(*condition, job, module)).collect())
     }
 
+    /// Looks at the settings of a job of one module.
+    #[must_use]
+    pub fn of_settings(settings: &Settings) -> Self {
+        let job = RawJob {
+            shared: settings.clone(),
+            ..RawJob::default()
+        };
+        Self::of(&job, 0)
+    }
+
     /// Whether a field matters for the module.
     #[must_use]
     pub fn has(&self, id: FieldId) -> bool {

@@ -14,6 +14,7 @@ mod graphs;
 mod hybrid;
 mod kernels;
 mod labels;
+mod launcher;
 mod linear_attention;
 mod model;
 mod moe;
@@ -82,6 +83,16 @@ pub(super) fn problems(draft: &Draft<'_>) -> Vec<Problem> {
         Some(problem.of(draft.context.module, rule.name))
     };
     TABLES.into_iter().flatten().filter_map(broken).collect()
+}
+
+/// What a module breaks of the rules that only Megatron-LM's own launcher has, and that are of no other launcher's
+/// concern.
+pub(super) fn launcher_violations(draft: &Draft<'_>) -> Vec<Problem> {
+    let broken = launcher::RULES.iter().filter_map(|rule| {
+        let violation = (rule.check)(draft)?;
+        Some(violation.of(draft.context.module, rule.name))
+    });
+    broken.collect()
 }
 
 /// The name of every rule; rules of one concern share a name.

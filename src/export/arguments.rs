@@ -20,12 +20,13 @@ pub(super) struct Argument {
 }
 
 /// The fields of `settings` that differ from the defaults of `framework`, in declaration order. The micro batch size is
-/// always among them, since no framework has a default for it. So are fields for which the framework has no argument.
-/// Fields of Megatron FSDP and of the optimizer on the CPU are not, where these are off.
+/// always among them, since no framework has a default for it, and so is a given frequency of layers with linear
+/// attention. So are fields for which the framework has no argument. Fields of Megatron FSDP and of the optimizer on the
+/// CPU are not, where these are off.
 pub(super) fn arguments(settings: &Settings, framework: &Framework) -> Vec<Argument> {
     let is_hybrid = hybrid_pattern(settings).is_some();
-    let relevant = |id: &&FieldId| !is_switched_off(settings, **id);
-    let differing = FieldId::ALL.iter().filter(relevant).filter_map(|id| {
+    let effective = |id: &&FieldId| !is_switched_off(settings, **id) && !means_absence(settings, **id);
+    let differing = FieldId::ALL.iter().filter(effective).filter_map(|id| {
         let means = meaning(*id, settings.get(*id));
         let destination = destination_of(*id);
         let default = if is_hybrid {
@@ -34,7 +35,11 @@ pub(super) fn arguments(settings: &Settings, framework: &Framework) -> Vec<Argum
             framework.default_of(destination)
         };
         let default = default.map(python);
-        let needed = *id == FieldId::micro_batch_size;
+        let needed = match id {
+            FieldId::micro_batch_size => true,
+            FieldId::linear_attention_freq => settings.get(*id).is_some_and(|value| *value != Value::Null),
+            _ => false,
+        };
         let same = !needed && means == meaning(*id, default.as_ref());
         (!means.is_bad() && !same).then_some(Argument {
             id: *id,
@@ -43,6 +48,17 @@ pub(super) fn arguments(settings: &Settings, framework: &Framework) -> Vec<Argum
         })
     });
     differing.collect()
+}
+
+/// Whether a value says that there is nothing, where frameworks take none at all: shared experts without a width, a
+/// way of exchanging between a single context-parallel rank.
+fn means_absence(settings: &Settings, id: FieldId) -> bool {
+    let is = |id: FieldId, number| meaning(id, settings.get(id)) == Meaning::Is(Parsed::Int(number));
+    match id {
+        FieldId::moe_shared_expert_intermediate_size => is(id, 0),
+        FieldId::cp_comm_type => is(FieldId::context_parallel_size, 1),
+        _ => false,
+    }
 }
 
 impl Argument {

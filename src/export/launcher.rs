@@ -84,6 +84,10 @@ pub(super) fn switches(settings: &Settings) -> impl Iterator<Item = &'static str
             settings.get(experts).is_some() && is(settings, k, &Value::Int(1)) && softmax,
             "moe-router-pre-softmax",
         ),
+        (
+            is_on(settings, FieldId::hybrid_context_parallel),
+            "calculate-per-token-loss",
+        ),
         // `WrappedTorchNorm` has no persistent kernel.
         (
             local && has_choice(settings, FieldId::normalization, "RMSNorm"),
@@ -93,24 +97,56 @@ pub(super) fn switches(settings: &Settings) -> impl Iterator<Item = &'static str
     needed.into_iter().filter_map(|(needs, name)| needs.then_some(name))
 }
 
+/// Flags with values that change no memory, but without which Megatron-LM stops: their names and words.
+pub(super) fn values(settings: &Settings) -> impl Iterator<Item = (&'static str, Vec<String>)> {
+    let words = |numbers: &[i128]| numbers.iter().map(ToString::to_string).collect();
+    let sections = has_choice(settings, FieldId::position_embedding_type, "mrope").then(|| mrope_section(settings));
+    let sizes = has_choice(settings, FieldId::cp_comm_type, "a2a+p2p").then(|| context_parallel_levels(settings));
+    let all = [
+        sections.map(|sections| ("mrope-section", words(&sections))),
+        sizes.map(|sizes| ("hierarchical-context-parallel-sizes", words(&sizes))),
+    ];
+    all.into_iter().flatten()
+}
+
+/// Rotary angles of time, height and width. Qwen2-VL gives them 2, 3 and 3 of 8 parts.
+fn mrope_section(settings: &Settings) -> [i128; 3] {
+    let heads = number(settings, FieldId::num_attention_heads).max(1);
+    let width = match meaning(FieldId::kv_channels, settings.get(FieldId::kv_channels)) {
+        Meaning::Is(Parsed::Int(width)) => i128::from(width),
+        _ => number(settings, FieldId::hidden_size) / heads,
+    };
+    let angles = width / 2;
+    let time = angles / 4;
+    let height = (angles - time) / 2;
+    [time, height, angles - time - height]
+}
+
+/// Context-parallel ranks that exchange heads, and those that exchange blocks of the sequence. As many exchange heads
+/// as share the query groups of a tensor-parallel rank evenly.
+fn context_parallel_levels(settings: &Settings) -> [i128; 2] {
+    let ranks = number(settings, FieldId::context_parallel_size).max(1);
+    let groups = if is_on(settings, FieldId::group_query_attention) {
+        number(settings, FieldId::num_query_groups)
+    } else {
+        number(settings, FieldId::num_attention_heads)
+    };
+    let groups = (groups / number(settings, FieldId::tensor_model_parallel_size).max(1)).max(1);
+    let shares = |size: &i128| ranks % size == 0 && groups % size == 0;
+    let all = (1..ranks).rev().find(shares).unwrap_or(1);
+    [all, ranks / all]
+}
+
 /// Comments that name what has to be changed or added by hand.
 pub(super) fn comments(settings: &Settings) -> String {
     let needed = [
         (
-            is_on(settings, FieldId::cross_entropy_loss_fusion)
-                && has_choice(settings, FieldId::cross_entropy_fusion_impl, "te"),
-            "\
-# The launcher of Megatron-LM stops at --cross-entropy-loss-fusion with --cross-entropy-fusion-impl te; Megatron-Bridge warns.
-# Set it to native before a launch, here and in the calculator: the native loss needs another amount of memory.
-",
-        ),
-        (
             has_choice(settings, FieldId::cp_comm_type, "a2a+p2p"),
-            "# Add --hierarchical-context-parallel-sizes with two numbers: ranks that exchange heads (a2a), and ranks that exchange blocks (p2p).\n",
+            "# --hierarchical-context-parallel-sizes: ranks that exchange heads (a2a), and ranks that exchange blocks (p2p). Choose them by nodes.\n",
         ),
         (
             has_choice(settings, FieldId::position_embedding_type, "mrope"),
-            "# Add --mrope-section: how many rotary dimensions belong to time, height and width.\n",
+            "# --mrope-section: how many rotary angles belong to time, height and width. Take the model's own.\n",
         ),
     ];
     let needed = needed.into_iter().filter(|(needs, _)| *needs);

@@ -4,12 +4,15 @@ use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
 use super::launcher;
+use super::launcher_changes;
 use crate::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
 use crate::config::choices::HybridStackSpec;
+use crate::config::condition::Condition;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
+use crate::config::relevance::Relevance;
 use crate::formats::dialects::megatron_lm::MEGATRON_LM;
 use crate::formats::megatron_args::{self, Arity};
 use crate::value::Value;
@@ -38,7 +41,14 @@ fn flags(settings: &Settings) -> Vec<Flag> {
     let has_layout = matches!(meaning(layout, settings.get(layout)), Meaning::Is(_));
     let all = arguments(settings, &MEGATRON_LM);
     let is_hybrid = hybrid_pattern(settings).is_some();
+    // A list without names is no argument, and nothing is recomputed then.
+    let recomputes_nothing = all
+        .iter()
+        .any(|argument| argument.id == FieldId::recompute_modules && argument.words().is_empty());
+    let relevance = Relevance::of_settings(settings);
     all.iter()
+        .filter(|argument| has_effect(settings, &relevance, argument.id))
+        .filter(|argument| !(recomputes_nothing && of_selective_recompute(argument.id)))
         .filter(|argument| !((has_layout || is_hybrid) && counts_virtual_stages(argument.id)))
         // The pattern says how many layers there are.
         .filter(|argument| !(is_hybrid && argument.id == FieldId::num_layers))
@@ -47,8 +57,30 @@ fn flags(settings: &Settings) -> Vec<Flag> {
         .chain(is_hybrid.then(|| spec(settings)))
         .chain(positions(settings))
         .chain(launcher::switches(settings).map(switch))
+        .chain(launcher::values(settings).map(|(name, words)| Flag {
+            many: words.len() > 1,
+            words,
+            ..switch(name)
+        }))
         .chain(checkpoints(settings))
         .collect()
+}
+
+/// Whether a field changes the job, or the launcher looks at it all the same: at the width of heads with multi-latent
+/// attention, at how stages are cut, and for the precision-aware optimizer at the recipe of fp8
+/// (`OptimizerConfig.__post_init__`).
+fn has_effect(settings: &Settings, relevance: &Relevance, id: FieldId) -> bool {
+    let read = match id {
+        FieldId::kv_channels => true,
+        FieldId::fp8_recipe => is_on(settings, FieldId::use_precision_aware_optimizer),
+        _ => id.field().relevant_if == Some(Condition::PipelineStages),
+    };
+    read || relevance.has(id)
+}
+
+/// Whether a field asks for selective recompute.
+fn of_selective_recompute(id: FieldId) -> bool {
+    matches!(id, FieldId::recompute_granularity | FieldId::recompute_modules)
 }
 
 /// The only format of checkpoints that Megatron FSDP runs with.
@@ -156,9 +188,16 @@ fn comments(job: &RawJob) -> String {
     out
 }
 
+/// The job whose arguments are written, and the comments above them.
+fn written(job: &RawJob) -> (RawJob, String) {
+    let (accepted, changes) = launcher_changes::accepted(job);
+    let comments = launcher_changes::comment(job, &accepted, &changes) + &comments(&accepted);
+    (accepted, comments)
+}
+
 /// Bash: comments, exports of environment variables, and an array of the flags.
 pub(super) fn array(job: &RawJob) -> String {
-    let mut out = comments(job);
+    let (job, mut out) = written(job);
     for (name, value) in launcher::variables(&job.shared) {
         let _ = writeln!(out, "export {name}={value}");
     }
@@ -203,7 +242,7 @@ pub fn script(job: &RawJob) -> String {
 /// YAML with `ENV_VARS` and `MODEL_ARGS`, as Megatron-LM's functional tests have them.
 #[must_use]
 pub fn yaml(job: &RawJob) -> String {
-    let mut out = comments(job);
+    let (job, mut out) = written(job);
     let variables = launcher::variables(&job.shared);
     if !variables.is_empty() {
         out.push_str("ENV_VARS:\n");

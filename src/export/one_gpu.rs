@@ -8,6 +8,7 @@ use core::fmt::Write;
 
 mod record;
 
+use super::launcher_changes;
 use super::megatron_args::{array, program};
 use crate::config;
 use crate::config::choices::{CrossEntropyFusion, TokenDispatcher};
@@ -66,6 +67,17 @@ pub fn script(job: &RawJob, config: &Config, estimated: &Estimate) -> String {
         });
         return match measurable {
             Some(config) => format!("{comment}{}", script(&other, config, &estimate(config))),
+            None => format!("{comment}# This job is refused with that.\n"),
+        };
+    }
+    let (accepted, changes) = launcher_changes::accepted(job);
+    if !changes.is_empty() {
+        let comment = launcher_changes::comment(job, &accepted, &changes);
+        return match config::check(&accepted).config {
+            Some(config) => {
+                let numbers = "# So it is measured here, in the numbers too.\n";
+                format!("{comment}{numbers}{}", script(&accepted, &config, &estimate(&config)))
+            }
             None => format!("{comment}# This job is refused with that.\n"),
         };
     }

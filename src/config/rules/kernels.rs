@@ -2,7 +2,7 @@
 
 use super::rule::FixValue::{Default, Number, Off, On};
 use super::rule::rules;
-use crate::config::choices::{AttentionBackend, Normalization, SoftmaxType, TransformerImpl};
+use crate::config::choices::{AttentionBackend, Normalization, RouterDtype, SoftmaxType, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::packing::is_packed;
@@ -10,6 +10,8 @@ use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "local_impl" by(local_impl);
+    // `TransformerConfig.__post_init__`.
+    error "inference_modules" by(inference_modules);
     error "attention_backend" by(attention_backend);
     // `validate_args`; the name is that of an attention of Megatron's own modules.
     warning "attention_backend_local" if a.attention_backend == AttentionBackend::Local
@@ -26,6 +28,38 @@ rules! { |d, a|
         "Megatron-LM refuses deterministic_mode with tp_comm_overlap; Megatron-Bridge does not",
         [tp_comm_overlap = Off, deterministic_mode = Off];
     warning "tp_comm_overlap" by(tp_comm_overlap);
+}
+
+/// The kernels of inference know few kinds of layers.
+fn inference_modules(d: &Draft<'_>) -> Option<Problem> {
+    let a = &d.args;
+    let of_experts = |unsupported: bool| d.has_experts() && unsupported;
+    let (needed, field) = if a.normalization != Normalization::RmsNorm {
+        ("needs normalization RMSNorm", F::normalization)
+    } else if a.apply_layernorm_1p {
+        ("excludes apply_layernorm_1p", F::apply_layernorm_1p)
+    } else if a.add_bias_linear {
+        ("excludes add_bias_linear", F::add_bias_linear)
+    } else if a.add_qkv_bias {
+        ("excludes add_qkv_bias", F::add_qkv_bias)
+    } else if of_experts(d.etp > 1) {
+        ("needs expert_tensor_parallel_size 1", F::expert_tensor_parallel_size)
+    } else if of_experts(a.moe_expert_capacity_factor.is_some()) {
+        ("excludes moe_expert_capacity_factor", F::moe_expert_capacity_factor)
+    } else if of_experts(a.moe_router_padding_for_quantization) {
+        (
+            "excludes moe_router_padding_for_quantization",
+            F::moe_router_padding_for_quantization,
+        )
+    } else if of_experts(a.moe_router_dtype != Some(RouterDtype::Fp32)) {
+        ("needs moe_router_dtype fp32", F::moe_router_dtype)
+    } else {
+        return None;
+    };
+    (a.transformer_impl == TransformerImpl::InferenceOptimized).then(|| {
+        let message = format!("transformer_impl inference_optimized {needed}; transformer_engine trains such layers");
+        Problem::error(&[F::transformer_impl, field], message).fix(F::transformer_impl, Default)
+    })
 }
 
 fn is_local(d: &Draft<'_>) -> bool {

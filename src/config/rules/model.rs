@@ -186,6 +186,11 @@ fn one_activation(d: &Draft<'_>) -> Option<Problem> {
     let [first, .., last] = *on.as_slice() else {
         return None;
     };
+    // `core_transformer_config_from_args` asks for the square first, and then for nothing else.
+    if on == [F::quick_geglu, F::squared_relu] {
+        let message = "quick_geglu has no effect beside squared_relu";
+        return Some(Problem::warning(&on, message).fix(F::quick_geglu, Off));
+    }
     let message = format!(
         "{} and {} exclude each other: an MLP has one activation",
         first.field().name,

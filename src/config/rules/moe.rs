@@ -62,18 +62,24 @@ rules! { |d, a|
     error "shared_experts_have_no_bias" if a.add_bias_linear && shared_width(d)? > 0
         => [add_bias_linear, moe_shared_expert_intermediate_size],
         "shared experts do not support add_bias_linear", [add_bias_linear = Off];
-    warning "shared_experts_zero" if shared_width(d)? == 0 => [moe_shared_expert_intermediate_size],
+    warning "shared_experts_zero" if a.moe_shared_expert_intermediate_size? == 0 => [moe_shared_expert_intermediate_size],
         "moe_shared_expert_intermediate_size 0 is refused by Megatron; it is read as no shared experts",
         [moe_shared_expert_intermediate_size = Default];
     error "shared_width_by_tp" : shared_width(d) => "moe_shared_expert_intermediate_size {}",
         d.tp => "tensor_model_parallel_size {}", [moe_shared_expert_intermediate_size, tensor_model_parallel_size],
         or(|d, width, tp| Alternatives::tp(d, F::moe_shared_expert_intermediate_size, width, tp));
     error "shared_overlap_dispatcher"
-        if shared_width(d).is_some() && a.moe_shared_expert_overlap
+        if a.moe_shared_expert_intermediate_size.is_some() && a.moe_shared_expert_overlap
             && a.moe_token_dispatcher_type == TokenDispatcher::AllGather
         => [moe_shared_expert_overlap, moe_token_dispatcher_type],
         "moe_shared_expert_overlap only works with the alltoall or flex token dispatcher",
         [moe_token_dispatcher_type = Name("alltoall"), moe_shared_expert_overlap = Off];
+    // `TransformerConfig.__post_init__` looks at the backend also where nothing else does.
+    error "flex_backend"
+        if a.moe_flex_dispatcher_backend == FlexBackend::NcclEp && a.moe_token_dispatcher_type != TokenDispatcher::Flex
+        => [moe_flex_dispatcher_backend, moe_token_dispatcher_type],
+        "moe_flex_dispatcher_backend ncclep needs moe_token_dispatcher_type flex",
+        [moe_token_dispatcher_type = Name("flex"), moe_flex_dispatcher_backend = Default];
     warning "flex_dispatcher" by(flex_dispatcher);
     error "moe_needs_sequence_parallel" if d.has_experts() && d.tp > 1 && !a.sequence_parallel
         => [sequence_parallel, tensor_model_parallel_size],

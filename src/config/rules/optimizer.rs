@@ -41,7 +41,13 @@ rules! { |d, a|
         => [exp_avg_sq_dtype, use_precision_aware_optimizer],
         "exp_avg_sq_dtype can only be fp32 without use_precision_aware_optimizer",
         [use_precision_aware_optimizer = On, exp_avg_sq_dtype = Default];
-    warning "offload_needs_precision_aware" if a.optimizer_cpu_offload && !a.use_precision_aware_optimizer
+    // `validate_args` asks for the precision-aware optimizer, and that one for Adam.
+    warning "offload_needs_precision_aware"
+        if a.optimizer_cpu_offload && !a.use_precision_aware_optimizer && !d.adam()
+        => [optimizer_cpu_offload, optimizer],
+        "Megatron-LM refuses optimizer_cpu_offload with an optimizer other than adam", [optimizer_cpu_offload = Off];
+    warning "offload_needs_precision_aware"
+        if a.optimizer_cpu_offload && !a.use_precision_aware_optimizer && d.adam()
         => [optimizer_cpu_offload, use_precision_aware_optimizer],
         "Megatron-LM refuses optimizer_cpu_offload without use_precision_aware_optimizer; in Megatron-Bridge the main parameters then stay on the GPU",
         [use_precision_aware_optimizer = On];

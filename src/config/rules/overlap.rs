@@ -5,6 +5,7 @@ use super::rule::FixValue::{Default, Off, On};
 use super::rule::rules;
 use crate::config::choices::{CudaGraphModule, RecomputeModule, TokenDispatcher, TransformerImpl};
 use crate::config::draft::Draft;
+use crate::parallel::stages::PipelineLayout;
 
 rules! { |d, a|
     error "expert_overlap" if a.overlap_moe_expert_parallel_comm && d.ep == 1
@@ -15,7 +16,9 @@ rules! { |d, a|
         => [overlap_moe_expert_parallel_comm, moe_token_dispatcher_type],
         "overlap_moe_expert_parallel_comm needs the alltoall or the flex dispatcher",
         [overlap_moe_expert_parallel_comm = Off];
-    error "expert_overlap" if a.overlap_moe_expert_parallel_comm && d.recomputes(RecomputeModule::Moe)
+    // Modules and methods count also where nothing is recomputed.
+    error "expert_overlap"
+        if a.overlap_moe_expert_parallel_comm && a.recompute_modules.contains(RecomputeModule::Moe)
         => [overlap_moe_expert_parallel_comm, recompute_modules],
         "overlap_moe_expert_parallel_comm excludes recompute module moe", [overlap_moe_expert_parallel_comm = Off];
     error "expert_overlap" if a.overlap_moe_expert_parallel_comm && !d.half_precision()
@@ -35,6 +38,10 @@ rules! { |d, a|
         if a.overlap_moe_expert_parallel_comm && a.recompute_num_layers.is_some() && a.recompute_granularity.is_none()
         => [overlap_moe_expert_parallel_comm, recompute_num_layers],
         "overlap_moe_expert_parallel_comm excludes recompute_num_layers", [recompute_num_layers = Default];
+    error "expert_overlap"
+        if a.overlap_moe_expert_parallel_comm && a.recompute_method.is_some() && a.recompute_granularity.is_none()
+        => [overlap_moe_expert_parallel_comm, recompute_method],
+        "overlap_moe_expert_parallel_comm excludes recompute_method", [recompute_method = Default];
     // Later versions than the pinned one run it.
     warning "expert_overlap" if a.overlap_moe_expert_parallel_comm && d.full_recompute()
         => [overlap_moe_expert_parallel_comm, recompute_granularity],
@@ -42,7 +49,7 @@ rules! { |d, a|
         [overlap_moe_expert_parallel_comm = Off];
 
     // `ModelParallelConfig.__post_init__`: only the interleaved schedule overlaps communication between stages.
-    error "overlap_warmup_flush" if a.overlap_p2p_communication_warmup_flush && !d.has_chunks()
+    error "overlap_warmup_flush" if a.overlap_p2p_communication_warmup_flush && !several_chunks(d)
         => [overlap_p2p_communication_warmup_flush, virtual_pipeline_model_parallel_size],
         "overlap_p2p_communication_warmup_flush needs virtual pipeline stages", [overlap_p2p_communication_warmup_flush = Off];
 
@@ -72,6 +79,14 @@ rules! { |d, a|
     error "deferred_gradient" if a.defer_embedding_wgrad_compute && !a.gradient_accumulation_fusion
         => [defer_embedding_wgrad_compute, gradient_accumulation_fusion],
         "defer_embedding_wgrad_compute needs gradient_accumulation_fusion", [defer_embedding_wgrad_compute = Off];
+}
+
+/// Whether a pipeline rank has several chunks. A layout with one stage for each rank makes one.
+fn several_chunks(d: &Draft<'_>) -> bool {
+    let layout = d.args.pipeline_model_parallel_layout.as_deref();
+    let stages = layout.and_then(|text| text.parse::<PipelineLayout>().ok());
+    let single = stages.is_some_and(|layout| u64::from(layout.num_stages()) == d.pp);
+    d.has_chunks() && (d.interleaved() || !single)
 }
 
 /// Whether graphs of layers capture weight gradients that `validate_args` looks at.

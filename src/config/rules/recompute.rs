@@ -14,10 +14,11 @@ rules! { |d, a|
         => [recompute_method, recompute_granularity],
         "recompute_granularity full needs recompute_method uniform or block",
         [recompute_method = Name("uniform"), recompute_method = Name("block")];
-    error "recompute_layers"
+    // A group ends with its stage (`checkpointed_forward`).
+    warning "recompute_layers"
         let recomputed = a.recompute_num_layers?, let layers = a.num_layers,
         if d.full_recompute() && recomputed > layers => [recompute_num_layers, num_layers],
-        format!("recompute_num_layers {recomputed} is more than the {layers} layers there are"),
+        format!("recompute_num_layers {recomputed} is more than the {layers} layers there are: all of a stage are recomputed"),
         [recompute_num_layers = Number(layers.div_ceil(d.pp))];
     // A group of no layers has no meaning; with `block`, 0 recomputed layers are legal.
     error "full_needs_layers"

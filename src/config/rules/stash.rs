@@ -43,11 +43,11 @@ const STASH: F = F::moe_paged_stash;
 fn needs_fused_experts(d: &Draft<'_>) -> Option<Problem> {
     let (fuser, grouped) = (F::use_transformer_engine_op_fuser, F::moe_grouped_gemm);
     let a = &d.args;
-    let given = a.moe_expert_rank_capacity_factor.is_some() && d.has_experts();
+    let given = a.moe_expert_rank_capacity_factor.is_some();
     let violation = match a.moe_flex_dispatcher_backend {
         FlexBackend::HybridEp if !a.use_transformer_engine_op_fuser => Problem::warning(
             &[CAPACITY, fuser],
-            "moe_expert_rank_capacity_factor with hybridep needs use_transformer_engine_op_fuser or moe_use_grouped_tensor",
+            "Megatron refuses moe_expert_rank_capacity_factor with hybridep unless use_transformer_engine_op_fuser or moe_use_grouped_tensor is on",
         ),
         FlexBackend::NcclEp if !a.use_transformer_engine_op_fuser || !a.moe_grouped_gemm => {
             let message = "moe_expert_rank_capacity_factor with ncclep needs use_transformer_engine_op_fuser and moe_grouped_gemm";

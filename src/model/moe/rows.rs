@@ -58,7 +58,8 @@ impl Rows {
         });
         let sent = match capacity {
             Some(capacity) if a.moe_pad_expert_input_to_capacity => capacity,
-            _ => mean,
+            Some(capacity) => mean.min(capacity),
+            None => mean,
         };
         let scaled = |rows: u64| {
             let busiest = u128::from(rows) * u128::from(moe.load_imbalance.0) / 1_000_000;

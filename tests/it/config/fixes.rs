@@ -50,6 +50,9 @@ fn more_cases() -> Vec<(Json, Json)> {
     let experts = |change: Json| (moe(), change);
     vec![
         dense(json!({"group_query_attention": true, "num_query_groups": 3})),
+        dense(json!({"recompute_granularity": "full", "recompute_method": "block", "recompute_num_layers": 17})),
+        dense(json!({"transformer_impl": "inference_optimized"})),
+        dense(json!({"moe_flex_dispatcher_backend": "ncclep"})),
         adapters(
             "lora",
             json!("linear_qkv"),

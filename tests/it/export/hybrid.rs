@@ -4,14 +4,14 @@ use megatron_memory::config::canonical::{hybrid_pattern, is_on, meaning};
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::export::{bridge, bridge_recipe, megatron_args};
+use megatron_memory::export::{bridge, bridge_recipe, launcher_changes, megatron_args};
 use megatron_memory::formats::import::{Options, import};
 use megatron_memory::formats::share_url::{decode, encode};
 use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::formats::{job_json, json};
 use megatron_memory::value::Value;
 
-use super::{check_back, needs, state};
+use super::{check_back, needs, state, without_effect};
 use crate::oracle;
 
 /// The jobs of all real hybrid models that were built for their parameters.
@@ -55,8 +55,10 @@ fn every_hybrid_model_comes_back_from_every_format() {
             lost.push(FieldId::max_position_embeddings);
         }
         lost.extend(megatron_args::without_flag(&job));
+        let (accepted, _) = launcher_changes::accepted(&job);
+        let unused = without_effect(&accepted.shared);
         for text in [megatron_args::script(&job), megatron_args::yaml(&job)] {
-            check_back(&name, &text, &job.shared, &lost);
+            check_back(&name, &text, &accepted.shared, &[lost.as_slice(), &unused].concat());
             assert!(
                 !text.contains("--num-layers") && !text.contains("pretrain_gpt"),
                 "{text}"

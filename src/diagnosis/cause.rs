@@ -104,12 +104,11 @@ impl Cause {
 fn held_by_others(error: &OutOfMemory, beside_peak: Bytes) -> Option<Bytes> {
     let (requested, free) = (error.requested?, error.free?);
     let missing = requested.least().saturating_sub(free.most());
-    let held = match error.in_other_processes() {
-        Some(listed) => listed,
-        None => {
-            let outside = error.capacity?.bytes.saturating_sub(free.bytes + error.reserved()?);
-            outside.saturating_sub(beside_peak)
-        }
+    let held = if let Some(listed) = error.in_other_processes() {
+        listed
+    } else {
+        let outside = error.capacity?.bytes.saturating_sub(free.bytes + error.reserved()?);
+        outside.saturating_sub(beside_peak)
     };
     (held >= missing && held >= Bytes(GIB)).then_some(held)
 }

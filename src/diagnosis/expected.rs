@@ -31,8 +31,8 @@ pub fn expected(config: &Config, estimate: &Estimate, stage: StageRef, phase: Op
             Bucket::ALL
                 .into_iter()
                 .filter(|bucket| {
-                    let state = bucket.state().map(|(state, _)| state);
-                    matches!(state, Some(State::Weights | State::MainGrads | State::MainParams))
+                    let kind = bucket.state().map(|(kind, _)| kind);
+                    matches!(kind, Some(State::Weights | State::MainGrads | State::MainParams))
                 })
                 .map(|bucket| of_stage.bytes(bucket))
                 .sum(),

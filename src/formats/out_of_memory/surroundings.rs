@@ -125,11 +125,12 @@ fn is_prose(line: &str) -> bool {
     let Some(first) = words.first() else {
         return false;
     };
-    let wordy = words
+    let alphabetic = words
         .iter()
         .filter(|word| word.chars().any(char::is_alphabetic))
         .count();
-    let is_sentence = wordy >= 3 && (first.starts_with(char::is_alphabetic) || first.starts_with(['"', '(', '>', '*']));
+    let is_sentence =
+        alphabetic >= 3 && (first.starts_with(char::is_alphabetic) || first.starts_with(['"', '(', '>', '*']));
     let is_quiet = SIGNS.iter().all(|sign| !line.contains(sign));
     let ends_like_one = line.trim_end().ends_with(['.', '?', '!', ':', ',']);
     is_sentence

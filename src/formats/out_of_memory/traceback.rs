@@ -92,10 +92,13 @@ fn frame(line: &str) -> Option<(&str, &str)> {
     Some((file, function.trim()))
 }
 
+/// A phase, and the frames that show it.
+type PhaseRule = (FailedPhase, fn(&Frame<'_>) -> bool);
+
 /// What the frames show. Frames inside a phase may look like another one: a backward pass recomputes forward passes, so
 /// what is asked first decides.
 pub(super) fn phase(frames: &[Frame<'_>]) -> Option<FailedPhase> {
-    let rules: [(FailedPhase, fn(&Frame<'_>) -> bool); 9] = [
+    let rules: [PhaseRule; 9] = [
         (FailedPhase::SavingCheckpoint, |frame| {
             starts_with_any(frame.function, &["save_checkpoint", "_save_checkpoint", "save_to_path"])
         }),
@@ -132,8 +135,8 @@ pub(super) fn phase(frames: &[Frame<'_>]) -> Option<FailedPhase> {
         }),
         (FailedPhase::Loss, |frame| {
             let names = ["cross_entropy", "loss", "log_prob", "logprob", "entropy", "logits"];
-            let named = |text: &str| names.iter().any(|name| text.contains(name));
-            named(frame.function) && frame.function != "forward_step_calc_loss"
+            let has_one = |text: &str| names.iter().any(|name| text.contains(name));
+            has_one(frame.function) && frame.function != "forward_step_calc_loss"
                 || is_loss_file(frame.file)
                 || frame.code.contains("logits.float()")
         }),

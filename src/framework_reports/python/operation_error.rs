@@ -6,7 +6,7 @@ use crate::python::{Exception, PythonError};
 /// since it names what a caller left out; of the other exceptions the class says what happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OperationError {
-    /// An object lacks an attribute. The type name is Python's, and the message that of CPython 3.11.
+    /// An object lacks an attribute. The type name is Python's, and the message that of `CPython` 3.11.
     #[error("'{type_name}' object has no attribute '{name}'")]
     NoAttribute {
         /// The type of the object.

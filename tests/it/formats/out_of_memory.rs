@@ -155,10 +155,14 @@ fn the_traceback_tells_the_phase() {
         let plain = format!("Traceback (most recent call last):\n  {frames}\n    ^^^^^\n{message}\n");
         assert_eq!(one(&plain).phase, phase, "{plain}");
         // Two ranks may print at once.
-        let marked: String = plain
-            .lines()
-            .map(|line| format!("[rank3]: {line}\n[rank4]:   File \"x.py\", line 1, in save_checkpoint\n"))
-            .collect();
+        let both = |line| {
+            [
+                format!("[rank3]: {line}"),
+                "[rank4]:   File \"x.py\", line 1, in save_checkpoint".to_owned(),
+            ]
+        };
+        let marked: Vec<String> = plain.lines().flat_map(both).collect();
+        let marked = marked.join("\n");
         let error = one(&marked);
         assert_eq!((error.phase, error.rank), (phase, Some(3)), "{marked}");
     }

@@ -257,8 +257,8 @@ fn every_preset_golden_link_and_measured_job_needs_the_same_after_every_format()
                 continue;
             }
             let (accepted, changes) = launcher_changes::accepted(job);
-            let changed = matches!(format, "flags" | "YAML") && !changes.is_empty();
-            let expected = if changed {
+            let is_changed = matches!(format, "flags" | "YAML") && !changes.is_empty();
+            let expected = if is_changed {
                 needs(&accepted).unwrap()
             } else {
                 expected.clone()

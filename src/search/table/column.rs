@@ -41,6 +41,10 @@ pub enum Column {
 }
 
 /// In what the layouts of a table differ, where a column is left out unless they do.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says of one column whether it is shown"
+)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Differences {
     /// The chunks of a pipeline rank of the first layout; `None` before there is one.

@@ -24,6 +24,7 @@
 //!     parallel (who holds which layers)  model (what a layer consists of)
 //!         |                                  |
 //!     memory::estimate                   bytes by stage and bucket; itemised on demand
+//!     time                               seconds of a step, from the same operations
 //!     verdict                            whether Megatron runs the job and the GPU has the memory, in one value
 //!         |                              search: the same for every layout of a job
 //!         |                              fit: changes with which a job fits, and what they cost
@@ -36,7 +37,7 @@
 //!
 //! - Arrows point down that picture; a test reads the imports.
 //! - Only building a [`config::job::Config`] can fail. [`memory::estimate`] is total and deterministic.
-//! - Elements and bytes are whole numbers; floats begin in the report.
+//! - Elements and bytes are whole numbers; floats begin in the report, and in [`time`], whose seconds are no counts.
 //! - A formula and its number come from the same factors, and every number names its source.
 //! - What the frameworks' own estimators print lives in [`framework_reports`] alone; nothing else may
 //!   use those closed formulas.

@@ -10,6 +10,7 @@ mod docs;
 mod evidence;
 mod fewest_gpus;
 mod filters;
+mod fit_time;
 mod fuzz;
 mod guide;
 mod html;
@@ -45,6 +46,7 @@ cargo xtask evidence                       every measured run beside its predict
 cargo xtask evidence check [FILE…]         records of runs that were measured and submitted, in these files and folders
 cargo xtask recipes                        what becomes of every recipe of Megatron-Bridge
 cargo xtask fewest-gpus [PRESET…]          the fewest GPUs of every preset that the table has not, or of these
+cargo xtask fit-time                       the coefficients of step times, from the measured runs in tests/oracle/time
 cargo xtask presets                        the fields of every preset, from the presets' files
 cargo xtask svg LINK [--chart NAME]        the picture of a link, for pages without scripts
 cargo xtask fuzz [--millions N] [READER]   every reader, or one, fed with mutations of tests/corpus
@@ -86,6 +88,7 @@ fn run() -> Result<(), Error> {
         ["evidence"] => evidence::report(),
         ["evidence", "check", ref paths @ ..] => evidence::check(paths),
         ["recipes"] => recipes::report(),
+        ["fit-time"] => fit_time::run(),
         ["presets"] => {
             let lines = preset_files::lines().ok_or("a preset cannot be read")?;
             Ok(fs::write(settings::PATH, lines)?)

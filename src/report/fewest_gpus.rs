@@ -46,28 +46,35 @@ pub enum Count {
 }
 
 impl Line {
-    /// Searches the fewest GPUs of every type for a preset that is trained in one way. GPUs with equal jobs share a
-    /// line.
-    #[must_use]
-    pub fn search(preset: &Preset, method: TrainingMethod) -> Vec<Self> {
+    /// Adds the fewest GPUs of every type that these lines do not have for a preset that is trained in one way. GPUs with
+    /// equal jobs share a line.
+    pub fn complete(lines: &mut Vec<Self>, preset: &Preset, method: TrainingMethod) {
         let reference = PresetRef {
             id: preset.id.to_owned(),
             version: preset.version,
         };
-        let mut lines: Vec<Self> = Vec::new();
+        let name = format!("{}@{}", preset.id, preset.version);
+        let is_of = |line: &Self| line.preset == name && line.method == method;
         for gpu in GPUS {
+            let has = |line: &Self| line.gpus.iter().any(|id| id == gpu.id);
+            if lines.iter().any(|line| is_of(line) && has(line)) {
+                continue;
+            }
             let count = count(&reference, preset, method, gpu);
-            match lines.iter_mut().find(|line| line.count == count) {
+            let place = lines.iter().rposition(is_of).map_or(lines.len(), |last| last + 1);
+            match lines.iter_mut().find(|line| is_of(line) && line.count == count) {
                 Some(line) => line.gpus.push(gpu.id.to_owned()),
-                None => lines.push(Self {
-                    preset: format!("{}@{}", preset.id, preset.version),
-                    method,
-                    gpus: vec![gpu.id.to_owned()],
-                    count,
-                }),
+                None => lines.insert(
+                    place,
+                    Self {
+                        preset: name.clone(),
+                        method,
+                        gpus: vec![gpu.id.to_owned()],
+                        count,
+                    },
+                ),
             }
         }
-        lines
     }
 
     /// The link of the job on a type of GPU; `None` where there is no job.

@@ -796,7 +796,8 @@ fn stored_fewest_gpus_are_what_the_search_finds() {
         ("llama3-8b", TrainingMethod::Fsdp),
         ("qwen3-30b-a3b", TrainingMethod::Full),
     ] {
-        let found = stored::Line::search(by_id(id).unwrap(), method);
+        let mut found = Vec::new();
+        stored::Line::complete(&mut found, by_id(id).unwrap(), method);
         let name = found[0].preset.clone();
         let kept = lines.iter().filter(|line| line.preset == name && line.method == method);
         assert_eq!(counts(found.iter()), counts(kept), "{id}");

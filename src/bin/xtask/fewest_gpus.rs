@@ -23,21 +23,22 @@ const TITLE: &str = "Fewest GPUs";
 const DESCRIPTION: &str = "The fewest GPUs on which each model can be trained in full, with LoRA and with Megatron FSDP, for every type of GPU, and a link that opens each job.";
 const TEMPLATE: &str = include_str!("fewest_gpus/page.html");
 
-/// Searches the fewest GPUs for these presets, or for those that the file has not in their newest version, and writes
-/// the file after each.
+/// Searches the fewest GPUs for these presets anew, or for the presets and the types of GPUs that the file has not in
+/// their newest version, and writes the file after each preset.
 pub(crate) fn search(ids: &[&str]) -> Result<(), Error> {
     let mut lines = lines()?;
     for preset in PRESETS {
-        let name = format!("{}@{}", preset.id, preset.version);
-        let known = lines.iter().any(|line| line.preset == name);
-        if !(ids.contains(&preset.id) || ids.is_empty() && !known) {
+        let anew = ids.contains(&preset.id);
+        if !anew && !ids.is_empty() {
             continue;
         }
         println!("{}", preset.name);
+        let name = format!("{}@{}", preset.id, preset.version);
         let of_preset = |line: &Line| line.preset.split('@').next() == Some(preset.id);
-        lines.retain(|line| !of_preset(line));
-        let methods = TrainingMethod::EACH.into_iter();
-        lines.extend(methods.flat_map(|method| Line::search(preset, method)));
+        lines.retain(|line| !of_preset(line) || !anew && line.preset == name);
+        for method in TrainingMethod::EACH {
+            Line::complete(&mut lines, preset, method);
+        }
         let text: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
         fs::write(PATH, text.concat())?;
     }

@@ -45,7 +45,7 @@ cargo xtask bench                          times and sizes, as Markdown
 cargo xtask evidence                       every measured run beside its prediction; updates README.md
 cargo xtask evidence check [FILE…]         records of runs that were measured and submitted, in these files and folders
 cargo xtask recipes                        what becomes of every recipe of Megatron-Bridge
-cargo xtask fewest-gpus [PRESET…]          the fewest GPUs of every preset that the table has not, or of these
+cargo xtask fewest-gpus [PRESET…]          the fewest GPUs that the table has not, or all of these presets anew
 cargo xtask fit-time                       the coefficients of step times, from the measured runs in tests/oracle/time
 cargo xtask presets                        the fields of every preset, from the presets' files
 cargo xtask svg LINK [--chart NAME]        the picture of a link, for pages without scripts

@@ -4,7 +4,7 @@ use gloo::timers::callback::Timeout;
 
 use crate::browser;
 use crate::state::State;
-use crate::summary;
+use crate::summary::sentence;
 use leptos::prelude::*;
 
 /// The id of the live region.
@@ -61,7 +61,7 @@ pub fn Toasts() -> impl IntoView {
 
 /// Announces the verdict, or the problems, once the settings have rested.
 fn announce_verdict(state: State) {
-    let sentence = Memo::new(move |_| summary::sentence(state));
+    let sentence = Memo::new(move |_| sentence(state));
     Effect::new(move |waiting: Option<Option<Timeout>>| {
         let sentence = sentence.get();
         // An announcement that still waits is called off. On the first run nobody has changed anything yet.

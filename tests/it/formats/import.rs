@@ -531,7 +531,7 @@ proptest! {
 fn gathering_over_context_parallel_ranks_is_read_in_both_spellings() {
     for spelling in ["all_gather", "allgather"] {
         let read = read(&format!(
-            "pretrain_gpt.py --num-layers 4 --hidden-size 1024 --cp-comm-type {spelling}"
+            "pretrain_gpt.py --num-layers 4 --hidden-size 1024 --context-parallel-size 2 --cp-comm-type {spelling}"
         ));
         let means = meant(settings(&read));
         assert_eq!(means["cp_comm_type"], "Text(\"all_gather\")");

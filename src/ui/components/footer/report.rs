@@ -4,7 +4,7 @@ use super::VERSION;
 use crate::components::modal::Modal;
 use crate::parts::CopyButton;
 use crate::state::{DialogKind, OpenDialog, State};
-use crate::summary;
+use crate::summary::sentence;
 use leptos::prelude::*;
 use megatron_memory::source::MEGATRON_LM_REVISION;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -62,6 +62,6 @@ fn text(state: State) -> String {
     format!(
         "{}\n\nPredicted: {}\nMeasured: \nMeasured with: \n\nMegatron Memory {VERSION}\nMegatron-LM {MEGATRON_LM_REVISION}\n",
         state.address(),
-        summary::sentence(state),
+        sentence(state),
     )
 }

@@ -57,6 +57,18 @@ const back = (text, job, gpus) => {
   return again;
 };
 
+// The job that an export is of, where Megatron-LM's own launcher stops at the job as it is: a comment lists what was changed.
+const launched = (text, job) => {
+  const changed = Array.from(text.matchAll(/^# - (\w+) is (.+?), not .+\.$/gm), ([, key, value]) => {
+    try {
+      return [key, JSON.parse(value)];
+    } catch {
+      return [key, value];
+    }
+  });
+  return { ...job, ...Object.fromEntries(changed) };
+};
+
 test("every structured export comes back", () => {
   for (const { id, version, job } of api.presets()) {
     const preset = job.modules ? null : `${id}@${version}`;
@@ -70,8 +82,9 @@ test("every structured export comes back", () => {
     if (job.modules) continue;
     const stages = (job) => api.estimate(job).stages.map(({ memory }) => memory);
     for (const format of ["megatron_args", "model_args", "bridge", "bridge_recipe"]) {
-      const again = back(api.exportText(job, format), job, job.world_size);
-      assert.deepEqual(stages(again), stages(job), `${id} as ${format}`);
+      const text = api.exportText(job, format);
+      const again = back(text, job, job.world_size);
+      assert.deepEqual(stages(again), stages(launched(text, job)), `${id} as ${format}`);
     }
   }
 });

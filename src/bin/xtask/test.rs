@@ -149,7 +149,6 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
         let axe = tools::axe(shell)?;
         summaries(cmd!(shell, "cargo test --package browser-tests --test browser").env("AXE_CORE", axe))
     });
-    embeds(shell, &mut report);
     report.work("trunk serve in a fresh clone", || serves_a_clone(shell));
     report.end()
 }

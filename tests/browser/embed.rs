@@ -166,9 +166,18 @@ fn the_element_is_as_high_as_its_content_and_follows_its_attributes() {
     let embedded = Embedded::llama();
     assert_eq!(embedded.inside(TOTAL), total_on_the_page(LLAMA));
     let same = |embedded: &Embedded| {
-        let inner = embedded.inside("Math.ceil(document.body.getBoundingClientRect().height)");
-        embedded.page.until(&format!("{FRAME}.clientHeight === {inner}"));
-        inner.as_u64().unwrap()
+        // The content is drawn in several tasks, and the element follows it.
+        let height = || embedded.inside("Math.ceil(document.body.getBoundingClientRect().height)");
+        let start = std::time::Instant::now();
+        while embedded.page.eval(&format!("{FRAME}.clientHeight")) != height() {
+            assert!(
+                start.elapsed().as_secs() < 20,
+                "the element is not as high as {}",
+                height()
+            );
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        height().as_u64().unwrap()
     };
     let before = same(&embedded);
     embedded.inside("document.body.append(Object.assign(document.createElement('div'), { style: 'height: 77px' }))");

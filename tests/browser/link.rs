@@ -114,7 +114,7 @@ fn a_value_that_cannot_be_used_is_named_and_its_job_cannot_run() {
 #[test]
 fn an_unknown_key_is_kept_for_the_next_reader() {
     let page = Page::open("v1;m=llama3-8b@1;novel=7");
-    assert!(page.text(".summary").contains("novel"));
+    assert!(page.text("#app").contains("novel"));
     page.click("#field-tp");
     page.press(UP);
     page.until("location.hash.includes(';tp=')");

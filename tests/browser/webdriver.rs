@@ -173,7 +173,11 @@ impl Browser {
     /// Scrolls to the element and clicks its middle; fails when something covers it.
     #[track_caller]
     pub fn click(&self, selector: &str) {
-        wait(self.element(selector).click());
+        let element = self.element(selector);
+        // What sticks to the top of its pane would cover an element that is just in sight.
+        let scroll = "document.querySelector(arguments[0])?.scrollIntoView({ block: 'center', behavior: 'instant' })";
+        self.script(scroll, &json!([selector]));
+        wait(element.click());
     }
 
     /// Focuses the element and presses the keys one by one.

@@ -135,7 +135,7 @@ fn the_headline_is_low_and_as_high_for_a_job_that_cannot_run() {
         let valid = of(&page);
         assert!(valid[0] <= HEADLINE, "{valid:?} at {width}");
         assert!(valid[1] >= 0.6 * f64::from(height), "{valid:?} at {width}");
-        for (field, typed) in [("#field-tp", "3"), ("#field-seq", ""), ("#field-gbs", "7")] {
+        for (field, typed) in [("#field-tp", "3"), ("#field-seq", "0"), ("#field-gbs", "7")] {
             page.fill(field, typed);
             page.until("document.documentElement.hasAttribute('data-stale')");
             assert_eq!(of(&page), valid, "{field} = {typed} at {width}");

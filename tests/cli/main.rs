@@ -548,7 +548,7 @@ const DIALECTS: &[(&str, &str, &[&str], &str)] = &[
         "overrides",
         "the model /models/our-8b: --model PRESET",
         &["--model", "llama3-8b"],
-        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+        FITS_WITH_VERL,
     ),
     ("log", "", &[], FITS_AS_WRITTEN_FOR_MEGATRON_LM),
     ("arguments", "", &[], FITS_AS_WRITTEN_FOR_MEGATRON_LM),

@@ -10,7 +10,7 @@ use megatron_memory::config::problem::Severity;
 
 /// The marks of the job, and the warnings about keys that no field has.
 #[component]
-pub(in super::super) fn Remarks() -> impl IntoView {
+pub(crate) fn Remarks() -> impl IntoView {
     let state = expect_context::<State>();
     view! {
         <Marks />

@@ -7,7 +7,8 @@
 #![allow(
     clippy::float_arithmetic,
     clippy::cast_precision_loss,
-    reason = "a fit of coefficients to times"
+    clippy::indexing_slicing,
+    reason = "a fit of coefficients to times, from JSON whose missing keys are null"
 )]
 
 use std::collections::BTreeMap;

@@ -17,7 +17,7 @@ pub mod cost;
 mod exchange;
 pub mod hardware;
 mod layers;
-mod makespan;
+pub(crate) mod makespan;
 mod passes;
 mod pipeline;
 pub mod placement;

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use crate::config::job::Module;
 use crate::memory::savings::{Choice, ChunkWork, chunk_work, share_ppm};
-use crate::parallel::schedule::{Pass, Schedule, ScheduleInput};
 #[allow(unused_imports, reason = "a link of the documentation")]
 use crate::source::PIPELINE_BUBBLE;
+use crate::time::makespan::{Duration, makespan};
 
 /// The most groups of micro batches that are replayed. After that many, every further group takes as long as the rank
 /// with most work needs for it.
@@ -99,7 +99,7 @@ fn bubble(m: &Module, work: &[Vec<ChunkWork>]) -> u64 {
     if pp < 2 {
         return 0;
     }
-    let of_rank = |chunks: &Vec<ChunkWork>| chunks.iter().copied().map(Duration::of).collect();
+    let of_rank = |chunks: &Vec<ChunkWork>| chunks.iter().copied().map(duration).collect();
     let durations: Vec<Vec<Duration>> = work.iter().map(of_rank).collect();
     let group = match m.stages.vpp() {
         None => u64::from(pp),
@@ -130,120 +130,12 @@ fn bubble(m: &Module, work: &[Vec<ChunkWork>]) -> u64 {
     u64::try_from(ppm).unwrap_or(u64::MAX)
 }
 
-/// How long the passes of a chunk take.
-#[derive(Clone, Copy, Debug, Default)]
-struct Duration {
-    forward: u128,
-    backward: u128,
-}
-
-impl Duration {
-    fn of(work: ChunkWork) -> Self {
-        // A chunk without layers still takes its turn.
-        let forward = work.forward.max(1);
-        Self {
-            forward,
-            backward: 2 * forward + work.repeated(),
-        }
+/// How long the passes of a chunk with this work take.
+fn duration(work: ChunkWork) -> Duration {
+    // A chunk without layers still takes its turn.
+    let forward = work.forward.max(1);
+    Duration {
+        forward,
+        backward: 2 * forward + work.repeated(),
     }
-}
-
-/// The passes of a schedule that are done, by stage and micro batch, with the time of their end.
-struct Ends {
-    micro_batches: usize,
-    ends: Vec<Option<u128>>,
-}
-
-impl Ends {
-    fn place(&self, stage: u32, micro_batch: u32) -> usize {
-        stage as usize * self.micro_batches + micro_batch as usize
-    }
-
-    fn get(&self, stage: u32, micro_batch: u32) -> Option<u128> {
-        let at = self.place(stage, micro_batch);
-        self.ends.get(at).copied().flatten()
-    }
-
-    fn set(&mut self, stage: u32, micro_batch: u32, end: u128) {
-        let at = self.place(stage, micro_batch);
-        if let Some(slot) = self.ends.get_mut(at) {
-            *slot = Some(end);
-        }
-    }
-}
-
-/// The time from the first pass to the last one of all ranks.
-fn makespan(m: &Module, durations: &[Vec<Duration>], micro_batches: u64) -> u128 {
-    let pp = m.stages.pp();
-    let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    let schedule = |pp_rank| {
-        Schedule::new(ScheduleInput {
-            pp,
-            pp_rank,
-            vpp: m.stages.vpp(),
-            num_microbatches: narrow(micro_batches),
-            microbatch_group_size_per_vp_stage: m.args().microbatch_group_size_per_virtual_pipeline_stage.map(narrow),
-            overlap_moe_expert_parallel_comm: m.args().overlap_moe_expert_parallel_comm,
-        })
-    };
-    let schedules: Vec<Schedule> = (0..pp).map(schedule).collect();
-    let stages = pp.saturating_mul(m.stages.chunks_per_rank());
-    let empty = || {
-        let micro_batches = usize::try_from(micro_batches).unwrap_or(usize::MAX);
-        Ends {
-            micro_batches,
-            ends: vec![None; micro_batches.saturating_mul(stages as usize)],
-        }
-    };
-    let (mut forward, mut backward) = (empty(), empty());
-    // The step of each rank that is next, and when the rank is done with the one before.
-    let mut at = vec![(0_u64, 0_u128); pp as usize];
-    loop {
-        let mut moved = false;
-        for ((rank, schedule), (next, free)) in (0..pp).zip(&schedules).zip(&mut at) {
-            while let Some(step) = schedule.step(*next) {
-                let stage = |pass: &Pass| pass.chunk * pp + rank;
-                let duration = |pass: &Pass| {
-                    let chunks = durations.get(rank as usize);
-                    chunks.and_then(|chunks| chunks.get(pass.chunk as usize))
-                };
-                // When what a pass needs from another stage is there; `None` where it is not known yet.
-                let ready_forward = step.forward.map_or(Some(0), |pass| match stage(&pass) {
-                    0 => Some(0),
-                    stage => forward.get(stage - 1, pass.microbatch),
-                });
-                let ready_backward = step.backward.map_or(Some(0), |pass| {
-                    let own = stage(&pass);
-                    if own + 1 == stages {
-                        forward.get(own, pass.microbatch)
-                    } else {
-                        backward.get(own + 1, pass.microbatch)
-                    }
-                });
-                let (Some(one), Some(other)) = (ready_forward, ready_backward) else {
-                    break;
-                };
-                let mut end = one.max(other).max(*free);
-                let passes = [(step.forward, false), (step.backward, true)];
-                for (pass, is_backward) in passes {
-                    let Some(pass) = pass else { continue };
-                    let duration = duration(&pass).copied().unwrap_or_default();
-                    if is_backward {
-                        end += duration.backward;
-                        backward.set(stage(&pass), pass.microbatch, end);
-                    } else {
-                        end += duration.forward;
-                        forward.set(stage(&pass), pass.microbatch, end);
-                    }
-                }
-                *free = end;
-                *next += 1;
-                moved = true;
-            }
-        }
-        if !moved {
-            break;
-        }
-    }
-    at.iter().map(|(_, free)| *free).max().unwrap_or(0)
 }

@@ -5,11 +5,11 @@ use crate::parallel::schedule::{Pass, Schedule, ScheduleInput};
 
 /// How long the passes of a chunk take, in any unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Duration {
+pub(crate) struct Duration {
     /// The forward pass.
-    pub(super) forward: u128,
+    pub(crate) forward: u128,
     /// The backward pass, with what is recomputed for it.
-    pub(super) backward: u128,
+    pub(crate) backward: u128,
 }
 
 /// The passes of a schedule that are done, by stage and micro batch, with the time of their end.
@@ -39,7 +39,7 @@ impl Ends {
 /// The time from the first pass to the last one of all ranks, with these durations of the chunks of each rank. A pass
 /// begins when its rank is done with the pass before and the neighbouring stage has sent what it needs; sending takes no
 /// time.
-pub(super) fn makespan(m: &Module, durations: &[Vec<Duration>], micro_batches: u64) -> u128 {
+pub(crate) fn makespan(m: &Module, durations: &[Vec<Duration>], micro_batches: u64) -> u128 {
     let pp = m.stages.pp();
     let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let schedule = |pp_rank| {

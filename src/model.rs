@@ -9,7 +9,8 @@ pub mod front_end;
 pub mod gated_delta_net;
 pub mod gated_delta_product;
 pub mod kernels;
-pub(crate) mod labels;
+mod labels;
+mod layer;
 pub mod layer_spec;
 pub(crate) mod linear;
 pub mod loss;
@@ -19,6 +20,7 @@ pub mod mlp;
 pub mod moe;
 pub mod mtp;
 pub mod norm;
+pub mod output_layer;
 mod parallel_layer;
 pub mod projector;
 pub mod quantization;
@@ -28,90 +30,18 @@ pub(crate) mod softcap;
 pub mod sparse_attention;
 pub mod tape;
 pub mod tensor;
+mod trained;
 mod weights;
 
 use crate::config::job::Module;
-use crate::config::mixer::Gates;
-use crate::source::LAYER_SCALING;
 pub use architecture::{Architecture, Part, PartCounts, PartKind};
 pub(crate) use factors::{hidden, tp};
+use layer::build_layer;
 pub use layer_spec::{Experts, LayerPrecision, LayerSpec, Mixer, Mlp, MlpKind};
 use sizes::Sizes;
-use tape::{AutogradTape, Capture, Family, Point, TensorId};
-use tensor::Component;
-use weights::Weights;
-
-/// Whether the optimizer trains a component of this module.
-#[must_use]
-pub fn trained(m: &Module, component: Component) -> bool {
-    match component {
-        Component::FixedPositions => false,
-        Component::Projector => !m.args.projector_frozen,
-        Component::Adapters => true,
-        _ => !m.is_frozen(),
-    }
-}
-
-/// What one layer does, from the residual stream to the residual stream. Its parameters are listed by component,
-/// biases after weights.
-pub(crate) fn build_layer(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: TensorId) -> TensorId {
-    let adapters = spec.adapters.map(|adapters| adapters.modules);
-    let sizes = &sizes.with_adapters(adapters.unwrap_or_default());
-    let first = tape.parameters.len();
-    let output = if sizes.m.args.parallel_attention {
-        parallel_layer::build(sizes, tape, x)
-    } else {
-        build_halves(sizes, tape, spec, x)
-    };
-    if let Some(parameters) = tape.parameters.get_mut(first..) {
-        parameters.sort_by_key(|p| (p.component, p.is_named("bias")));
-    }
-    output
-}
-
-/// A mixer and an MLP, each of which reads the residual stream and is added to it.
-fn build_halves(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: TensorId) -> TensorId {
-    tape.capture = Capture::of(sizes.m, spec);
-    tape.reaches(Point::Start);
-    let mixed = spec.mixer.map(|mixer| match mixer {
-        Mixer::Attention => attention::build(sizes, tape, x),
-        Mixer::MultiLatentAttention => mla::build(sizes, tape, x),
-        Mixer::SparseAttention { indexer } => sparse_attention::build(sizes, tape, indexer, x),
-        Mixer::GatedDeltaNet => gated_delta_net::build(sizes, tape, Gates::OfHeads, x),
-        Mixer::GatedDeltaNet2 => gated_delta_net::build(sizes, tape, Gates::OfChannels, x),
-        Mixer::Mamba => mamba::build(sizes, tape, x),
-        Mixer::GatedDeltaProduct => gated_delta_product::build(sizes, tape, x),
-    });
-    let middle = residual_add(sizes, tape, ("self_attn_bda", "ls1"), mixed, x);
-    tape.reaches(Point::Attention);
-    let mlp = spec.mlp.map(|mlp| match mlp {
-        Mlp::Dense => mlp::build(sizes, tape, middle),
-        Mlp::Moe(experts) => moe::build(sizes, tape, experts, middle),
-    });
-    let output = residual_add(sizes, tape, ("mlp_bda", "ls2"), mlp, middle);
-    tape.reaches(Point::Layer);
-    output
-}
-
-/// Adds the output of half a layer to the residual stream, perhaps times a learned factor for each column; without that
-/// half, the stream passes unchanged.
-fn residual_add(
-    sizes: &Sizes<'_>,
-    tape: &mut AutogradTape,
-    (name, scaling): (&'static str, &'static str),
-    branch: Option<TensorId>,
-    residual: TensorId,
-) -> TensorId {
-    let Some(branch) = branch else {
-        return residual;
-    };
-    if sizes.m.args.layer_scaling {
-        let weights = Weights::of(sizes.m, Component::LayerScaling, LAYER_SCALING);
-        tape.declare([weights.whole(scaling, &[hidden(sizes.m)], 1)]);
-    }
-    tape.at(Family::Residual, crate::source::BIAS_DROPOUT);
-    linear::bias_dropout_add(sizes, tape, name, branch, residual)
-}
+use tape::{AutogradTape, Family};
+use trained::detached;
+pub use trained::trained;
 
 /// The tape of one decoder layer.
 #[must_use]
@@ -134,11 +64,6 @@ pub fn layer_tape(sizes: &Sizes<'_>, spec: LayerSpec) -> AutogradTape {
         tape.without_gradients(adapters.input_has_gradient);
     }
     tape
-}
-
-/// Whether nothing in a module is trained before its projector, so that autograd has no part in it.
-fn detached(m: &Module) -> bool {
-    m.args.frozen && m.adapters.is_none() && !m.io.is_language()
 }
 
 /// The tape of the embedding or of an encoder's front end.

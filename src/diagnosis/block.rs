@@ -2,7 +2,8 @@
 
 use crate::config::job::Config;
 use crate::formats::out_of_memory::{FailedPhase, OutOfMemory};
-use crate::memory::allocations::{AllocatedIn, Allocation, requested};
+use crate::memory::allocations::{AllocatedIn, Allocation};
+use crate::memory::caching_allocator::requested;
 use crate::memory::{StageRef, estimate};
 use crate::units::Bytes;
 use crate::verdict::device;

@@ -3,6 +3,7 @@
 
 use super::blocks::{BlockKind, blocks};
 use super::bucket::{Bucket, State};
+use super::caching_allocator::requested;
 use super::parameters::PartTable;
 use super::peak::Stages;
 use super::{Estimate, StageRef};
@@ -10,7 +11,7 @@ use crate::config::job::Config;
 use crate::model::Architecture;
 use crate::model::tape::{AutogradTape, Family, Gradient, UseKind};
 use crate::source::{GRAD_BUFFER, OPTIMIZER, Source};
-use crate::units::{Bytes, MIB, multiply};
+use crate::units::{Bytes, multiply};
 
 /// When a stage asks for a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,16 +60,6 @@ impl Allocation {
     #[must_use]
     pub fn requested(&self) -> Bytes {
         requested(self.bytes)
-    }
-}
-
-/// What PyTorch asks the driver for when no cached block has room for so many bytes.
-#[must_use]
-pub fn requested(bytes: Bytes) -> Bytes {
-    match bytes.0 {
-        0..=MIB => Bytes(2 * MIB),
-        small if small < 10 * MIB => Bytes(20 * MIB),
-        large => Bytes(large.div_ceil(2 * MIB).saturating_mul(2 * MIB)),
     }
 }
 

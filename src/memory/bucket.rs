@@ -182,3 +182,11 @@ impl Bucket {
         }
     }
 }
+
+/// What padding adds to a bucket of states.
+pub(crate) struct Padding {
+    pub(crate) bucket: Bucket,
+    /// Elements without and with padding, where a whole buffer is padded.
+    pub(crate) elements: Option<(u64, u64)>,
+    pub(crate) bytes: u64,
+}

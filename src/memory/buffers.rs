@@ -4,128 +4,36 @@
 mod critic;
 mod fp8;
 pub(crate) mod graphs;
+mod list;
 mod memory_buffer;
 mod packed;
 mod padding;
 mod ref_model;
+mod site;
 pub(crate) mod stash;
 
 use crate::config::choices::{AttentionBackend, RouterDtype, SoftwareFact, TokenDispatcher, TransformerImpl};
 use crate::config::job::Module;
-use crate::memory::fsdp::{self, StageFsdp};
-use crate::memory::states::StateRules;
-use crate::memory::torch_fsdp2::StageShards;
+use crate::memory::fsdp;
+use crate::memory::parameters::one_tensor;
 use crate::model::kernels::rotary;
 use crate::model::quantization::quantizes_output;
 use crate::model::sizes::Sizes;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, ParamTensor, Shape, Sharding, factor};
 use crate::model::{Architecture, PartCounts, trained};
-use crate::parallel::stages::Chunk;
 use crate::source::{
     BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, FSDP_BUFFERS, MEMORY_BUFFER, ROPE_TABLE, SPLIT_BLOCKS,
-    Source, TE_CUBLAS_WORKSPACE, VERL_CRITIC,
+    TE_CUBLAS_WORKSPACE, VERL_CRITIC,
 };
 use crate::units::multiply;
 use critic::Critic;
+pub use list::Buffer;
+pub(crate) use list::BufferKind;
+use list::List;
 use padding::PartPadding;
-pub(crate) use padding::{Padding, embedding_on_two_stages, unsplit};
-
-/// The kinds of buffers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BufferKind {
-    /// A tensor of the module.
-    Tensor,
-    /// A workspace, of which a process has one for all its modules.
-    Workspace,
-    /// The padding in buffers of states.
-    Padding,
-    /// Internal fragmentation: the tail of a cached block that the CUDA caching allocator does not split.
-    Unsplit,
-    /// Transformer Engine's dummy weight gradients, one for each shape.
-    DummyWgrads,
-}
-
-/// A buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer {
-    /// The buffer's kind.
-    pub(crate) kind: BufferKind,
-    /// What the buffer is, in a few words.
-    pub what: &'static str,
-    /// The buffer's size.
-    pub bytes: u64,
-    /// The buffer's shape; empty for a sum of several tensors.
-    pub shape: Shape,
-    /// Bytes of an element.
-    pub width: u64,
-    /// A citation of the code that allocates the buffer.
-    pub source: Source,
-}
-
-/// The buffers of a stage, so far.
-struct List(Vec<Buffer>);
-
-impl List {
-    /// A buffer of so many bytes, if there are any.
-    fn add(&mut self, kind: BufferKind, what: &'static str, shape: (Shape, u64), bytes: u64, source: Source) {
-        let (shape, width) = shape;
-        if bytes > 0 {
-            self.0.push(Buffer {
-                kind,
-                what,
-                bytes,
-                shape,
-                width,
-                source,
-            });
-        }
-    }
-
-    /// A tensor of so many elements of a width.
-    fn tensor(&mut self, what: &'static str, shape: Shape, width: u64, source: Source) {
-        let bytes = block(multiply(shape.elements(), width));
-        self.add(BufferKind::Tensor, what, (shape, width), bytes, source);
-    }
-
-    /// Workspaces of so many KiB, one for each handle.
-    fn workspaces(&mut self, what: &'static str, handles: u64, kib: u64, source: Source) {
-        let shape = Shape::of(&[factor("handles", handles), factor("KiB", kib)]);
-        let bytes = block(multiply(shape.elements(), 1024));
-        self.add(BufferKind::Workspace, what, (shape, 1024), bytes, source);
-    }
-}
-
-/// What a stage has buffers for.
-pub(crate) struct Site<'a> {
-    pub(crate) sizes: Sizes<'a>,
-    pub(crate) rules: &'a StateRules,
-    /// Whether it has the output layer of a language model.
-    pub(crate) output: bool,
-    /// The chunks that it runs.
-    pub(crate) chunks: &'a [Chunk],
-    /// The parts of each chunk.
-    pub(crate) parts: Vec<PartCounts>,
-    pub(crate) architecture: &'a Architecture,
-    /// The parameters that Megatron FSDP splits over ranks; `None` without it.
-    pub(crate) fsdp: Option<StageFsdp>,
-    /// The parameters that PyTorch's FSDP2 splits over ranks; `None` without it.
-    pub(crate) torch_fsdp2: Option<StageShards>,
-}
-
-impl Site<'_> {
-    /// Whether any layer of the stage has routed experts.
-    fn has_experts(&self) -> bool {
-        let parts = self.architecture.parts();
-        self.parts.iter().any(|counts| {
-            let mut held = parts.iter().zip(counts).filter(|(_, count)| **count > 0);
-            held.any(|(part, _)| {
-                let mut parameters = part.parameters.iter();
-                parameters.any(|tensor| tensor.sharding == Sharding::Expert)
-            })
-        })
-    }
-}
+pub(crate) use padding::embedding_on_two_stages;
+pub(crate) use site::Site;
 
 /// What [`buffers`] needs of a module, computed once.
 pub(crate) struct BufferRules {
@@ -288,20 +196,6 @@ fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
         out.tensor(what, shape, sizes.width(), DRAINED_WGRAD);
     }
     memory_buffer::buffer(sizes, output, out);
-}
-
-/// Elements of one tensor on this rank, and how many there are: every local expert has its own, and every deepstack
-/// projector.
-pub(crate) fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
-    // Adapters of grouped experts are one tensor, whether experts share it or not.
-    let grouped_adapters = tensor.component == Component::Adapters && m.args.moe_grouped_gemm;
-    let copies = match &m.moe {
-        Some(moe) if tensor.sharding == Sharding::Expert && !grouped_adapters => moe.num_experts / m.ep.max(1),
-        _ if tensor.name.starts_with("decoder.deepstack_merger_list") => m.args.deepstack_projectors,
-        _ => 1,
-    };
-    let copies = copies.max(1);
-    (tensor.shape.elements() / copies, copies)
 }
 
 /// Rows and columns of the weight of every Transformer Engine linear layer that caches a stand-in for its gradient.

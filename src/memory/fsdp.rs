@@ -13,11 +13,12 @@ mod states;
 pub(crate) use buffers::{StageFsdp, buffers, padding, unsplit};
 pub use group::{FsdpGroup, Unit};
 pub(crate) use model::FsdpModel;
-pub(crate) use states::{GradientCopy, gradient_copy, state_rules};
+pub use model::stage_groups;
+pub(crate) use states::{gradient_copy, state_rules};
 
 use crate::config::choices::{FsdpDtype, OuterShardingStrategy, ShardingStrategy};
 use crate::config::job::{Module, Precision};
-use crate::model::Architecture;
+use crate::model::quantization::Fp8;
 use crate::parallel::groups::View;
 
 /// How Megatron FSDP splits a module, and in which dtypes.
@@ -114,15 +115,8 @@ impl FsdpDtype {
     }
 }
 
-/// The parameter groups of one pipeline stage, chunk by chunk in the order of their buffers; nothing without Megatron
-/// FSDP.
-#[must_use]
-pub fn stage_groups(m: &Module, pp_rank: usize) -> Vec<FsdpGroup> {
-    let pp_rank = u32::try_from(pp_rank).unwrap_or(u32::MAX);
-    let architecture = Architecture::new(m);
-    let Some(model) = FsdpModel::new(m, &architecture) else {
-        return Vec::new();
-    };
-    let chunks = m.stages.rank(pp_rank).iter();
-    chunks.flat_map(|chunk| model.groups(chunk)).collect()
+/// Whether parameters in fp8 have a second buffer, which is gathered for the backward pass: where rows and columns are
+/// scaled separately.
+fn transposed(m: &Module) -> bool {
+    Fp8::of(m).is_some_and(|fp8| fp8.block == 32)
 }

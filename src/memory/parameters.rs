@@ -161,6 +161,20 @@ fn named(row: usize) -> Option<(Component, bool)> {
     Some((*component, row >= Component::COUNT))
 }
 
+/// Elements of one tensor on this rank, and how many there are: every local expert has its own, and every deepstack
+/// projector.
+pub(crate) fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
+    // Adapters of grouped experts are one tensor, whether experts share it or not.
+    let grouped_adapters = tensor.component == Component::Adapters && m.args.moe_grouped_gemm;
+    let copies = match &m.moe {
+        Some(moe) if tensor.sharding == Sharding::Expert && !grouped_adapters => moe.num_experts / m.ep.max(1),
+        _ if tensor.name.starts_with("decoder.deepstack_merger_list") => m.args.deepstack_projectors,
+        _ => 1,
+    };
+    let copies = copies.max(1);
+    (tensor.shape.elements() / copies, copies)
+}
+
 /// What each part of an architecture adds, computed once and multiplied for every chunk.
 pub(crate) struct PartTable {
     parts: Vec<Vec<Entry>>,

@@ -11,13 +11,13 @@ use std::rc::Rc;
 
 pub use moment::{PassName, PeakMoment};
 
-use super::ChunkEstimate;
 use super::blocks::{BlockTapes, CompiledTapes, PlainTapes, prefetched};
 use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::chunk_profile::{ChunkPeak, ChunkProfile, Pass};
 use super::chunk_shape::StageShape;
 use super::ep_overlap::{OverlapPeak, overlap};
+use super::estimate::ChunkEstimate;
 use super::fsdp::FsdpModel;
 use super::graph_phase::GraphPhase;
 use super::parameters::{Parameters, PartTable};

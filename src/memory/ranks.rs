@@ -3,26 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::bucket::Bucket;
-use super::{Estimate, StageEstimate, StageRef};
+use super::estimate::{Estimate, RankMemory, StageEstimate, StageRef};
 use crate::config::job::{Config, Module};
 use crate::units::Bytes;
-
-/// The memory of one rank.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RankMemory {
-    /// The rank.
-    pub rank: u64,
-    /// The stages that the rank runs, one for each of its modules.
-    pub stages: Vec<StageRef>,
-    /// Bytes by bucket at the peak, indexed by [`Bucket`].
-    pub memory: [Bytes; Bucket::COUNT],
-    /// The peak: all buckets together.
-    pub total: Bytes,
-    /// Bytes that stay allocated between iterations.
-    pub steady: Bytes,
-    /// What CUDA graphs reserve beyond the total.
-    pub graphs: Bytes,
-}
 
 /// The memory of a rank; `None` for a rank that no module has.
 #[must_use]
@@ -94,12 +77,5 @@ impl RankMemory {
         }
         self.total = self.total.saturating_sub(buffers);
         self.steady = self.steady.saturating_sub(buffers);
-    }
-
-    /// Bytes of one bucket.
-    #[must_use]
-    pub fn bytes(&self, bucket: Bucket) -> Bytes {
-        #[allow(clippy::indexing_slicing, reason = "one entry for every bucket")]
-        self.memory[bucket as usize]
     }
 }

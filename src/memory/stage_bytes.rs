@@ -1,7 +1,7 @@
 //! What a search needs to know of a stage: bytes without names.
 
-use super::StageEstimate;
 use super::bucket::Bucket;
+use super::estimate::StageEstimate;
 use crate::units::Bytes;
 
 /// The memory of each GPU of a stage at its peak in later iterations.

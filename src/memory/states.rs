@@ -2,8 +2,9 @@
 //! many bytes each takes, and over how many ranks it is split.
 
 use super::bucket::{Bucket, State};
-use super::fsdp::{self, GradientCopy};
+use super::fsdp;
 use super::parameters::{Count, Parameters};
+use super::state_rule::{AppliesTo, GradientCopy, StateRule};
 use super::torch_fsdp2;
 use crate::config::choices::{Fp8Recipe, MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind, SoftwareFact};
 use crate::config::field::Decimal;
@@ -14,66 +15,7 @@ use crate::model::tensor::Component;
 use crate::model::trained;
 use crate::parallel::groups::View;
 use crate::source::{FP8_CAST, GRADIENT_COPIES, MOMENT_COPIES, Source, TORCH_ADAMW};
-use crate::units::{Bytes, multiply};
-
-/// Which parameters have a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AppliesTo {
-    /// All parameters.
-    All,
-    /// All but the matrices that Muon updates with momentum alone.
-    AllButMuonMatrices,
-    /// No parameters.
-    None,
-}
-
-/// The size and the sharding of one state, for parameters of one sharding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StateRule {
-    /// The parameters that have the state.
-    pub applies_to: AppliesTo,
-    /// Bytes of one element.
-    pub bytes: u64,
-    /// Bytes by which an element stored in fp8 is smaller than `bytes`.
-    pub fp8_saving: u64,
-    /// The number of ranks that the state is sharded over.
-    pub shard: u64,
-    /// The part of the state that stays on the GPU.
-    pub on_gpu: Decimal,
-}
-
-impl StateRule {
-    const NONE: Self = Self {
-        applies_to: AppliesTo::None,
-        bytes: 0,
-        fp8_saving: 0,
-        shard: 1,
-        on_gpu: Decimal::ONE,
-    };
-
-    /// The rule of a tensor that is stored in fp8 as a whole, or not at all.
-    #[must_use]
-    pub fn of(self, count: Count) -> Self {
-        let less = if count.quantized > 0 { self.fp8_saving } else { 0 };
-        Self {
-            bytes: self.bytes - less,
-            ..self
-        }
-    }
-
-    /// Bytes on one rank of the states of `count` parameters. The shard size is rounded up.
-    #[must_use]
-    pub fn bytes_of(&self, count: Count) -> Bytes {
-        let elements = match self.applies_to {
-            AppliesTo::All => count.elements,
-            AppliesTo::AllButMuonMatrices => count.elements - count.matrices,
-            AppliesTo::None => 0,
-        };
-        let all = self.on_gpu.scale_up(elements.div_ceil(self.shard));
-        let less = multiply(count.quantized / self.shard, self.fp8_saving);
-        Bytes(multiply(all, self.bytes).saturating_sub(less))
-    }
-}
+use crate::units::Bytes;
 
 /// The rules of every state for one module.
 #[derive(Clone, Debug)]

@@ -3,10 +3,12 @@
 
 mod group;
 mod in_flight;
+mod padding;
 mod states;
 
 use group::ParamGroup;
-pub(crate) use states::{gradient_copy, padding, state_rules, unsplit};
+pub(crate) use padding::{padding, unsplit};
+pub(crate) use states::{gradient_copy, state_rules};
 
 use super::fsdp::parameter::Parameter;
 use crate::config::choices::TransformerImpl;

@@ -6,7 +6,7 @@ use super::layer_spec::{LayerPrecision, LayerSpec};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::ParamTensor;
-use super::{adapter, embedding_tape, labels, layer_tape, loss, mtp, projector};
+use super::{adapter, embedding_tape, layer_tape, loss, mtp, output_layer, projector};
 use crate::config::adapters::LinearModule;
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
@@ -107,7 +107,7 @@ impl Architecture {
         let place = |spec: &LayerSpec| specs.partition_point(|other| other < spec);
         let layers = layers.iter().map(place).collect();
         let mtp = (m.mtp_num_layers > 0).then_some(PartKind::MtpDepth);
-        let copy_of_output = labels::trained_copy(m);
+        let copy_of_output = output_layer::trained_copy(m);
         let adapted_output = sizes.adapted.has(LinearModule::OutputLayer) || copy_of_output.is_some();
         let kinds = [PartKind::Embedding]
             .into_iter()
@@ -140,12 +140,12 @@ impl Architecture {
                 PartKind::OutputAdapter => match copy_of_output {
                     Some(copy) => vec![copy],
                     None => after_layers(&sizes, |tape, x| {
-                        let linear = super::embedding::output_linear(m, x, x);
+                        let linear = output_layer::output_linear(m, x, x);
                         adapter::declare(&sizes, tape, &linear);
                         x
                     }),
                 },
-                PartKind::OutputLayer => vec![super::embedding::output_weight(m)],
+                PartKind::OutputLayer => vec![output_layer::output_weight(m)],
                 PartKind::MtpEmbedding => vec![super::embedding::word_weight(m)],
             },
         };

@@ -1,43 +1,19 @@
-//! Word embedding, learned positions, and the weight of the output layer.
+//! Word embedding and learned positions.
 
 use super::hidden;
-use super::labels;
-use super::linear::Linear;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, ParamTensor, factor};
 use super::weights::Weights;
 use crate::config::choices::PositionEmbedding;
 use crate::config::job::Module;
-use crate::source::{EMBEDDING, MIMO_MODEL, OUTPUT_LAYER};
+use crate::source::{EMBEDDING, MIMO_MODEL};
 
 /// The word embedding over the padded vocabulary.
 pub(crate) fn word_weight(m: &Module) -> ParamTensor {
     let vocabulary = factor("V", m.padded_vocab_size);
     let name = "embedding.word_embeddings.weight";
     Weights::of(m, Component::Embedding, EMBEDDING).split(name, &[vocabulary, hidden(m)], 2)
-}
-
-/// The output layer's weight: its own, or on another stage a second copy of the tied embedding.
-pub(crate) fn output_weight(m: &Module) -> ParamTensor {
-    if let Some(count) = m.args.num_labels {
-        return labels::weight(m, count);
-    }
-    let vocabulary = factor("V", m.padded_vocab_size);
-    let name = "output_layer.weight";
-    Weights::of(m, Component::OutputLayer, OUTPUT_LAYER).split(name, &[vocabulary, hidden(m)], 2)
-}
-
-/// The output layer between these tensors.
-pub(crate) fn output_linear(m: &Module, input: TensorId, output: TensorId) -> Linear {
-    Linear {
-        name: "output_layer",
-        input,
-        width: hidden(m),
-        output,
-        weight: output_weight(m),
-        bias: None,
-    }
 }
 
 /// The embedding of the first stage. It keeps token numbers, which are too small to list, and with

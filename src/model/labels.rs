@@ -1,39 +1,12 @@
 //! The head of sequence classification, as ms-swift builds it in place of the output layer over the vocabulary: a logit
 //! for each token and label. The loss takes those of every sample's last token.
 
-use super::hidden;
-use super::loss::{MAIN_LOSS, gather_input};
+use super::loss::MAIN_LOSS;
+use super::output_layer::{gather_input, label_weight, labels};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
-use super::tensor::{Component, Factor, ParamTensor, Shape, factor};
-use super::weights::Weights;
-use crate::config::job::Module;
-use crate::source::{LABEL_LAYER, LABEL_LAYER_COPY, LABEL_LOSS};
-
-/// The factor of the labels.
-fn labels(count: u64) -> Factor {
-    factor("n_labels", count)
-}
-
-/// The weight of the head. With adapters it is frozen, beside the [copy that is trained](trained_copy).
-pub(crate) fn weight(m: &Module, count: u64) -> ParamTensor {
-    let name = match m.adapters() {
-        Some(_) => "output_layer.original_module.weight",
-        None => "output_layer.weight",
-    };
-    let weights = Weights::of(m, Component::OutputLayer, LABEL_LAYER);
-    weights.whole(name, &[labels(count), hidden(m)], 2)
-}
-
-/// The copy of the weight that is trained with adapters (`ModulesToSaveWrapper` of PEFT); none without adapters or
-/// labels.
-pub(crate) fn trained_copy(m: &Module) -> Option<ParamTensor> {
-    let count = m.args.num_labels?;
-    m.adapters()?;
-    let name = "output_layer.modules_to_save.default.weight";
-    let weights = Weights::of(m, Component::Adapters, LABEL_LAYER_COPY);
-    Some(weights.whole(name, &[labels(count), hidden(m)], 2))
-}
+use super::tensor::{Shape, factor};
+use crate::source::{LABEL_LAYER, LABEL_LOSS};
 
 /// The head and its loss. Every tensor-parallel rank computes all of it.
 pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, count: u64, bucket: Option<TensorId>) {
@@ -46,7 +19,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId,
     let gradient = tape.tensor_if(
         is_trained && !m.args.gradient_accumulation_fusion,
         "weight gradient",
-        weight(m, count).shape,
+        label_weight(m, count).shape,
         sizes.width(),
     );
     tape.op("output_layer", &[input], &[logits]);

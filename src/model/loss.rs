@@ -7,11 +7,12 @@ mod swift;
 use super::adapter::{self, AdapterInput};
 use super::linear::Linear;
 use super::norm::{FINAL, after_layers, residual_norm};
+use super::output_layer::{output_linear, output_weight};
 use super::quantization::quantizes_output;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, Product, TensorId, Work};
 use super::tensor::{Shape, factor};
-use super::{embedding, labels, linear, mtp, softcap};
+use super::{labels, linear, mtp, softcap};
 use crate::config::choices::{CrossEntropyFusion, SoftwareFact, TokenLoss};
 use crate::source::{
     CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, GEMMA_2_OUTPUT_LAYER, OUTPUT_LAYER,
@@ -30,7 +31,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId, dep
     let bucket = bucket(tape, output.unwrap_or(0));
     if bucket.is_some() {
         // Where the weight gradient is not made in its bucket, it is added to it once the output layer is done.
-        let weight = embedding::output_weight(sizes.m);
+        let weight = output_weight(sizes.m);
         let gradient = linear::weight_gradient(sizes, tape, weight.shape);
         tape.backward(bucket.as_slice()).backward(gradient.as_slice());
     }
@@ -81,16 +82,6 @@ pub(crate) fn final_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId
     residual_norm(sizes, tape, &after_layers(sizes.m, FINAL), x)
 }
 
-/// The input of an output layer with the tokens of all tensor-parallel ranks.
-pub(super) fn gather_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
-    if !sizes.m.sequence_parallel {
-        return input;
-    }
-    let gathered = tape.tensor("gathered input", sizes.gathered(), sizes.width());
-    tape.op("gather_from_sequence_parallel_region", &[input], &[gathered]);
-    gathered
-}
-
 /// The bucket that the gradients of parameters outside of layers wait in to be reduced, of so many bytes.
 fn bucket(tape: &mut AutogradTape, bytes: u64) -> Option<TensorId> {
     tape.tensor_if(
@@ -115,7 +106,7 @@ fn head(
     let vocabulary = factor("V", m.padded_vocab_size);
     let logits = tape.tensor(what[0], sizes.columns(&[vocabulary]), sizes.width());
     let parallel = m.sequence_parallel;
-    let linear = embedding::output_linear(m, input, logits);
+    let linear = output_linear(m, input, logits);
     if quantizes_output(m) {
         tape.at(Family::Output, OUTPUT_LAYER_IN_FP8);
         let name = names[0];

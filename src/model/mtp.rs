@@ -1,5 +1,6 @@
 //! Multi-token prediction: one depth with its layers and final norm.
 
+use super::layer::build_layer;
 use super::layer_spec::LayerSpec;
 use super::linear::{Linear, column};
 use super::norm::{ENORM, HNORM, MTP_FINAL, after_layers, residual_norm};
@@ -7,7 +8,7 @@ use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, factor};
 use super::weights::Weights;
-use super::{build_layer, embedding, hidden};
+use super::{embedding, hidden};
 use crate::source::MTP;
 
 /// One MTP depth from the hidden states of the depth before to its own, normed. It shares the word embedding, which is

@@ -1,6 +1,6 @@
 //! The critic of PPO beside the trained model: a model like it that puts out one value for each token.
 
-use super::Site;
+use super::site::Site;
 use crate::config::job::Module;
 use crate::memory::parameters::PartTable;
 use crate::model::Architecture;

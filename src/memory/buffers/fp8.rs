@@ -1,10 +1,12 @@
 //! What Transformer Engine keeps in fp8 besides the parameters.
 
-use super::{BufferKind, List, Site, one_tensor};
+use super::list::{BufferKind, List};
+use super::site::Site;
 use crate::config::choices::Fp8Recipe;
 use crate::config::job::Module;
+use crate::memory::parameters::one_tensor;
 use crate::model;
-use crate::model::embedding::output_weight;
+use crate::model::output_layer::output_weight;
 use crate::model::quantization::{Fp8, QuantizationRecipe, quantizes_output, quantizes_parameters};
 use crate::model::tape::{BLOCK, block};
 use crate::model::tensor::{Shape, Sharding, factor};

@@ -1,6 +1,6 @@
 //! Megatron's buffer that tensors of several operations share.
 
-use super::List;
+use super::list::List;
 use crate::model::kernels::AttentionKernel;
 use crate::model::quantization::quantizes_output;
 use crate::model::sizes::Sizes;

@@ -1,6 +1,6 @@
 //! Buffers of packed samples: where each sample starts, and rotary tables of every length.
 
-use super::List;
+use super::list::List;
 use crate::config::choices::PositionEmbedding;
 use crate::model::kernels::rotary;
 use crate::model::sizes::Sizes;

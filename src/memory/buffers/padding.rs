@@ -1,25 +1,20 @@
 //! What lies between and behind tensors: padding in buffers of states, and rests of the allocator's blocks.
 
-use super::{BufferRules, Site, one_tensor};
+use super::BufferRules;
+use super::site::Site;
 use crate::config::job::Module;
-use crate::memory::bucket::{Bucket, State};
+use crate::memory::bucket::{Bucket, Padding, State};
+use crate::memory::caching_allocator::unsplit;
 use crate::memory::fsdp;
-use crate::memory::parameters::Count;
-use crate::memory::states::{AppliesTo, gradient_copy_bytes};
+use crate::memory::parameters::{Count, one_tensor};
+use crate::memory::state_rule::AppliesTo;
+use crate::memory::states::gradient_copy_bytes;
 use crate::memory::torch_fsdp2;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, ParamTensor};
 use crate::model::trained;
 use crate::parallel::groups::View;
-use crate::units::{Bytes, MIB, add_times, multiply};
-
-/// What padding adds to a bucket of states.
-pub(crate) struct Padding {
-    pub(crate) bucket: Bucket,
-    /// Elements without and with padding, where a whole buffer is padded.
-    pub(crate) elements: Option<(u64, u64)>,
-    pub(crate) bytes: u64,
-}
+use crate::units::{Bytes, add_times, multiply};
 
 /// What aligning the tensors of one part adds.
 #[derive(Clone, Copy, Default)]
@@ -255,13 +250,6 @@ fn added(site: &Site<'_>, held: Aligned, shared: &[u64], view: View, add: &mut d
 
 /// Bytes of elements of optimizer states.
 const WIDTHS: [u64; 3] = [1, 2, 4];
-
-/// What stays behind a tensor that has a segment of its own: segments come in multiples of 2 MiB, and what would
-/// leave 1 MiB or less is not split. Smaller tensors share segments.
-pub(crate) fn unsplit(bytes: u64) -> u64 {
-    let rest = bytes.next_multiple_of(2 * MIB) - bytes;
-    if bytes >= 10 * MIB && rest <= MIB { rest } else { 0 }
-}
 
 fn least_common_multiple(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a.max(1), b.max(1));

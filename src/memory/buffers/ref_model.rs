@@ -1,7 +1,9 @@
 //! The weights of a reference model: a frozen copy of the trained one, without its adapters.
 
-use super::{BufferKind, List, Site, one_tensor};
+use super::list::{BufferKind, List};
+use super::site::Site;
 use crate::config::job::Module;
+use crate::memory::parameters::one_tensor;
 use crate::model;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, Shape};

@@ -1,17 +1,17 @@
 //! What Megatron FSDP keeps for the whole run besides model states: padding, gathered parameters outside of layers, and
 //! the double buffers.
 
-use super::Fsdp;
 use super::group::FsdpGroup;
 use super::model::FsdpModel;
 use super::pools::Pools;
+use super::{Fsdp, transposed};
 use crate::config::choices::ShardingStrategy;
 use crate::config::job::Module;
-use crate::memory::bucket::{Bucket, State};
-use crate::memory::buffers::{Padding, unsplit as rest};
+use crate::memory::bucket::{Bucket, Padding, State};
+use crate::memory::caching_allocator::unsplit as rest;
 use crate::memory::parameters::Count;
 use crate::memory::states::StateRules;
-use crate::model::quantization::Fp8;
+use crate::model::quantization::quantizes_parameters;
 use crate::parallel::stages::Chunk;
 use crate::units::multiply;
 
@@ -48,7 +48,7 @@ impl FsdpModel<'_> {
 /// Copies by columns that stay. With split parameters those of mxfp8 are split as well, and others are dropped
 /// after every layer unless they are to be kept.
 fn fp8_copies(m: &Module, fsdp: &Fsdp, groups: &[FsdpGroup]) -> Option<u64> {
-    if !super::states::fp8_parameters(m) || fsdp.strategy != ShardingStrategy::OptimGradsParams {
+    if !quantizes_parameters(m) || fsdp.strategy != ShardingStrategy::OptimGradsParams {
         return None;
     }
     let columns = transposed(m);
@@ -61,12 +61,6 @@ fn fp8_copies(m: &Module, fsdp: &Fsdp, groups: &[FsdpGroup]) -> Option<u64> {
             .map(|group| group.padded_elements / fsdp.weight_ranks(group.view))
             .sum(),
     )
-}
-
-/// Whether parameters in fp8 have a second buffer, which is gathered for the backward pass: where rows and columns are
-/// scaled separately.
-pub(super) fn transposed(m: &Module) -> bool {
-    Fp8::of(m).is_some_and(|fp8| fp8.block == 32)
 }
 
 /// The buffers beside states, padding aside.

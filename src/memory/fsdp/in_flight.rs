@@ -4,11 +4,10 @@
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use super::Fsdp;
-use super::buffers::transposed;
 use super::group::FsdpGroup;
 use super::model::FsdpModel;
 use super::pools::Pools;
+use super::{Fsdp, transposed};
 use crate::config::choices::ShardingStrategy;
 use crate::config::job::Module;
 use crate::model::quantization::Fp8;

@@ -241,3 +241,16 @@ impl Fsdp {
         Layout::new(&sizes, ranks)
     }
 }
+
+/// The parameter groups of one pipeline stage, chunk by chunk in the order of their buffers; nothing without Megatron
+/// FSDP.
+#[must_use]
+pub fn stage_groups(m: &Module, pp_rank: usize) -> Vec<FsdpGroup> {
+    let pp_rank = u32::try_from(pp_rank).unwrap_or(u32::MAX);
+    let architecture = Architecture::new(m);
+    let Some(model) = FsdpModel::new(m, &architecture) else {
+        return Vec::new();
+    };
+    let chunks = m.stages.rank(pp_rank).iter();
+    chunks.flat_map(|chunk| model.groups(chunk)).collect()
+}

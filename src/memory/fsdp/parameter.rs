@@ -2,7 +2,7 @@
 
 use super::Fsdp;
 use crate::config::job::Module;
-use crate::memory::buffers::one_tensor;
+use crate::memory::parameters::one_tensor;
 use crate::model::quantization::quantizes_parameters;
 use crate::model::tensor::{Component, ParamTensor};
 use crate::model::{PartKind, trained};
@@ -10,33 +10,33 @@ use crate::parallel::groups::View;
 
 /// One parameter on one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::memory) struct Parameter {
-    pub(in crate::memory) attributes: Attributes,
+pub(crate) struct Parameter {
+    pub(crate) attributes: Attributes,
     /// Whether it is a word embedding or output layer that several pipeline stages hold.
-    pub(in crate::memory) shared: bool,
-    pub(in crate::memory) size: Size,
+    pub(crate) shared: bool,
+    pub(crate) size: Size,
 }
 
 /// What parameters of one group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::memory) struct Attributes {
-    pub(in crate::memory) view: View,
-    pub(in crate::memory) fp8: bool,
-    pub(in crate::memory) trained: bool,
+pub(crate) struct Attributes {
+    pub(crate) view: View,
+    pub(crate) fp8: bool,
+    pub(crate) trained: bool,
 }
 
 /// The size of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::memory) struct Size {
+pub(crate) struct Size {
     /// All elements.
-    pub(in crate::memory) elements: u64,
+    pub(crate) elements: u64,
     /// The product of all dimensions but the first: what is not torn apart where ranks split a buffer.
-    pub(in crate::memory) row: u64,
+    pub(crate) row: u64,
 }
 
 impl Parameter {
     /// The parameters of a part's tensors, in the order of `named_parameters`.
-    pub(in crate::memory) fn list(m: &Module, kind: PartKind, tensors: &[ParamTensor]) -> Vec<Self> {
+    pub(crate) fn list(m: &Module, kind: PartKind, tensors: &[ParamTensor]) -> Vec<Self> {
         let in_fp8 = quantizes_parameters(m) && kind.in_fp8();
         let mut tensors: Vec<&ParamTensor> = tensors.iter().collect();
         tensors.sort_by_key(|tensor| place(tensor.name));

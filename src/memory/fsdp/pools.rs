@@ -1,9 +1,8 @@
 //! The double buffers of Megatron FSDP: two sets of buffers that layers use in turn (`FixedPoolAllocator`,
 //! `MaxPoolAllocator`).
 
-use super::Fsdp;
-use super::buffers::transposed;
 use super::group::FsdpGroup;
+use super::{Fsdp, transposed};
 use crate::config::choices::ShardingStrategy;
 use crate::config::job::Module;
 use crate::parallel::groups::View;

@@ -5,7 +5,7 @@ use crate::config::choices::FsdpDtype;
 use crate::config::field::Decimal;
 use crate::config::job::Module;
 use crate::memory::parameters::Count;
-use crate::memory::states::{AppliesTo, StateRule};
+use crate::memory::state_rule::{AppliesTo, GradientCopy, StateRule};
 use crate::model::quantization::quantizes_parameters;
 use crate::parallel::groups::View;
 
@@ -14,7 +14,7 @@ pub(crate) fn state_rules(m: &Module, view: View, rules: impl FnOnce(u64) -> [St
     let fsdp = Fsdp::of(m)?;
     let optimizer = fsdp.optimizer_ranks(view);
     let [.., exp_avg, exp_avg_sq] = rules(optimizer);
-    let in_fp8 = fp8_parameters(m);
+    let in_fp8 = quantizes_parameters(m);
     let rule = |bytes: u64, fp8_bytes: u64, shard| StateRule {
         applies_to: AppliesTo::All,
         bytes,
@@ -40,14 +40,6 @@ pub(crate) fn state_rules(m: &Module, view: View, rules: impl FnOnce(u64) -> [St
     ])
 }
 
-/// Copies of gradients in the dtype of the main parameters.
-pub(crate) struct GradientCopy {
-    /// Bytes of an element.
-    pub(crate) bytes: u64,
-    /// The parameters whose gradients are copied.
-    pub(crate) elements: fn(&Count) -> u64,
-}
-
 /// The copies that the optimizer step makes of gradients in another dtype than that of the main parameters; `None`
 /// without Megatron FSDP (`ParamAndGradBuffer.update_main_grads`).
 pub(crate) fn gradient_copy(m: &Module) -> Option<GradientCopy> {
@@ -59,7 +51,7 @@ pub(crate) fn gradient_copy(m: &Module) -> Option<GradientCopy> {
         });
     }
     let copied = |fp8| fsdp.main_grads_dtype(fp8) != fsdp.main_params;
-    let elements: fn(&Count) -> u64 = match (copied(false), fp8_parameters(m), copied(true)) {
+    let elements: fn(&Count) -> u64 = match (copied(false), quantizes_parameters(m), copied(true)) {
         (true, false, _) | (true, true, true) => |count| count.elements,
         (true, true, false) => |count| count.elements - count.quantized,
         (false, true, true) => |count| count.quantized,
@@ -69,9 +61,4 @@ pub(crate) fn gradient_copy(m: &Module) -> Option<GradientCopy> {
         bytes: fsdp.main_params.bytes(),
         elements,
     })
-}
-
-/// Whether linear layers' weights are stored in fp8.
-pub(super) fn fp8_parameters(m: &Module) -> bool {
-    quantizes_parameters(m)
 }

@@ -1,6 +1,6 @@
 //! The parameters that one call of `fully_shard` manages.
 
-use crate::memory::buffers::unsplit;
+use crate::memory::caching_allocator::unsplit;
 use crate::memory::fsdp::parameter::Parameter;
 use crate::model::tape::block;
 use crate::parallel::groups::View;

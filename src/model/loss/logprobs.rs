@@ -1,8 +1,8 @@
 //! Log-probabilities of tokens in programs of reinforcement learning, in place of Megatron's cross-entropy. A micro
 //! batch counts as one sample: packed samples take no more.
 
-use super::{MAIN_LOSS, gather_input};
-use crate::model::embedding;
+use super::MAIN_LOSS;
+use crate::model::output_layer::{gather_input, output_weight};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Shape, factor};
@@ -117,7 +117,7 @@ pub(super) fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId,
     let part = factor("columns of a part", backward);
     let gradient = tape.tensor("gradient of the logits of a part", sizes.tokens(&[part]), width);
     let addend = tape.tensor("gradient of the input from a part", sizes.gathered(), width);
-    let weight = embedding::output_weight(m);
+    let weight = output_weight(m);
     // Autograd adds it to the gradient afterwards, and kernels compute it for frozen weights too.
     let of_weight = tape.tensor("weight gradient", weight.shape, width);
     tape.op(MAIN_LOSS, &[hidden], &[per_token])

@@ -5,7 +5,7 @@ use super::super::{Difference, Effect, Elements, FullestStage};
 use super::BOTH;
 use crate::config::field::Decimal;
 use crate::memory::bucket::{Bucket, State};
-use crate::memory::states::{AppliesTo, StateRule};
+use crate::memory::state_rule::{AppliesTo, StateRule};
 use crate::parallel::groups::View;
 use crate::units::Bytes;
 

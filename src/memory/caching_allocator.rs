@@ -1,0 +1,21 @@
+//! The sizes of what PyTorch's caching allocator asks the driver for, and of what it does not split
+//! (`c10/cuda/CUDACachingAllocator.cpp`).
+
+use crate::units::{Bytes, MIB};
+
+/// What PyTorch asks the driver for when no cached block has room for so many bytes.
+#[must_use]
+pub fn requested(bytes: Bytes) -> Bytes {
+    match bytes.0 {
+        0..=MIB => Bytes(2 * MIB),
+        small if small < 10 * MIB => Bytes(20 * MIB),
+        large => Bytes(large.div_ceil(2 * MIB).saturating_mul(2 * MIB)),
+    }
+}
+
+/// What stays behind a tensor that has a segment of its own: segments come in multiples of 2 MiB, and what would
+/// leave 1 MiB or less is not split. Smaller tensors share segments.
+pub(crate) fn unsplit(bytes: u64) -> u64 {
+    let rest = bytes.next_multiple_of(2 * MIB) - bytes;
+    if bytes >= 10 * MIB && rest <= MIB { rest } else { 0 }
+}

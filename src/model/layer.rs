@@ -1,0 +1,74 @@
+//! One layer: a mixer and an MLP around the residual stream, or both beside each other.
+
+use super::layer_spec::{LayerSpec, Mixer, Mlp};
+use super::sizes::Sizes;
+use super::tape::{AutogradTape, Capture, Family, Point, TensorId};
+use super::tensor::Component;
+use super::weights::Weights;
+use super::{
+    attention, gated_delta_net, gated_delta_product, hidden, linear, mamba, mla, mlp, moe, parallel_layer,
+    sparse_attention,
+};
+use crate::config::mixer::Gates;
+use crate::source::{BIAS_DROPOUT, LAYER_SCALING};
+
+/// What one layer does, from the residual stream to the residual stream. Its parameters are listed by component,
+/// biases after weights.
+pub(super) fn build_layer(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: TensorId) -> TensorId {
+    let adapters = spec.adapters.map(|adapters| adapters.modules);
+    let sizes = &sizes.with_adapters(adapters.unwrap_or_default());
+    let first = tape.parameters.len();
+    let output = if sizes.m.args.parallel_attention {
+        parallel_layer::build(sizes, tape, x)
+    } else {
+        build_halves(sizes, tape, spec, x)
+    };
+    if let Some(parameters) = tape.parameters.get_mut(first..) {
+        parameters.sort_by_key(|p| (p.component, p.is_named("bias")));
+    }
+    output
+}
+
+/// A mixer and an MLP, each of which reads the residual stream and is added to it.
+fn build_halves(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: TensorId) -> TensorId {
+    tape.capture = Capture::of(sizes.m, spec);
+    tape.reaches(Point::Start);
+    let mixed = spec.mixer.map(|mixer| match mixer {
+        Mixer::Attention => attention::build(sizes, tape, x),
+        Mixer::MultiLatentAttention => mla::build(sizes, tape, x),
+        Mixer::SparseAttention { indexer } => sparse_attention::build(sizes, tape, indexer, x),
+        Mixer::GatedDeltaNet => gated_delta_net::build(sizes, tape, Gates::OfHeads, x),
+        Mixer::GatedDeltaNet2 => gated_delta_net::build(sizes, tape, Gates::OfChannels, x),
+        Mixer::Mamba => mamba::build(sizes, tape, x),
+        Mixer::GatedDeltaProduct => gated_delta_product::build(sizes, tape, x),
+    });
+    let middle = residual_add(sizes, tape, ("self_attn_bda", "ls1"), mixed, x);
+    tape.reaches(Point::Attention);
+    let mlp = spec.mlp.map(|mlp| match mlp {
+        Mlp::Dense => mlp::build(sizes, tape, middle),
+        Mlp::Moe(experts) => moe::build(sizes, tape, experts, middle),
+    });
+    let output = residual_add(sizes, tape, ("mlp_bda", "ls2"), mlp, middle);
+    tape.reaches(Point::Layer);
+    output
+}
+
+/// Adds the output of half a layer to the residual stream, perhaps times a learned factor for each column; without that
+/// half, the stream passes unchanged.
+fn residual_add(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    (name, scaling): (&'static str, &'static str),
+    branch: Option<TensorId>,
+    residual: TensorId,
+) -> TensorId {
+    let Some(branch) = branch else {
+        return residual;
+    };
+    if sizes.m.args.layer_scaling {
+        let weights = Weights::of(sizes.m, Component::LayerScaling, LAYER_SCALING);
+        tape.declare([weights.whole(scaling, &[hidden(sizes.m)], 1)]);
+    }
+    tape.at(Family::Residual, BIAS_DROPOUT);
+    linear::bias_dropout_add(sizes, tape, name, branch, residual)
+}

@@ -63,14 +63,43 @@ pub struct StepTime {
     pub mfu: f64,
 }
 
+/// A part that takes this share of a step is worth a change of the job.
+const NOTABLE: f64 = 0.05;
+
 impl StepTime {
-    /// The part that takes most time besides computing.
+    /// Floating-point operations of the model in a second for each GPU, in units of 10^12.
     #[must_use]
-    pub fn bottleneck(&self) -> Option<(Part, f64)> {
-        let seconds = |part: Part| self.parts.get(part as usize).copied().unwrap_or_default();
-        let waits = Part::iter().filter(|part| !matches!(part, Part::Compute | Part::Attention));
-        let largest = waits.reduce(|most, part| if seconds(part) > seconds(most) { part } else { most })?;
-        Some((largest, seconds(largest)))
+    pub fn tflops_per_gpu(&self) -> f64 {
+        self.flops_per_second_per_gpu / 1e12
+    }
+
+    /// The seconds of every part.
+    pub fn by_part(&self) -> impl Iterator<Item = (Part, f64)> {
+        Part::iter().zip(self.parts)
+    }
+
+    /// The seconds of one part.
+    #[must_use]
+    pub fn part(&self, part: Part) -> f64 {
+        self.parts.get(part as usize).copied().unwrap_or_default()
+    }
+
+    /// The part to look at first: what takes most time besides computing, where that is 5 % of the step or more, and
+    /// otherwise the larger part of computing.
+    #[must_use]
+    pub fn bottleneck(&self) -> Part {
+        let longest = |computes: bool| {
+            Part::iter()
+                .filter(|part| part.computes() == computes)
+                .max_by(|one, other| self.part(*one).total_cmp(&self.part(*other)))
+                .unwrap_or(Part::Compute)
+        };
+        let waits = longest(false);
+        if self.part(waits) >= NOTABLE * self.seconds {
+            waits
+        } else {
+            longest(true)
+        }
     }
 }
 

@@ -5,6 +5,7 @@ pub mod options;
 pub mod rank;
 pub mod savings;
 pub mod stage;
+pub mod time;
 
 use serde::Serialize;
 use tsify::{Ts, Tsify};
@@ -30,6 +31,7 @@ use options::EstimateOptions;
 use rank::{RankReport, WorstRank};
 use savings::Saving;
 use stage::Stage;
+use time::StepTime;
 
 /// The memory of a job: the result of `estimate`. `derived`, `parameters`, `stages` and `reports` are those of the
 /// first module.
@@ -73,6 +75,11 @@ pub struct Estimate {
     verdict: Option<&'static str>,
     /// The reason of the verdict in words.
     verdict_reason: String,
+    /// The predicted time of an optimizer step, in later iterations whatever the moment; `null` where the prediction does
+    /// not follow the job.
+    time: Option<StepTime>,
+    /// Why `time` is `null`; `null` where it is not.
+    time_reason: Option<String>,
     /// Settings that the estimate leaves out although they change the job's memory by 2 % or more, sorted by key: those
     /// listed under `not_modelled` in the job, and arguments of the job such as `perform_rl_step`.
     not_modelled: Vec<NotModelled>,
@@ -245,11 +252,10 @@ impl Estimate {
         let first_module = modules.first().map(|module| module.results.clone());
         let assumptions = memory::assumptions(config);
         // A job has to fit all its iterations.
-        let summary = if moment == JobMoment::default() {
-            Standing::new(config, estimate)
-        } else {
-            Standing::new(config, &memory::estimate(config))
-        };
+        let of_later = (moment != JobMoment::default()).then(|| memory::estimate(config));
+        let later = of_later.as_ref().unwrap_or(estimate);
+        let summary = Standing::new(config, later);
+        let time = StepTime::new(config, later);
         let stack = config.modules().first();
         let stack = stack.map_or(SoftwareStack::MegatronMain, |m| m.args().software_stack);
         Ok(Self {
@@ -267,6 +273,8 @@ impl Estimate {
             stack: stack.name(),
             verdict: summary.verdict.id(),
             verdict_reason: verdict::reason(config, summary.device),
+            time_reason: time.as_ref().err().map(ToString::to_string),
+            time: time.ok(),
             not_modelled: config.not_modelled().iter().map(NotModelled::from).collect(),
             warnings: checked.warnings().map(|problem| problem.message.clone()).collect(),
             assumptions: assumptions

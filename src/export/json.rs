@@ -8,6 +8,7 @@ use crate::formats::state::ShareState;
 use crate::memory::bucket::Bucket;
 use crate::memory::{Estimate, ModuleEstimate, StageEstimate};
 use crate::report::verdict::another_job;
+use crate::time::{StepTime, step_time};
 use crate::value::Value;
 
 /// The text of the file: the document of [`job_json`], with the result where the job has one.
@@ -30,7 +31,7 @@ pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String
     job_json::file(&document)
 }
 
-/// The result as JSON: bytes by module, stage and bucket, and the stage that needs most.
+/// The result as JSON: bytes by module, stage and bucket, the stage that needs most, and the time of a step.
 fn result(config: &Config, estimate: &Estimate) -> Value {
     let worst = estimate.worst;
     let bytes = estimate.worst_stage().map_or(0, |stage| stage.total.0);
@@ -47,10 +48,35 @@ fn result(config: &Config, estimate: &Estimate) -> Value {
         ),
         entry("modules", Value::List(modules.collect())),
     ];
+    entries.extend(match step_time(config, estimate) {
+        Ok(time) => [entry("time", result_of_time(&time)), entry("time_reason", Value::Null)],
+        Err(why) => [entry("time", Value::Null), entry("time_reason", text(&why.to_string()))],
+    });
     if let Some(reason) = another_job(config) {
         entries.insert(0, entry("not_this_job", text(&reason)));
     }
     Value::Map(entries)
+}
+
+/// Seconds of a step, what they come to, and what they are spent on.
+fn result_of_time(time: &StepTime) -> Value {
+    let [low, high] = time.interval;
+    let parts = time
+        .by_part()
+        .map(|(part, seconds)| entry(part.id(), Value::Float(seconds)));
+    Value::Map(vec![
+        entry("step_seconds", Value::Float(time.seconds)),
+        entry("low_seconds", Value::Float(low)),
+        entry("high_seconds", Value::Float(high)),
+        entry(
+            "tokens_per_second_per_gpu",
+            Value::Float(time.tokens_per_second_per_gpu),
+        ),
+        entry("tflops_per_gpu", Value::Float(time.tflops_per_gpu())),
+        entry("mfu", Value::Float(time.mfu)),
+        entry("parts", Value::Map(parts.collect())),
+        entry("bottleneck", text(time.bottleneck().id())),
+    ])
 }
 
 fn result_of_module(name: &str, estimate: &ModuleEstimate) -> Value {

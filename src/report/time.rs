@@ -2,10 +2,9 @@
 
 #![allow(clippy::float_arithmetic, reason = "seconds and shares are no counts")]
 
+use crate::config::job::{Config, Module};
+use crate::time::placement::{Group, GroupKind, domain, group};
 use crate::time::{NoTime, Part, StepTime};
-
-/// A part that takes this share of a step is worth naming.
-const NOTABLE: f64 = 0.05;
 
 /// A time with as many digits as tell something: `38 ms`, `1.24 s`, `62.0 s`.
 #[must_use]
@@ -19,27 +18,82 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// The time of a step with its interval, what it comes to, and what it is spent on besides computing.
+/// What a step takes and comes to: `1.24 s (1.03 to 1.49 s) a step, 4123 tokens/s and 402 TFLOP/s per GPU, MFU 41 %`.
 #[must_use]
-pub fn sentence(time: &Result<StepTime, NoTime>) -> String {
-    let time = match time {
-        Ok(time) => time,
-        Err(why) => return format!("No step time is predicted: {why}."),
-    };
+pub fn headline(time: &StepTime) -> String {
     let [low, high] = time.interval;
-    let waits = time
-        .bottleneck()
-        .filter(|(_, seconds)| *seconds >= NOTABLE * time.seconds);
-    let waits = waits.map_or_else(String::new, |(part, seconds)| {
-        format!("; {:.0} % is {}", 100.0 * seconds / time.seconds, Part::label(part))
-    });
     format!(
-        "A step takes about {} ({} to {} in four of five runs): {:.0} tokens/s and {:.0} TFLOP/s per GPU, MFU {:.0} %{waits}.",
+        "{} a step ({} to {} in four of five runs), {:.0} tokens/s and {:.0} TFLOP/s per GPU, MFU {:.0} %",
         duration(time.seconds),
         duration(low),
         duration(high),
         time.tokens_per_second_per_gpu,
-        time.flops_per_second_per_gpu / 1e12,
+        time.tflops_per_gpu(),
         100.0 * time.mfu,
     )
+}
+
+/// The time of a step with its interval, what it comes to, and what it is spent on; or why there is none.
+#[must_use]
+pub fn sentence(config: &Config, time: &Result<StepTime, NoTime>) -> String {
+    match time {
+        Ok(time) => format!("About {}. {}", headline(time), bottleneck(config, time)),
+        Err(why) => no_time(why),
+    }
+}
+
+/// Why no time is predicted, as a sentence.
+#[must_use]
+pub fn no_time(why: &NoTime) -> String {
+    format!("No step time is predicted: {why}.")
+}
+
+/// The part of a step to look at first, and what would shorten it.
+#[must_use]
+pub fn bottleneck(config: &Config, time: &StepTime) -> String {
+    let part = time.bottleneck();
+    let share = 100.0 * time.part(part) / time.seconds;
+    let why = config.modules().first().map(|m| reason(part, m)).unwrap_or_default();
+    format!("{share:.0} % of the step is {}{why}.", part.label())
+}
+
+/// What the time of a part comes from, and which setting would change it.
+fn reason(part: Part, m: &Module) -> String {
+    let a = m.args();
+    match part {
+        Part::Compute | Part::Attention if a.recompute_granularity.is_some() => ", with what is recomputed".to_owned(),
+        Part::Compute | Part::Attention => String::new(),
+        Part::TensorParallel => exchanged(m, GroupKind::Tensor),
+        Part::ExpertParallel => exchanged(m, GroupKind::Expert),
+        Part::ContextParallel => exchanged(m, GroupKind::Context),
+        Part::Pipeline => {
+            let (stages, batches) = (a.pipeline_model_parallel_size, m.derived().num_microbatches);
+            format!(": {stages} stages have {batches} micro batches; more of them, or more chunks a stage, wait less")
+        }
+        Part::DataParallel if !a.overlap_grad_reduce => {
+            ": overlap_grad_reduce and overlap_param_gather hide most of it".to_owned()
+        }
+        Part::DataParallel => ": more micro batches a step hide more of it".to_owned(),
+        Part::Optimizer if !a.use_distributed_optimizer => {
+            ": use_distributed_optimizer shares it among data-parallel ranks".to_owned()
+        }
+        Part::Optimizer => ": more micro batches a step make it count less".to_owned(),
+        Part::Host => ": CUDA graphs, or larger micro batches, need fewer launches".to_owned(),
+    }
+}
+
+/// Where the ranks of a group are, and the size that would keep them within a node or `NVLink` domain.
+fn exchanged(m: &Module, kind: GroupKind) -> String {
+    let Group { size, together } = group(m, kind);
+    let symbol = kind.symbol();
+    let place = if domain(m) > m.args().gpus_per_node {
+        "NVLink domain"
+    } else {
+        "node"
+    };
+    match together {
+        _ if together == size => format!(", within one {place}: a smaller {symbol} exchanges less"),
+        1 => format!(" across {place}s"),
+        _ => format!(" across {place}s: {symbol} {together} keeps it in one {place}"),
+    }
 }

@@ -48,6 +48,27 @@ pub enum Part {
 }
 
 impl Part {
+    /// Whether it is the work of the model itself, and no waiting for other ranks, the optimizer or the host.
+    #[must_use]
+    pub const fn computes(self) -> bool {
+        match self {
+            Self::Compute | Self::Attention => true,
+            Self::TensorParallel
+            | Self::ExpertParallel
+            | Self::ContextParallel
+            | Self::Pipeline
+            | Self::DataParallel
+            | Self::Optimizer
+            | Self::Host => false,
+        }
+    }
+
+    /// A name without spaces, such as `tensor_parallel`.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        self.into()
+    }
+
     /// The part in words.
     #[must_use]
     pub const fn label(self) -> &'static str {

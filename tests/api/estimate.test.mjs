@@ -267,3 +267,20 @@ test("the ledger lists what every choice saves, and its settings make it so", ()
   }
   assert.ok(ledger.find(({ choice }) => choice === "core_attn").saves_bytes > 0);
 });
+
+test("the time of a step has its parts, or a reason why there is none", () => {
+  const { job } = api.presets().find(({ id }) => id === "llama3-8b");
+  const { time, time_reason } = api.estimate({ ...job, gpu: "h100-80gb" });
+  assert.equal(time_reason, null);
+  assert.ok(time.low_seconds < time.step_seconds && time.step_seconds < time.high_seconds);
+  const sum = Object.values(time.parts).reduce((sum, seconds) => sum + seconds, 0);
+  assert.ok(Math.abs(sum - time.step_seconds) < 1e-9 * time.step_seconds);
+  assert.equal(Object.keys(time.parts).length, 9);
+  assert.ok(time.mfu > 0.1 && time.mfu < 1 && time.tflops_per_gpu / 989 - time.mfu < 1e-9);
+  assert.ok(time.parts[time.bottleneck] > 0);
+  assert.match(time.bottleneck_reason, /^\d+ % of the step is /);
+  const unknown = api.estimate({ ...job, gpu: "mi300x" });
+  assert.deepEqual([unknown.time, unknown.time_reason], [null, "the speeds of mi300x are not known"]);
+  const first = api.estimate({ ...job, gpu: "h100-80gb" }, { moment: "first_iteration" });
+  assert.deepEqual(first.time, time);
+});

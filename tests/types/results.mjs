@@ -30,6 +30,7 @@ const results = [
   ["Estimate", api.estimate(huge.job, options)],
   ["Estimate", api.estimate(modules.job, options)],
   ["Estimate", api.estimate(dense.job)],
+  ["Estimate", api.estimate({ ...huge.job, gpu: "h100-80gb" })],
   ["Problem[]", api.validate({ ...dense.job, tensor_model_parallel_size: 3, num_layer: 2 })],
   ["Problem[]", api.validate({ ...modules.job, world_size: 7 })],
   ["RankInfo", api.rankInfo(modules.job, 1)],

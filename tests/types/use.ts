@@ -18,6 +18,8 @@ export async function main(script: string): Promise<string> {
   for (const question of questions) if (question.kind === "variable") console.log(question.lines[0], question.default);
   const plain: Job = { num_layers: 2, hidden_size: "1k", modules: [{ name: "vision", num_layers: 1 }] };
   const result: Estimate = estimate({ ...plain, ...job }, { rank: 5, timeline: 100, ledger: true, methods: true });
+  const seconds: number = result.time === null ? NaN : result.time.parts[result.time.bottleneck] / result.time.step_seconds;
+  console.log(seconds, result.time_reason);
   const stage = result.stages[result.worst_stage];
   const total: number = bytes(stage?.memory["total"] ?? 0) + bytes(result.rank?.peak_bytes ?? 0n);
   for (const { settings, saves_bytes } of result.ledger ?? []) console.log(Object.keys(settings), saves_bytes ?? 0);

@@ -99,7 +99,7 @@ fn text(config: &Config, estimate: &Estimate, unit: Unit) -> String {
         summary.device_words(coarse)
     )];
     lines.extend(packing::batches(config, estimate, coarse));
-    lines.push(time::sentence(&step_time(config, estimate)));
+    lines.push(time::sentence(config, &step_time(config, estimate)));
     lines.push(String::new());
     let table = Table::new(config, estimate, unit).sorted(Order::Stage);
     let width = table

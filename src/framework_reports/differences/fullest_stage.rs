@@ -1,6 +1,6 @@
 //! The pipeline stage on which effects are counted.
 
-use super::{Difference, Effect, Framework};
+use super::difference::{Difference, Effect, Framework};
 use crate::config::job::Module;
 use crate::memory::bucket::{Bucket, State};
 use crate::memory::parameters::{Count, Parameters};

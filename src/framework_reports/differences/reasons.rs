@@ -9,18 +9,16 @@ mod other_parameters;
 mod pipeline_stages;
 mod states;
 
-use super::Framework::{self, MegatronBridge, MegatronLm};
-use super::{Difference, FullestStage};
-
-const BOTH: &[Framework] = &[MegatronLm, MegatronBridge];
+use super::difference::{Difference, Framework};
+use super::fullest_stage::FullestStage;
 
 /// The reasons that apply to a hybrid model. Megatron-LM refuses it, and what depends on whole layers says nothing of
 /// it.
 pub(super) fn of_hybrid(fullest: &FullestStage<'_>) -> Vec<Difference> {
     let of_bridge = HYBRID.iter().filter_map(|reason| reason(fullest));
-    let of_bridge = of_bridge.filter(|found| found.frameworks.contains(&MegatronBridge));
+    let of_bridge = of_bridge.filter(|found| found.frameworks.contains(&Framework::MegatronBridge));
     let of_bridge = of_bridge.map(|found| Difference {
-        frameworks: &[MegatronBridge],
+        frameworks: &[Framework::MegatronBridge],
         ..found
     });
     hybrid::refused(fullest).into_iter().chain(of_bridge).collect()

@@ -1,7 +1,8 @@
 //! Formulas of activations.
 
-use super::super::Framework::{MegatronBridge, MegatronLm};
-use super::super::{Difference, Effect, FullestStage};
+use super::super::difference::Framework::{MegatronBridge, MegatronLm};
+use super::super::difference::{Difference, Effect};
+use super::super::fullest_stage::FullestStage;
 use crate::config::choices::RecomputeGranularity;
 
 pub(super) fn formula_of_megatron_lm(fullest: &FullestStage<'_>) -> Option<Difference> {

@@ -1,8 +1,8 @@
 //! Parameters of attention.
 
-use super::super::Framework::{MegatronBridge, MegatronLm};
-use super::super::{Difference, Effect, Elements, FullestStage};
-use super::BOTH;
+use super::super::difference::Framework::{MegatronBridge, MegatronLm};
+use super::super::difference::{BOTH, Difference, Effect};
+use super::super::fullest_stage::{Elements, FullestStage};
 use crate::config::choices::TransformerImpl;
 use crate::model::tensor::Component;
 

@@ -1,7 +1,8 @@
 //! Hybrid models, whose layers have attention, a Mamba mixer or an MLP, and seldom two of them.
 
-use super::super::Framework::{MegatronBridge, MegatronLm};
-use super::super::{Difference, Effect, FullestStage};
+use super::super::difference::Framework::{MegatronBridge, MegatronLm};
+use super::super::difference::{Difference, Effect};
+use super::super::fullest_stage::FullestStage;
 use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 
 /// The layers of the job, where it is a hybrid one.

@@ -1,8 +1,8 @@
 //! Parameters of MLPs and experts.
 
-use super::super::Framework::MegatronBridge;
-use super::super::{Difference, Effect, Elements, FullestStage};
-use super::BOTH;
+use super::super::difference::Framework::MegatronBridge;
+use super::super::difference::{BOTH, Difference, Effect};
+use super::super::fullest_stage::{Elements, FullestStage};
 use crate::config::job::Activation;
 use crate::model::tensor::Component;
 use crate::units::Bytes;

@@ -1,7 +1,7 @@
 //! Multi-token prediction.
 
-use super::super::{Difference, Effect, Elements, FullestStage};
-use super::BOTH;
+use super::super::difference::{BOTH, Difference, Effect};
+use super::super::fullest_stage::{Elements, FullestStage};
 use crate::model::tensor::Component;
 
 pub(super) fn mtp_projection(fullest: &FullestStage<'_>) -> Option<Difference> {

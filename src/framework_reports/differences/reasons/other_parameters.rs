@@ -1,8 +1,8 @@
 //! Parameters of norms, biases and learned positions.
 
-use super::super::Framework::MegatronBridge;
-use super::super::{Difference, Effect, Elements, FullestStage};
-use super::BOTH;
+use super::super::difference::Framework::MegatronBridge;
+use super::super::difference::{BOTH, Difference, Effect};
+use super::super::fullest_stage::{Elements, FullestStage};
 use crate::config::choices::Normalization;
 use crate::model::tensor::Component;
 use crate::units::Bytes;

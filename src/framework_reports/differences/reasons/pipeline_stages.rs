@@ -1,8 +1,8 @@
 //! How layers are placed on pipeline stages.
 
-use super::super::Framework::{self, MegatronBridge, MegatronLm};
-use super::super::{Difference, Effect, FullestStage};
-use super::BOTH;
+use super::super::difference::Framework::{self, MegatronBridge, MegatronLm};
+use super::super::difference::{BOTH, Difference, Effect};
+use super::super::fullest_stage::FullestStage;
 use crate::config::layers::MlpKind;
 use crate::parallel::stages::Chunk;
 

@@ -1,8 +1,8 @@
 //! Bytes of parameters and of their optimizer states.
 
-use super::super::Framework::MegatronLm;
-use super::super::{Difference, Effect, Elements, FullestStage};
-use super::BOTH;
+use super::super::difference::Framework::MegatronLm;
+use super::super::difference::{BOTH, Difference, Effect};
+use super::super::fullest_stage::{Elements, FullestStage};
 use crate::config::field::Decimal;
 use crate::memory::bucket::{Bucket, State};
 use crate::memory::state_rule::{AppliesTo, StateRule};

@@ -30,7 +30,7 @@ pub(super) fn list(chart: &str, drawings: &[Drawing], highlight: Highlight) -> i
 ///
 /// Rectangles are polygons as well: the place and size of a `rect` are style, which a browser works out anew for each
 /// that moves, while the corners of a polygon are its own.
-pub(in super::super) fn element(drawing: &Drawing, lit: bool) -> impl IntoView + use<> {
+pub(crate) fn element(drawing: &Drawing, lit: bool) -> impl IntoView + use<> {
     let class = with_lit(&drawing.class.names(), lit);
     match &drawing.shape {
         Shape::Rect { .. } | Shape::Area { .. } => EitherOf3::A(view! {

@@ -10,6 +10,7 @@ mod panel;
 mod table;
 mod tabs;
 mod toolbar;
+mod unsubscribe;
 
 pub use button::{ActionButton, OpenButton};
 pub use copy_button::CopyButton;
@@ -21,3 +22,4 @@ pub use panel::{Panel, PanelHead};
 pub use table::{MoreHeadings, ScrollBox, Table, text_cells};
 pub use tabs::TabList;
 pub use toolbar::Toolbar;
+pub use unsubscribe::unsubscribe_on_cleanup;

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::browser;
-use crate::parts::Deferred;
+use crate::parts::{Deferred, unsubscribe_on_cleanup};
 use crate::state::State;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
@@ -22,6 +22,8 @@ pub fn LayOutButton(
 ) -> impl IntoView {
     let state = expect_context::<State>();
     let gpus = Memo::new(move |_| {
+        // The button comes and goes with edits.
+        unsubscribe_on_cleanup();
         let setup = state.setup.read();
         let gpus = setup.job.number(0, FieldId::world_size);
         gpus.filter(|_| setup.job.modules.is_empty())

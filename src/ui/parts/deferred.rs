@@ -5,6 +5,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_use_intersection_observer::use_intersection_observer;
 
+use super::unsubscribe::unsubscribe_on_cleanup;
 use crate::browser;
 
 /// How many milliseconds work waits for the reader to pause.
@@ -69,6 +70,8 @@ pub fn when_idle<T: 'static>(
 ) {
     let work = Deferred::new();
     Effect::new(move |_| {
+        // It may be a button's that comes and goes with edits.
+        unsubscribe_on_cleanup();
         track();
         let (start, advance) = (start.clone(), advance.clone());
         work.after(PAUSE, move || {

@@ -48,6 +48,7 @@ fn AnswerButtons(dialogs: OpenDialog) -> impl IntoView {
     let answers = Memo::new(move |_| answers(state));
     let primary = Memo::new(move |_| answers.read().first().cloned());
     let others = Memo::new(move |_| answers.read().iter().skip(1).cloned().collect::<Vec<_>>());
+    let has_no_others = move || others.read().is_empty();
     let is_open = RwSignal::new(false);
     browser::on_click_elsewhere_or_escape(move || {
         if is_open.get_untracked() {
@@ -67,25 +68,25 @@ fn AnswerButtons(dialogs: OpenDialog) -> impl IntoView {
                     "Browse layouts"
                 </button>
             </Show>
-            <Show when=move || !others.read().is_empty()>
-                <button
-                    type="button"
-                    class="link"
-                    data-testid="more-ways"
-                    aria-expanded=move || is_open.get().to_string()
-                    on:click=move |event| {
-                        event.prevent_default();
-                        is_open.update(|open| *open = !*open);
-                    }
-                >
-                    "More ways"
-                </button>
-                <div class="more-ways" hidden=move || !is_open.get()>
-                    <For each=move || others.get() key=|answer| format!("{answer:?}") let:answer>
-                        <AnswerButton answer />
-                    </For>
-                </div>
-            </Show>
+            <button
+                type="button"
+                class="link"
+                data-testid="more-ways"
+                hidden=has_no_others
+                aria-expanded=move || is_open.get().to_string()
+                on:click=move |event| {
+                    event.prevent_default();
+                    is_open.update(|open| *open = !*open);
+                }
+            >
+                "More ways"
+            </button>
+            <div class="more-ways" hidden=move || has_no_others() || !is_open.get()>
+                {move || {
+                    let others = others.get().into_iter();
+                    others.map(|answer| view! { <AnswerButton answer /> }).collect_view()
+                }}
+            </div>
         </div>
     }
 }

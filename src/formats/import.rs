@@ -9,6 +9,7 @@ mod error;
 pub(super) mod imported;
 pub(super) mod keys;
 mod missing;
+mod releases;
 pub(super) mod rules;
 mod sources;
 pub(crate) mod towers;
@@ -49,7 +50,7 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
     if text.len() > MAX_BYTES {
         return Err(ImportError::TooLarge(MAX_BYTES));
     }
-    let text = &*paste::clean(text);
+    let (pasted, text) = (text, &*paste::clean(text));
     let format = match options.format {
         Some(format) => format,
         None => match frameworks::recognize(text) {
@@ -82,7 +83,11 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
     if text.len() > most {
         return Err(ImportError::TooLarge(most));
     }
-    read(text, format, options)
+    let mut import = read(text, format, options)?;
+    if !options.partial {
+        releases::apply(&mut import, pasted);
+    }
+    Ok(import)
 }
 
 /// Whether overrides stand behind a program that knows what they change.

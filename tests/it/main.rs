@@ -25,6 +25,7 @@ mod oracle;
 mod parallel;
 mod parameters;
 mod presets;
+mod public_reports;
 mod report;
 mod search;
 mod tidy;

@@ -16,6 +16,27 @@ use crate::formats::node::Node;
 /// Fields by Megatron-LM's argparse destinations, with values as Python prints them.
 pub type Defaults = &'static [(&'static str, &'static str)];
 
+/// A version of a program: major, minor and patch.
+pub type Version = (u64, u64, u64);
+
+/// Releases with other defaults than the revision that is read.
+pub struct Release {
+    /// The first of them.
+    pub since: Version,
+    /// The first one after them.
+    pub before: Version,
+    /// Their defaults.
+    pub defaults: Defaults,
+}
+
+impl Release {
+    /// Whether a version is one of these.
+    #[must_use]
+    pub fn has(&self, version: Version) -> bool {
+        (self.since..self.before).contains(&version)
+    }
+}
+
 /// Sets fields that several keys decide together, and reports these keys.
 pub(in crate::formats) type Derivation = fn(&mut JobDraft, &Keys<'_>);
 
@@ -29,6 +50,8 @@ pub struct Framework {
     pub defaults: &'static [Defaults],
     /// The same of models with a `hybrid_layer_pattern`, where these are built from another class.
     pub hybrid_defaults: Defaults,
+    /// Releases of it with other defaults than the revision that is read.
+    pub releases: &'static [Release],
     /// Its YAML files, where Megatron's arguments stand below sections of its own.
     pub files: Option<Files>,
     /// The marks of such files, and of others of its files that are refused.
@@ -112,6 +135,7 @@ impl Framework {
         find: |_| None,
         defaults: &[],
         hybrid_defaults: &[],
+        releases: &[],
         files: None,
         signs: &[],
         begin: |_, _, _| Ok(()),

@@ -6,7 +6,7 @@
 
 mod training;
 
-use super::framework::{Defaults, Framework};
+use super::framework::{Defaults, Framework, Release};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant, Opposite, Role};
 use super::meaning::{Decides, KeyRole, look_up, same_field};
 use super::megatron_lm;
@@ -30,6 +30,7 @@ pub static SWIFT: Framework = Framework {
     name: "ms-swift",
     find,
     defaults: &[DEFAULTS],
+    releases: RELEASES,
     // Its sections only group what flags say as well.
     name_of: |path| path.rsplit('.').next().unwrap_or_default().to_owned(),
     special,
@@ -272,6 +273,21 @@ pub const DEFAULTS: Defaults = &[
     ("moe_router_dtype", "fp32"),
     ("muon_tp_mode", "blockwise"),
     ("fp8_amax_history_len", "1024"),
+];
+
+/// `swift/megatron/arguments/megatron_args.py` of the releases: the fused loss is off before 4.0, and from 4.0.1 (2026-03)
+/// to 4.3.0 (2026-06) it is Transformer Engine's.
+const RELEASES: &[Release] = &[
+    Release {
+        since: (0, 0, 0),
+        before: (4, 0, 0),
+        defaults: &[("cross_entropy_loss_fusion", "False")],
+    },
+    Release {
+        since: (4, 0, 1),
+        before: (4, 3, 1),
+        defaults: &[("cross_entropy_fusion_impl", "te")],
+    },
 ];
 
 /// Reads the sections of a configuration for Ray that are no arguments of training.

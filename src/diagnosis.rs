@@ -10,7 +10,7 @@ mod expected;
 
 pub use block::{LongerMicroBatch, longer_micro_batches, of_the_same_size};
 pub use cause::Cause;
-pub use expected::expected;
+pub use expected::{ESTIMATE_ERROR_PPM, expected};
 
 use crate::config::job::Config;
 use crate::formats::out_of_memory::{FailedPhase, OutOfMemory};
@@ -27,6 +27,8 @@ pub struct Diagnosis {
     pub is_of_rank: bool,
     /// The tensors of the stage that have the failed allocation's size, those of the moment first.
     pub same_size: Vec<Allocation>,
+    /// Where there are none, the longer micro batches whose tensors have it, the likeliest first.
+    pub longer: Vec<LongerMicroBatch>,
     /// What the estimate has allocated at the moment of the failure; `None` where it does not cover the moment.
     pub expected: Option<Bytes>,
     /// What was allocated, and what it would have been with the failed allocation.
@@ -43,6 +45,11 @@ pub fn diagnose(error: &OutOfMemory, config: &Config, estimate: &Estimate) -> Di
     let stage = of_rank.unwrap_or_else(|| likeliest_stage(error, config, estimate));
     let tensors = allocations(config, estimate, stage);
     let same_size = of_the_same_size(error, &tensors);
+    let longer = if same_size.is_empty() {
+        longer_micro_batches(error, config, stage, &tensors)
+    } else {
+        Vec::new()
+    };
     let expected = expected(config, estimate, stage, error.phase);
     Diagnosis {
         stage,
@@ -52,7 +59,8 @@ pub fn diagnose(error: &OutOfMemory, config: &Config, estimate: &Estimate) -> Di
             .allocated
             .zip(error.requested)
             .map(|(allocated, requested)| (allocated.bytes, allocated.bytes + requested.bytes)),
-        cause: Cause::of(error, config, estimate, stage, &tensors, &same_size, expected),
+        cause: Cause::of(error, config, estimate, stage, &longer, expected),
+        longer,
         same_size,
     }
 }

@@ -10,7 +10,7 @@ mod name;
 mod reported;
 
 pub use generation::GpuGeneration;
-pub use reported::reported_to_processes;
+pub use reported::{reported_to_processes, source_of_reported};
 
 use Certainty::{Announced, DriverDependent, Inferred, Reported, SharedWithCpu};
 use GpuGeneration::{Ada, Ampere, Blackwell, BlackwellSm12x, Cdna3, Cdna4, Hopper, Rubin, Volta};

@@ -5,8 +5,10 @@ use crate::formats::out_of_memory::{FailedPhase, OutOfMemory};
 use crate::memory::allocations::{AllocatedIn, Allocation};
 use crate::memory::caching_allocator::requested;
 use crate::memory::{StageRef, estimate};
-use crate::units::Bytes;
-use crate::verdict::device;
+use crate::units::{Bytes, multiply};
+use crate::verdict::{Standing, device};
+
+use super::expected::{held_from_the_start, with_estimate_error};
 
 /// The most tensors of one size that are named.
 const MOST_NAMED: usize = 4;
@@ -21,7 +23,9 @@ pub fn of_the_same_size(error: &OutOfMemory, tensors: &[Allocation]) -> Vec<Allo
         return Vec::new();
     };
     // The rounding of allocations is PyTorch's of CUDA and HIP; older releases print the size itself.
-    let fits = |tensor: &&Allocation| printed.is_print_of(tensor.requested()) || printed.is_print_of(tensor.bytes);
+    let is_print = |tensor: &Allocation| printed.is_print_of(tensor.requested()) || printed.is_print_of(tensor.bytes);
+    let has_width = |tensor: &Allocation| error.element_bytes.is_none_or(|bytes| tensor.width == bytes);
+    let fits = |tensor: &&Allocation| is_print(tensor) && has_width(tensor);
     let of_size: Vec<&Allocation> = tensors.iter().filter(fits).collect();
     let of_phase: Vec<&Allocation> = of_size
         .iter()
@@ -71,10 +75,22 @@ pub struct LongerMicroBatch {
     pub allowed: u64,
     /// The peak of the stage with that micro batch.
     pub peak: Bytes,
+    /// What was needed beyond that peak and what estimates differ from measurements by; 0 where the two agree.
+    pub beyond: Bytes,
+    /// Tokens of the fullest micro batch with which the job fits the GPU even with the largest overheads; `None` where
+    /// none does.
+    pub fits: Option<u64>,
 }
 
-/// The longer micro batches that would explain the failed allocation and all that was allocated beside it, the nearest
-/// first; none where samples are not packed, so that no micro batch can be longer than the sequence.
+/// Frameworks pad rows of packed samples to a multiple of so many tokens for each tensor- and context-parallel rank:
+/// the most of them, `--data-pad-size-multiplier` of slime.
+const ROW_PADDING: u64 = 128;
+/// Larger micro batches are not tried.
+const MOST_TOKENS: u64 = 1 << 24;
+
+/// The longer micro batches that would explain the failed allocation, those first that agree with all that was
+/// allocated beside it, the nearest of them first; none where samples are not packed, so that no micro batch can be
+/// longer than the sequence.
 #[must_use]
 pub fn longer_micro_batches(
     error: &OutOfMemory,
@@ -82,46 +98,41 @@ pub fn longer_micro_batches(
     stage: StageRef,
     tensors: &[Allocation],
 ) -> Vec<LongerMicroBatch> {
-    let Some(printed) = error.requested else {
+    let Some((printed, (used, is_of_device))) = error.requested.zip(in_use(error)) else {
         return Vec::new();
-    };
-    // What PyTorch needed, or where the message has not what was allocated, what the device did.
-    let of_device = || Some(error.capacity?.bytes.saturating_sub(error.free?.bytes));
-    let (used, is_of_device) = match (error.allocated, of_device()) {
-        (Some(allocated), _) => (allocated.bytes, false),
-        (None, Some(used)) => (used, true),
-        (None, None) => return Vec::new(),
     };
     let needed = used + printed.bytes;
     let mut found: Vec<(u64, LongerMicroBatch)> = Vec::new();
-    let of_phase = tensors.iter().filter(|tensor| happens_in(tensor, error.phase));
     let mut tried: Vec<Bytes> = Vec::new();
-    for tensor in of_phase.filter(|tensor| tensor.tokens.is_some()) {
+    for tensor in tensors.iter().filter(|tensor| is_candidate(tensor, error)) {
         let Some(allowed) = tensor.tokens else { continue };
-        // A twentieth more is within what rounding and padding do.
-        let is_longer = printed.least() > requested(Bytes(tensor.bytes.0 / 20 * 21));
+        let padded = allowed.next_multiple_of(row_padding(config, stage));
+        let at_most = u128::from(tensor.bytes.0) * u128::from(padded) / u128::from(allowed.max(1));
+        let is_longer = printed.least() > requested(Bytes(u64::try_from(at_most).unwrap_or(u64::MAX)));
         if !is_longer || tried.contains(&tensor.bytes) || tried.len() >= 8 {
             continue;
         }
         tried.push(tensor.bytes);
         let tokens = u128::from(printed.bytes.0) * u128::from(allowed) / u128::from(tensor.bytes.0.max(1));
         let tokens = u64::try_from(tokens).unwrap_or(u64::MAX);
-        let Some(longer) = config.with_packed_tokens(tokens) else {
-            continue;
-        };
+        let longer = config.with_packed_tokens(tokens).filter(|_| tokens <= MOST_TOKENS);
+        let Some(longer) = longer else { continue };
         let estimate = estimate(&longer);
         let Some(of_stage) = estimate.stage(stage) else {
             continue;
         };
-        // The failure comes before or at the peak, and after what lies between iterations; an eighth is what the
-        // estimates of such jobs differ from their measurements by.
+        // The failure comes before or at the peak, and after what a stage holds all the time.
         let peak = if is_of_device {
             device(&longer, stage.module, of_stage.total, of_stage.graphs).1
         } else {
             of_stage.total
         };
-        let at_most = peak + Bytes(peak.0 / 8);
-        if needed > at_most || needed.0 < peak.0 / 2 {
+        if with_estimate_error(needed) < held_from_the_start(of_stage) + printed.bytes {
+            continue;
+        }
+        let beyond = needed.saturating_sub(with_estimate_error(peak));
+        let by_traceback = error.element_bytes.is_some();
+        if beyond > Bytes::ZERO && !by_traceback {
             continue;
         }
         found.push((
@@ -131,9 +142,60 @@ pub fn longer_micro_batches(
                 tokens,
                 allowed,
                 peak: of_stage.total,
+                beyond,
+                fits: None,
             },
         ));
     }
-    found.sort_by_key(|(distance, _)| *distance);
-    found.into_iter().map(|(_, batch)| batch).collect()
+    found.sort_by_key(|(distance, batch)| (batch.beyond > Bytes::ZERO, *distance));
+    let mut found: Vec<LongerMicroBatch> = found.into_iter().map(|(_, batch)| batch).collect();
+    if let Some(first) = found.first_mut() {
+        first.fits = fullest_that_fits(error, config, first.allowed);
+    }
+    found
+}
+
+/// What PyTorch had allocated, or where the message has not that, what the device had in use; and whether it is that of
+/// the device.
+fn in_use(error: &OutOfMemory) -> Option<(Bytes, bool)> {
+    let of_device = || Some(error.capacity?.bytes.saturating_sub(error.free?.bytes));
+    let allocated = error.allocated.map(|allocated| (allocated.bytes, false));
+    allocated.or_else(|| Some((of_device()?, true)))
+}
+
+/// Whether a tensor grows with the micro batch and may have failed as the traceback shows.
+fn is_candidate(tensor: &Allocation, error: &OutOfMemory) -> bool {
+    let has_width = error.element_bytes.is_none_or(|bytes| tensor.width == bytes);
+    tensor.tokens.is_some() && has_width && happens_in(tensor, error.phase)
+}
+
+fn row_padding(config: &Config, stage: StageRef) -> u64 {
+    let module = config.modules().get(stage.module);
+    module.map_or(ROW_PADDING, |m| multiply(ROW_PADDING, multiply(m.tp, m.cp)).max(1))
+}
+
+/// The fullest micro batch that fits the GPU by the largest overheads, up to what the settings allow, or where that
+/// fits beyond it; in rows of 128 tokens.
+fn fullest_that_fits(error: &OutOfMemory, config: &Config, allowed: u64) -> Option<u64> {
+    let capacity = error.capacity.map(|amount| amount.bytes).or(config.gpu_memory())?;
+    let fits = |rows: u64| {
+        let tokens = multiply(rows, ROW_PADDING);
+        let longer = config.with_packed_tokens(tokens);
+        longer.is_some_and(|longer| Standing::of(&longer).device.1 <= capacity)
+    };
+    let mut known = 0;
+    let mut over = allowed.div_ceil(ROW_PADDING).max(1);
+    while multiply(over, ROW_PADDING) < MOST_TOKENS && fits(over) {
+        known = over;
+        over = multiply(over, 2);
+    }
+    while over - known > 1 {
+        let middle = known + (over - known) / 2;
+        if fits(middle) {
+            known = middle;
+        } else {
+            over = middle;
+        }
+    }
+    (known > 0).then(|| multiply(known, ROW_PADDING))
 }

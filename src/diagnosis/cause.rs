@@ -1,9 +1,9 @@
 //! Why there was no room for an allocation.
 
-use super::block::{LongerMicroBatch, longer_micro_batches};
+use super::block::LongerMicroBatch;
+use super::expected::with_estimate_error;
 use crate::config::job::Config;
-use crate::formats::out_of_memory::OutOfMemory;
-use crate::memory::allocations::Allocation;
+use crate::formats::out_of_memory::{OutOfMemory, PrintedAmount};
 use crate::memory::overhead::memory_range;
 use crate::memory::{Estimate, StageRef};
 use crate::units::{Bytes, GIB};
@@ -11,8 +11,8 @@ use crate::units::{Bytes, GIB};
 /// Why there was no room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The allocation would have fitted into memory that the allocator has reserved and no tensor uses, had that been in
-    /// one piece.
+    /// The allocation would have fitted into memory that the allocator has reserved and no tensor uses, together with
+    /// what is free, had that been in one piece.
     Fragmentation {
         /// The allocation.
         requested: Bytes,
@@ -39,19 +39,29 @@ pub enum Cause {
         /// What the job needs in all.
         peak: Bytes,
     },
-    /// The message has too few amounts to tell.
+    /// The message has too few amounts to tell, or the job fits by them and the estimate.
     Unknown,
 }
 
 impl Cause {
-    /// The cause that the amounts agree with.
+    /// The cause that the amounts of a message alone show.
+    #[must_use]
+    pub fn of_message(error: &OutOfMemory) -> Self {
+        let held = || {
+            Some(Self::HeldByOthers {
+                held: held_by_others(error, None)?,
+            })
+        };
+        fragmentation(error).or_else(held).unwrap_or(Self::Unknown)
+    }
+
+    /// The cause that the amounts agree with. `longer` are the micro batches that would explain the failed allocation.
     pub(super) fn of(
         error: &OutOfMemory,
         config: &Config,
         estimate: &Estimate,
         stage: StageRef,
-        tensors: &[Allocation],
-        same_size: &[Allocation],
+        longer: &[LongerMicroBatch],
         expected: Option<Bytes>,
     ) -> Self {
         let module = config.modules().get(stage.module);
@@ -60,55 +70,59 @@ impl Cause {
         };
         let range = memory_range(m, of_stage.total, of_stage.graphs);
         let device = (range.low, range.high);
-        let beside_peak = range.high.saturating_sub(of_stage.total);
-        if let (Some(requested), Some(unallocated)) = (error.requested, error.unallocated)
-            && requested.most() <= unallocated.least()
-        {
-            return Self::Fragmentation {
-                requested: requested.bytes,
-                unallocated: unallocated.bytes,
-            };
+        if let Some(fragmentation) = fragmentation(error) {
+            return fragmentation;
         }
-        if let Some(held) = held_by_others(error, beside_peak) {
+        if let Some(held) = held_by_others(error, Some(range.high.saturating_sub(of_stage.total))) {
             return Self::HeldByOthers { held };
         }
-        let capacity = error
-            .allowed
-            .or(error.capacity)
-            .map(|capacity| capacity.bytes)
-            .or(config.gpu_memory());
+        let capacity = error.allowed.or(error.capacity).map(|capacity| capacity.bytes);
+        let capacity = capacity.or(config.gpu_memory());
         if let Some(capacity) = capacity.filter(|capacity| device.0 > *capacity) {
             return Self::TooLarge { device, capacity };
         }
-        if same_size.is_empty()
-            && let Some(longer) = longer_micro_batches(error, config, stage, tensors).into_iter().next()
-        {
-            return Self::LongerMicroBatch(longer);
+        if let Some(longer) = longer.first() {
+            return Self::LongerMicroBatch(longer.clone());
         }
         let needed = error.allocated.zip(error.requested);
         let needed = needed.map(|(allocated, requested)| allocated.plus(requested).least());
-        match (needed, capacity) {
-            // A tenth is what estimates differ from measurements by.
-            (Some(needed), _) if needed > expected.unwrap_or(of_stage.total) + Bytes(of_stage.total.0 / 10) => {
-                Self::MoreThanThisJob { peak: of_stage.total }
+        let peak = of_stage.total;
+        match capacity {
+            _ if needed.is_some_and(|needed| needed > with_estimate_error(expected.unwrap_or(peak))) => {
+                Self::MoreThanThisJob { peak }
             }
-            (_, Some(capacity)) if device.1 > capacity => Self::TooLarge { device, capacity },
-            (Some(_), Some(capacity)) => Self::TooLarge { device, capacity },
+            Some(capacity) if device.1 > capacity => Self::TooLarge { device, capacity },
             _ => Self::Unknown,
         }
     }
 }
 
+/// Fragmentation, where what is reserved and not used would have had room, alone or with what is free: expandable
+/// segments join the two.
+fn fragmentation(error: &OutOfMemory) -> Option<Cause> {
+    let (requested, unallocated) = (error.requested?, error.unallocated?);
+    let free = error.free.map_or(Bytes::ZERO, PrintedAmount::least);
+    let has_room = requested.most() <= unallocated.least() + free;
+    let is_used = unallocated.least() > Bytes::ZERO;
+    (has_room && is_used).then_some(Cause::Fragmentation {
+        requested: requested.bytes,
+        unallocated: unallocated.bytes,
+    })
+}
+
 /// What others hold, where the allocation would have fitted without it: listed processes, or what is neither free nor
-/// reserved, beyond what a device shows beside the peak.
-fn held_by_others(error: &OutOfMemory, beside_peak: Bytes) -> Option<Bytes> {
+/// reserved, beyond what a device shows beside the peak of a job.
+fn held_by_others(error: &OutOfMemory, beside_peak: Option<Bytes>) -> Option<Bytes> {
     let (requested, free) = (error.requested?, error.free?);
     let missing = requested.least().saturating_sub(free.most());
     let held = if let Some(listed) = error.in_other_processes() {
         listed
     } else {
         let outside = error.capacity?.bytes.saturating_sub(free.bytes + error.reserved()?);
-        outside.saturating_sub(beside_peak)
+        outside.saturating_sub(beside_peak?)
     };
-    (held >= missing && held >= Bytes(GIB)).then_some(held)
+    (held >= missing && held >= NOTEWORTHY).then_some(held)
 }
+
+/// Less than this is what any process holds on a GPU: its CUDA context, and what libraries take.
+const NOTEWORTHY: Bytes = Bytes(GIB);

@@ -56,6 +56,8 @@ pub struct OutOfMemory {
     pub phase: Option<FailedPhase>,
     /// The function in which the allocation failed, the innermost of the traceback.
     pub function: Option<String>,
+    /// Bytes of an element of what was to be allocated, where that function's code says its dtype.
+    pub element_bytes: Option<u64>,
 }
 
 impl OutOfMemory {
@@ -64,12 +66,23 @@ impl OutOfMemory {
     #[must_use]
     pub fn in_other_processes(&self) -> Option<Bytes> {
         if !self.other_processes.is_empty() {
-            return Some(self.other_processes.iter().map(|amount| amount.bytes).sum());
+            let listed = self.other_processes.iter().map(|amount| amount.bytes);
+            let own = self.own_among_listed().unwrap_or(Bytes::ZERO);
+            return Some(listed.sum::<Bytes>().saturating_sub(own));
         }
         let (capacity, free, own) = (self.capacity?, self.free?, self.in_process?);
         // PyTorch prints 0 bytes where the driver does not tell processes apart, as in containers.
         let known = own.bytes > Bytes::ZERO;
         known.then(|| capacity.bytes.saturating_sub(free.bytes + own.bytes))
+    }
+
+    /// What this process uses, where it is listed as another one: in a container the driver knows it by its number on
+    /// the host. It is the least of those that have room for what is reserved.
+    fn own_among_listed(&self) -> Option<Bytes> {
+        let is_named = self.in_process.is_some_and(|own| own.bytes > Bytes::ZERO);
+        let reserved = self.reserved().filter(|_| !is_named)?;
+        let listed = self.other_processes.iter().filter(|amount| amount.most() >= reserved);
+        listed.map(|amount| amount.bytes).min()
     }
 
     /// What the allocator has reserved, where the message says so.
@@ -98,6 +111,7 @@ pub fn read(text: &str) -> Vec<OutOfMemory> {
         let frames = traceback::frames(&lines, at);
         error.phase = traceback::phase(&frames);
         error.function = frames.last().map(|frame| frame.function.to_owned());
+        error.element_bytes = frames.last().and_then(traceback::element_bytes);
         at = end.max(at + 1);
         let amounts = (error.requested, error.allocated, error.phase);
         if known.insert(format!("{amounts:?}")) && errors.len() < MAX_MESSAGES {

@@ -1,5 +1,7 @@
 //! The explanation of an out-of-memory error in words.
 
+pub mod message;
+
 use super::amount::{Scale, Unit, grouped};
 use super::summary::stage_name;
 use crate::config::job::Config;
@@ -23,12 +25,13 @@ pub fn sentences(error: &OutOfMemory, config: &Config, diagnosis: &Diagnosis) ->
     sentences
 }
 
-/// Why there was no room.
-fn cause(diagnosis: &Diagnosis, place: &str, scale: Scale) -> String {
-    match &diagnosis.cause {
+/// A cause that follows from the amounts of a message alone; an empty text for others.
+fn cause_of_amounts(cause: &Cause, scale: Scale) -> String {
+    match cause {
         Cause::Fragmentation { requested, unallocated } => format!(
-            "Fragmentation: {} would have fitted into the {} that the allocator had reserved and no tensor used, had that \
-             been in one piece. PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True joins such pieces.",
+            "Fragmentation: {} would have fitted into the {} that the allocator had reserved and no tensor used, with \
+             what was free beside them, had that been in one piece. PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True \
+             joins such pieces.",
             scale.amount(*requested),
             scale.amount(*unallocated),
         ),
@@ -37,18 +40,22 @@ fn cause(diagnosis: &Diagnosis, place: &str, scale: Scale) -> String {
              engine or libraries outside of PyTorch hold.",
             scale.amount(*held),
         ),
-        Cause::LongerMicroBatch(LongerMicroBatch {
-            tensor,
-            tokens,
-            allowed,
-            peak,
-        }) => format!(
-            "A longer micro batch than the settings allow: {} of {} tokens has this size, and the settings allow {}. With \
-             so many the estimate needs {} on {place}. A sample may be longer than the budget; cap its length.",
-            named(tensor),
-            grouped(*tokens),
-            grouped(*allowed),
-            scale.amount(*peak),
+        Cause::LongerMicroBatch(_) | Cause::TooLarge { .. } | Cause::MoreThanThisJob { .. } | Cause::Unknown => {
+            String::new()
+        }
+    }
+}
+
+/// Why there was no room.
+fn cause(diagnosis: &Diagnosis, place: &str, scale: Scale) -> String {
+    match &diagnosis.cause {
+        Cause::Fragmentation { .. } | Cause::HeldByOthers { .. } => cause_of_amounts(&diagnosis.cause, scale),
+        Cause::LongerMicroBatch(longer) => format!(
+            "A longer micro batch than the settings allow: {}. With so many the estimate needs {} on {place}{}. {}",
+            longer_block(longer),
+            scale.amount(longer.peak),
+            beyond(longer, scale),
+            cap(longer),
         ),
         Cause::TooLarge {
             device: (low, high),
@@ -66,7 +73,37 @@ fn cause(diagnosis: &Diagnosis, place: &str, scale: Scale) -> String {
                 .map_or_else(String::new, |(_, needed)| scale.amount(needed)),
             scale.amount(*peak),
         ),
-        Cause::Unknown => "The message has too few amounts to tell the cause.".to_owned(),
+        Cause::Unknown => "No cause follows from the amounts of the message and the estimate of this job.".to_owned(),
+    }
+}
+
+/// `fp32 logits (...) of 103,762 tokens has this size, and the settings allow 9,216`.
+fn longer_block(longer: &LongerMicroBatch) -> String {
+    format!(
+        "{} of {} tokens has this size, and the settings allow {}",
+        named(&longer.tensor),
+        grouped(longer.tokens),
+        grouped(longer.allowed),
+    )
+}
+
+/// What was needed beyond the estimate of a longer micro batch.
+fn beyond(longer: &LongerMicroBatch, scale: Scale) -> String {
+    if longer.beyond == Bytes::ZERO {
+        return String::new();
+    }
+    let more = scale.amount(longer.beyond);
+    format!("; {more} more than that were in use, as another release of the software may need")
+}
+
+/// The way out of micro batches that are too long.
+fn cap(longer: &LongerMicroBatch) -> String {
+    match longer.fits {
+        Some(fits) => format!(
+            "A sample may be longer than the budget: cap its length, or drop longer samples. Up to {} tokens fit.",
+            grouped(fits),
+        ),
+        None => "A sample may be longer than the budget, and no length fits this job.".to_owned(),
     }
 }
 
@@ -74,7 +111,18 @@ fn cause(diagnosis: &Diagnosis, place: &str, scale: Scale) -> String {
 fn block(error: &OutOfMemory, diagnosis: &Diagnosis, scale: Scale) -> Option<String> {
     let requested = scale.amount(error.requested?.bytes);
     Some(match diagnosis.same_size.as_slice() {
-        [] if matches!(diagnosis.cause, Cause::LongerMicroBatch(_)) => return None,
+        [] if matches!(diagnosis.cause, Cause::LongerMicroBatch(_)) => {
+            let others: Vec<String> = diagnosis.longer.iter().skip(1).map(longer_block).collect();
+            let others = (!others.is_empty()).then(|| others.join("; "))?;
+            format!("By its size alone it may also be: {others}.")
+        }
+        [] if !diagnosis.longer.is_empty() => {
+            let longer: Vec<String> = diagnosis.longer.iter().map(longer_block).collect();
+            format!(
+                "The failed allocation of {requested} is that of a longer micro batch: {}.",
+                longer.join("; ")
+            )
+        }
         [] => format!("No tensor of this job is told apart by the size of the failed allocation, {requested}."),
         tensors => {
             let names: Vec<String> = tensors.iter().map(named).collect();

@@ -374,6 +374,12 @@ fn gpus_have_plausible_memory() {
             gpu.id
         );
         assert!(!gpu.certainty.note().is_empty());
+        let page = gpus::source_of_reported(gpu.id);
+        assert!(page.is_none_or(|page| page.starts_with("https://")));
+        if let Some((least, most)) = gpus::reported_to_processes(gpu.id) {
+            // The driver's total has what it keeps for itself too.
+            assert!(least <= most && most.0 < gpu.memory_bytes(), "{}", gpu.id);
+        }
     }
     ids.sort_unstable();
     ids.dedup();

@@ -3,39 +3,53 @@
 
 use crate::units::{Bytes, GIB};
 
-/// One GPU's memory as PyTorch prints it in out-of-memory errors ("total capacity"), in hundredths of a GiB: the smallest
-/// and the largest of public messages from different drivers.
+/// One GPU's memory as PyTorch prints it in out-of-memory errors ("total capacity"), in hundredths of a GiB: the
+/// smallest and the largest of public messages from different drivers. No row is of a data sheet.
 struct Reported {
     gpu: &'static str,
     least: u64,
     most: u64,
+    /// A page with such a message; empty where the messages were read and their addresses not kept.
+    source: &'static str,
 }
 
 /// The GPUs of which messages are public.
 #[rustfmt::skip]
 const REPORTED: &[Reported] = &[
-    reported("v100-32gb", 3173, 3175),
-    reported("a100-40gb", 3939, 3943),
-    reported("a100-80gb", 7914, 7935),
-    reported("a800-80gb", 7914, 7935),
-    reported("a40", 4434, 4447),
-    reported("rtx-a6000", 4740, 4754),
-    reported("l40s", 4439, 4443),
-    reported("h100-80gb", 7910, 7919),
-    reported("h800", 7910, 7919),
-    reported("h20", 9500, 9522),
-    reported("gh200", 9450, 9450),
-    reported("h200", 13_972, 13_981),
-    reported("b200", 17_835, 17_835),
-    reported("gb200", 18_431, 18_431),
-    reported("b300", 26_769, 26_769),
-    reported("rtx-pro-6000", 9496, 9498),
-    reported("mi300x", 19_169, 19_198),
-    reported("mi325x", 25_198, 25_198),
+    reported("v100-32gb", 3172, 3175, "https://github.com/NVIDIA/Megatron-LM/issues/525"),
+    reported("a100-40gb", 3939, 3943, ""),
+    reported("a100-80gb", 7914, 7935, "https://github.com/lianqi1008/Control-GIC/issues/6"),
+    reported("a800-80gb", 7914, 7935, ""),
+    reported("a40", 4434, 4447, ""),
+    reported("rtx-a6000", 4740, 4754, ""),
+    reported("l40s", 4439, 4452, "https://github.com/huggingface/sentence-transformers/issues/3214"),
+    reported("h100-80gb", 7910, 7919, "https://github.com/skypilot-org/skypilot/pull/10269"),
+    reported("h800", 7910, 7919, "https://github.com/verl-project/verl/issues/2828"),
+    reported("h20", 9500, 9522, "https://github.com/modelscope/DiffSynth-Studio/issues/1238"),
+    reported("gh200", 9450, 9450, ""),
+    reported("h200", 13_972, 13_981, "https://github.com/THUDM/slime/issues/1951"),
+    reported("b200", 17_835, 17_835, ""),
+    reported("gb200", 18_431, 18_431, "https://github.com/NVIDIA-NeMo/Automodel/issues/3907"),
+    reported("b300", 26_769, 26_769, ""),
+    reported("rtx-pro-6000", 9496, 9498, "https://github.com/antirez/ds4/issues/431"),
+    reported("mi300x", 19_169, 19_198, ""),
+    reported("mi325x", 25_198, 25_198, ""),
 ];
 
-const fn reported(gpu: &'static str, least: u64, most: u64) -> Reported {
-    Reported { gpu, least, most }
+const fn reported(gpu: &'static str, least: u64, most: u64, source: &'static str) -> Reported {
+    Reported {
+        gpu,
+        least,
+        most,
+        source,
+    }
+}
+
+/// A page with a message of a GPU of this id; `None` where no message is known, or its address was not kept.
+#[must_use]
+pub fn source_of_reported(gpu: &str) -> Option<&'static str> {
+    let row = REPORTED.iter().find(|row| row.gpu == gpu)?;
+    (!row.source.is_empty()).then_some(row.source)
 }
 
 /// The least and the most that a GPU of this id reports to a process; `None` where no message is known.

@@ -160,6 +160,19 @@ pub(super) fn phase(frames: &[Frame<'_>]) -> Option<FailedPhase> {
         .map(|(phase, _)| phase)
 }
 
+/// Bytes of an element of what a frame's code allocates, where it names the dtype: `val = val.float()`, or
+/// `empty_strided_cuda(..., torch.float32)` of compiled code.
+pub(super) fn element_bytes(frame: &Frame<'_>) -> Option<u64> {
+    let has_one = |names: &[&str]| names.iter().any(|name| frame.code.contains(name));
+    if has_one(&["torch.float32", ".float()"]) {
+        Some(4)
+    } else if has_one(&["torch.bfloat16", "torch.float16", ".bfloat16()", ".half()"]) {
+        Some(2)
+    } else {
+        None
+    }
+}
+
 fn starts_with_any(text: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|beginning| text.starts_with(beginning))
 }

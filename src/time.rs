@@ -21,6 +21,7 @@ pub(crate) mod makespan;
 mod passes;
 mod pipeline;
 pub mod placement;
+pub(crate) mod sent;
 mod step;
 mod tables;
 

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::placement::{Group, GroupKind, group};
 use crate::config::choices::{RecomputeModule, TokenDispatcher};
 use crate::config::job::Module;
-use crate::config::layers::{CoreAttention, Layer, Mixer, MlpKind};
+use crate::config::layers::{Layer, MlpKind};
 use crate::memory::StageEstimate;
 use crate::memory::bucket::Bucket;
 use crate::memory::savings::Choice;
@@ -35,6 +35,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tensor::factor;
 #[allow(unused_imports, reason = "links of the documentation")]
 use crate::source::{COLLECTIVES, CP_RING, DP_COLLECTIVES, EP_DISPATCH, H100, TP_COLLECTIVES};
+use crate::time::sent;
 use crate::units::Bytes;
 
 /// Bytes that a GPU sends in one step.
@@ -194,9 +195,8 @@ impl Sent {
         for ((layer, again), times) in layers {
             each.add(m, layer, again, times);
         }
-        let hidden = bytes(m, m.args().hidden_size);
-        each.tensor += ends.0 * collectives(m, 0, hidden, false);
-        each.tensor += ends.1 * collectives(m, hidden, 0, false);
+        each.tensor += ends.0 * sent::for_embedding(m).in_passes(1);
+        each.tensor += ends.1 * sent::for_output_layer(m).in_passes(1);
         let sizes = Sizes::new(m);
         let boundary = u128::from(sizes.residual().elements()) * u128::from(sizes.width());
         let chunks = u128::from(m.stages.chunks_per_rank());
@@ -297,22 +297,19 @@ struct Layered {
 impl Layered {
     /// Adds a layer that the stage has so many times.
     fn add(&mut self, m: &Module, layer: Layer, again: Again, times: u128) {
-        let hidden = bytes(m, m.args().hidden_size);
+        let forwards = |again: bool| 1 + u128::from(again);
         if let Some(mixer) = layer.mixer {
-            let input = match mixer.core_attention() {
-                CoreAttention::Latent | CoreAttention::Sparse => latent(m),
-                CoreAttention::Heads | CoreAttention::None => hidden,
-            };
-            self.tensor += times * collectives(m, input, hidden, again.attention);
-            self.context += times * ring(m, mixer, again.attention);
+            let forwards = forwards(again.attention);
+            self.tensor += times * sent::for_mixer(m, mixer).in_passes(forwards);
+            self.context += times * sent::for_attention(m, mixer.core_attention()).in_passes(forwards);
         }
         match layer.mlp {
             Some(MlpKind::Dense) => {
-                self.tensor += times * collectives(m, hidden, hidden, again.mlp);
+                self.tensor += times * sent::for_mlp(m).in_passes(forwards(again.mlp));
             }
             Some(MlpKind::Moe) => {
                 if m.moe.as_ref().is_some_and(|moe| moe.shared > 0) {
-                    self.tensor += times * collectives(m, hidden, hidden, again.experts);
+                    self.tensor += times * sent::for_mlp(m).in_passes(forwards(again.experts));
                 }
                 self.dispatch(m, again.experts, times);
             }
@@ -334,58 +331,5 @@ impl Layered {
                 TokenDispatcher::AllToAll | TokenDispatcher::Flex => others_share(routed, m.ep),
             };
         self.expert_tensor += passes * routed * u128::from(m.etp.saturating_sub(1));
-    }
-}
-
-/// Bytes of this many columns for every token of a context-parallel rank.
-fn bytes(m: &Module, columns: u64) -> u128 {
-    let sizes = Sizes::new(m);
-    let elements = sizes.tokens(&[factor("n", columns)]).elements();
-    u128::from(elements) * u128::from(sizes.width())
-}
-
-/// Bytes of the compressed queries, keys and values of multi-latent attention, whose up projections TP splits.
-fn latent(m: &Module) -> u128 {
-    let a = m.args();
-    let query = a.q_lora_rank.unwrap_or(a.hidden_size);
-    bytes(m, query + a.kv_lora_rank + a.qk_pos_emb_head_dim)
-}
-
-/// What TP ranks send for a gathered input and a reduced output of these bytes, in both passes.
-fn collectives(m: &Module, input: u128, output: u128, again: bool) -> u128 {
-    let forward = u128::from(again) + 1;
-    let sent = if m.sequence_parallel {
-        // Backward: the output's gradient is gathered, the input's scattered, and the input gathered again.
-        (input + output) * forward + output + 2 * input
-    } else {
-        2 * (output * forward + input)
-    };
-    others_share(sent, m.tp)
-}
-
-/// What CP ranks send for a layer's attention, in both passes.
-fn ring(m: &Module, mixer: Mixer, again: bool) -> u128 {
-    let a = m.args();
-    let heads = a.num_attention_heads;
-    let (query, keys_and_values, output) = match mixer.core_attention() {
-        CoreAttention::Heads => (
-            heads * m.kv_channels,
-            2 * m.num_query_groups.max(m.tp) * m.kv_channels,
-            heads * m.kv_channels,
-        ),
-        CoreAttention::Latent | CoreAttention::Sparse => {
-            let width = a.qk_head_dim + a.qk_pos_emb_head_dim;
-            (heads * width, heads * (width + a.v_head_dim), heads * a.v_head_dim)
-        }
-        CoreAttention::None => return 0,
-    };
-    let of_rank = |columns: u64| bytes(m, columns) / u128::from(m.tp);
-    let forward = u128::from(again) + 1;
-    if a.cp_comm_type.is_all_to_all() {
-        let exchanged = of_rank(query + keys_and_values + output);
-        others_share(exchanged * (forward + 1), m.sequence_parts())
-    } else {
-        let others = u128::from(m.sequence_parts().saturating_sub(1));
-        of_rank(keys_and_values) * others * (forward + 2)
     }
 }

@@ -1,13 +1,13 @@
 //! The nominal seconds of the exchanges of a layer between the ranks of its groups, for one micro batch.
 //!
-//! Of a tensor of `S` bytes a rank of a group of `n` sends `S · (n - 1) / n` for an all-gather, a reduce-scatter or an
-//! all-to-all, and twice as much for an all-reduce. Within a node or `NVLink` domain it sends at that speed; a group that
-//! leaves it sends at the speed of the network, which its members in the domain share.
+//! Within a node or `NVLink` domain a rank sends at that speed; a group that leaves it sends at the speed of the network,
+//! which its members in the domain share.
 
 use super::cost::{Cost, Seconds};
 use super::hardware::Hardware;
 use super::passes::wide;
 use super::placement::{Group, GroupKind, group};
+use super::sent::{self, Sent};
 use crate::config::choices::TokenDispatcher;
 use crate::config::job::Module;
 use crate::config::layers::{CoreAttention, Layer, MlpKind};
@@ -18,6 +18,8 @@ use crate::model::tensor::factor;
 const START: f64 = 15e-6;
 /// The part of the ring of context parallelism that attention does not hide.
 const RING_EXPOSED: f64 = 0.3;
+/// The part of an input's second gather that is exposed: the product before hides the rest.
+const GATHERED_AGAIN_EXPOSED: f64 = 0.5;
 /// The part of tensor-parallel exchanges that is left with `tp_comm_overlap`.
 const TP_OVERLAPPED: f64 = 0.6;
 /// The part of the exchanges of experts that is left with `overlap_moe_expert_parallel_comm`.
@@ -48,20 +50,15 @@ fn share(n: u64) -> f64 {
 /// The exchanges of one layer.
 pub(super) fn exchanges(m: &Module, layer: Layer, on: &Hardware) -> Exchanges {
     let mut out = Exchanges::default();
-    let hidden = bytes(m, m.args.hidden_size);
     if let Some(mixer) = layer.mixer {
-        let input = match mixer.core_attention() {
-            CoreAttention::Latent | CoreAttention::Sparse => latent(m),
-            CoreAttention::Heads | CoreAttention::None => hidden,
-        };
-        tensor(m, (input, hidden), on, &mut out);
+        tensor(m, sent::for_mixer(m, mixer), on, &mut out);
         context(m, mixer.core_attention(), on, &mut out);
     }
     match layer.mlp {
-        Some(MlpKind::Dense) => tensor(m, (hidden, hidden), on, &mut out),
+        Some(MlpKind::Dense) => tensor(m, sent::for_mlp(m), on, &mut out),
         Some(MlpKind::Moe) => {
             if m.moe.as_ref().is_some_and(|moe| moe.shared > 0) && !m.args.moe_shared_expert_overlap {
-                tensor(m, (hidden, hidden), on, &mut out);
+                tensor(m, sent::for_mlp(m), on, &mut out);
             }
             experts(m, on, &mut out);
         }
@@ -73,27 +70,17 @@ pub(super) fn exchanges(m: &Module, layer: Layer, on: &Hardware) -> Exchanges {
 /// The gather before the output layer, or the scatter after the embedding, of this module.
 pub(super) fn ends(m: &Module, on: &Hardware) -> Exchanges {
     let mut out = Exchanges::default();
-    tensor(m, (bytes(m, m.args.hidden_size), 0.0), on, &mut out);
+    tensor(m, sent::for_output_layer(m), on, &mut out);
     out
 }
 
-/// Bytes of this many columns for every token of a context-parallel rank.
-fn bytes(m: &Module, columns: u64) -> f64 {
-    let sizes = Sizes::new(m);
-    wide(sizes.tokens(&[factor("n", columns)]).elements()) * wide(sizes.width())
-}
-
-/// Bytes of the compressed queries, keys and values of multi-latent attention, whose up projections TP splits.
-fn latent(m: &Module) -> f64 {
-    let a = &m.args;
-    bytes(
-        m,
-        a.q_lora_rank.unwrap_or(a.hidden_size) + a.kv_lora_rank + a.qk_pos_emb_head_dim,
-    )
+/// The seconds that so many bytes take, which are still to be divided by the ranks.
+fn seconds(bytes: u128, ranks: u64, speed: f64) -> f64 {
+    wide(u64::try_from(bytes).unwrap_or(u64::MAX)) / wide(ranks.max(1)) / speed
 }
 
 /// One gathered input and one reduced output.
-fn tensor(m: &Module, (input, output): (f64, f64), on: &Hardware, out: &mut Exchanges) {
+fn tensor(m: &Module, sent: Sent, on: &Hardware, out: &mut Exchanges) {
     if m.tp < 2 {
         return;
     }
@@ -104,50 +91,31 @@ fn tensor(m: &Module, (input, output): (f64, f64), on: &Hardware, out: &mut Exch
         Cost::TensorNear
     };
     let exposed = if m.args.tp_comm_overlap { TP_OVERLAPPED } else { 1.0 };
-    let seconds = |bytes: f64| exposed * share(m.tp) * bytes / ring_speed(of, on);
-    let (forward, backward) = if m.sequence_parallel {
-        // The input is gathered once more for the weight gradient, half of it behind the product before.
-        (input + output, output + input + 0.5 * input)
-    } else {
-        (2.0 * output, 2.0 * input)
-    };
-    out.forward.spend(cost, seconds(forward));
-    out.backward.spend(cost, seconds(backward));
+    let seconds = |bytes| exposed * seconds(bytes, sent.ranks, ring_speed(of, on));
+    out.forward.spend(cost, seconds(sent.forward));
+    out.backward.spend(
+        cost,
+        seconds(sent.backward) + GATHERED_AGAIN_EXPOSED * seconds(sent.gathered_again),
+    );
     out.forward.spend(Cost::Collectives, 2.0 * START);
     out.backward.spend(Cost::Collectives, 2.0 * START);
 }
 
 /// Keys and values on their way around the ring, or queries, keys, values and outputs that change places.
 fn context(m: &Module, core: CoreAttention, on: &Hardware, out: &mut Exchanges) {
-    let parts = m.sequence_parts();
-    if parts < 2 {
+    if m.sequence_parts() < 2 || core == CoreAttention::None {
         return;
     }
-    let a = &m.args;
-    let heads = a.num_attention_heads;
-    let (query, keys_and_values, output) = match core {
-        CoreAttention::Heads => (
-            heads * m.kv_channels,
-            2 * m.num_query_groups.max(m.tp) * m.kv_channels,
-            heads * m.kv_channels,
-        ),
-        CoreAttention::Latent | CoreAttention::Sparse => {
-            let width = a.qk_head_dim + a.qk_pos_emb_head_dim;
-            (heads * width, heads * (width + a.v_head_dim), heads * a.v_head_dim)
-        }
-        CoreAttention::None => return,
-    };
     let of = group(m, GroupKind::Context);
-    let of_rank = |columns: u64| bytes(m, columns) / wide(m.tp.max(1));
-    let (forward, backward) = if a.cp_comm_type.is_all_to_all() {
-        let exchanged = of_rank(query + keys_and_values + output) * share(parts);
-        (exchanged, exchanged)
+    let sent = sent::for_attention(m, core);
+    let exposed = if m.args.cp_comm_type.is_all_to_all() {
+        1.0
     } else {
-        let round = of_rank(keys_and_values) * wide(parts - 1) * RING_EXPOSED;
-        (round, 2.0 * round)
+        RING_EXPOSED
     };
-    out.forward.spend(Cost::Context, forward / ring_speed(of, on));
-    out.backward.spend(Cost::Context, backward / ring_speed(of, on));
+    let seconds = |bytes| exposed * seconds(bytes, sent.ranks, ring_speed(of, on));
+    out.forward.spend(Cost::Context, seconds(sent.forward));
+    out.backward.spend(Cost::Context, seconds(sent.backward));
     out.forward.spend(Cost::Collectives, START);
     out.backward.spend(Cost::Collectives, START);
 }

@@ -42,7 +42,7 @@ pub struct HfImport {
 
 /// Every `model_type` that has rules of its own, with the name of its family.
 pub fn model_types() -> impl Iterator<Item = (&'static str, &'static str)> {
-    family::all().flat_map(|family| family.model_types.iter().map(|model_type| (*model_type, family.name)))
+    families::all().flat_map(|family| family.model_types.iter().map(|model_type| (*model_type, family.name)))
 }
 
 /// Whether a tree looks like a `config.json`, of whatever family.
@@ -186,7 +186,7 @@ fn model_type_line(entries: &[Entry]) -> Option<u32> {
 /// The family that `model_type`, or else `architectures`, names, and the entry that names it.
 fn identify(entries: &[Entry]) -> Option<(&'static Family, &Entry)> {
     let by_type = source::last(entries, "model_type").and_then(|entry| match &entry.node.data {
-        Data::Text(name) => Some((family::by_model_type(name)?, entry)),
+        Data::Text(name) => Some((families::by_model_type(name)?, entry)),
         _ => None,
     });
     by_type.or_else(|| {
@@ -195,7 +195,7 @@ fn identify(entries: &[Entry]) -> Option<(&'static Family, &Entry)> {
             return None;
         };
         let family = names.iter().find_map(|name| match &name.data {
-            Data::Text(name) => family::by_architecture(name),
+            Data::Text(name) => families::by_architecture(name),
             _ => None,
         })?;
         Some((family, entry))

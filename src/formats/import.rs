@@ -7,11 +7,14 @@ mod derived;
 pub(super) mod draft;
 mod error;
 pub(super) mod imported;
+pub(super) mod key_value;
 pub(super) mod keys;
 mod missing;
+mod options;
 mod releases;
 pub(super) mod rules;
 mod sources;
+pub(super) mod tower;
 pub(crate) mod towers;
 pub(super) mod values;
 
@@ -19,6 +22,7 @@ pub(crate) use draft::python;
 pub use error::ImportError;
 pub use imported::{Choice, Import, Question, Row};
 pub use missing::GPUS;
+pub use options::Options;
 
 use super::detect::{Format, recognize};
 use super::dialects::nemo_rl;
@@ -27,19 +31,6 @@ use super::{frameworks, overrides, paste, shell, yaml};
 
 /// Longest text that is read, in bytes.
 pub const MAX_BYTES: usize = 5_000_000;
-
-/// Options of an import.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options<'a> {
-    /// The format of the text; recognised from the text where it is `None`.
-    pub format: Option<Format>,
-    /// Answers to [`Question::Variable`]: names and values.
-    pub variables: &'a [(String, String)],
-    /// Answers to [`Question::Branch`]: lines and positions.
-    pub branches: &'a [(u32, usize)],
-    /// Whether the text changes single settings of another job. Then no defaults of a front end are added.
-    pub partial: bool,
-}
 
 /// Reads a text. Nothing in it is executed, and nothing is fetched.
 ///

@@ -7,7 +7,8 @@ use thiserror::Error;
 
 use super::detect::Format;
 use super::hub::known;
-use super::import::towers::{self, Tower};
+use super::import::tower::Tower;
+use super::import::towers;
 use super::import::{self, GPUS, Import, ImportError, Options, Question, Row};
 use super::merge;
 use super::report::KeyStatus;
@@ -218,6 +219,9 @@ fn add_model(import: &mut Import, model: Model) {
     }
     let mut model = model.job.shared;
     if let Some(framework) = import.framework {
+        if framework.mtp_only_where_asked {
+            model.unset(FieldId::mtp_num_layers);
+        }
         (framework.with_model)(&mut import.state.setup.job, &mut model);
     }
     let own = &mut import.state.setup.job.shared;

@@ -8,7 +8,8 @@ pub mod settings;
 pub use lines::lines;
 
 use super::hf_config;
-use super::import::towers::{self, Tower};
+use super::import::tower::Tower;
+use super::import::towers;
 use super::json;
 use super::node::{Data, Node};
 use super::report::KeyReport;

@@ -3,7 +3,8 @@
 use crate::config::fields::FieldId;
 use crate::formats::dialects::destinations::destination_of;
 use crate::formats::dialects::meaning::{Decides, KeyRole};
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::values::int;
 use crate::formats::report::KeyStatus;

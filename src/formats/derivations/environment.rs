@@ -1,7 +1,8 @@
 //! Variables of the training processes' environment.
 
 use crate::formats::environment;
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 

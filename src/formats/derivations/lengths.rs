@@ -2,7 +2,8 @@
 
 use crate::config::fields::FieldId;
 use crate::formats::dialects::meaning::{Decides, KeyRole};
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::values::{int, truth};
 use crate::formats::report::KeyStatus;

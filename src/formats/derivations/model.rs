@@ -2,7 +2,7 @@
 
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
-use crate::config::raw::{RawJob, Settings};
+use crate::config::raw::Settings;
 use crate::formats::dialects::meaning::{Decides, KeyRole};
 use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::Question;
@@ -21,14 +21,6 @@ pub(in crate::formats) const HUGGING_FACE: KeyRole = KeyRole::read("hf_model", D
 
 /// The program of a command.
 pub(in crate::formats) const PROGRAM: KeyRole = KeyRole::kept("program", Decides::Nothing);
-
-/// Leaves MTP layers out unless keys ask for them: the front end does not train those that a model merely has.
-pub(in crate::formats) fn mtp_only_where_asked(draft: &mut JobDraft) {
-    let id = FieldId::mtp_num_layers;
-    if !draft.has(id) {
-        draft.settings.set(id, Value::Int(0));
-    }
-}
 
 /// The Python module that builds the model: Megatron-LM's `pretrain_gpt`, or another.
 pub(in crate::formats) const PROVIDER: KeyRole = KeyRole::read("model_provider", Decides::Nothing, |draft, _, item| {
@@ -111,12 +103,6 @@ pub(in crate::formats) fn without_question(draft: &mut JobDraft) {
             }
         }
     }
-}
-
-/// Takes depths of multi-token prediction from a chosen model, for frameworks that train them only where a key of the
-/// text asks for them.
-pub(in crate::formats) fn without_mtp(_: &mut RawJob, model: &mut Settings) {
-    model.unset(FieldId::mtp_num_layers);
 }
 
 /// Whether the text gives the sizes of the model.

@@ -1,7 +1,8 @@
 //! Several keys in one value.
 
 use crate::formats::dialects::meaning::{Decides, KeyRole};
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::rules::apply;
 use crate::formats::json;

@@ -1,7 +1,8 @@
 //! The layers of each pipeline stage, where lists of numbers say them.
 
 use crate::config::fields::FieldId;
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 

@@ -6,10 +6,11 @@ use super::meaning::KeyMeaning;
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::import::ImportError;
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::Import;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
-use crate::formats::import::towers::{Outcome, Tower};
+use crate::formats::import::tower::{Outcome, Tower};
 use crate::formats::megatron_args;
 use crate::formats::node::Node;
 
@@ -72,6 +73,9 @@ pub struct Framework {
     pub(in crate::formats) after_model: fn(&mut Import),
     /// Changes the settings of a model that is chosen for a text, before they fill what the text leaves open.
     pub(in crate::formats) with_model: fn(&mut RawJob, &mut Settings),
+    /// Whether depths of multi-token prediction are trained only where a key of the text asks for them, and not because
+    /// the chosen model has them.
+    pub(in crate::formats) mtp_only_where_asked: bool,
     /// What becomes of a tower beside the language model, and whether the model has an audio tower too.
     pub(in crate::formats) tower: fn(&Import, Tower, bool) -> Outcome,
     /// The keys of a model's parts that it never builds.
@@ -146,6 +150,7 @@ impl Framework {
         after_defaults: |_| {},
         after_model: |_| {},
         with_model: |_, _| {},
+        mtp_only_where_asked: false,
         tower: |_, _, _| Outcome::NotBuilt,
         never_built: &[],
         names_published_models: false,

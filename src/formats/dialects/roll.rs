@@ -5,12 +5,14 @@ use super::framework::{Defaults, Files, Framework, Signs};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant, Role};
 use super::meaning::look_up;
 use crate::config::fields::FieldId;
-use crate::formats::derivations::{activation, hybrid, lengths, model, optimizer, precision, vocabulary};
+use crate::formats::derivations::{activation, hybrid, lengths, optimizer, precision, vocabulary};
 use crate::formats::import::ImportError;
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::{Import, Question};
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
-use crate::formats::import::towers::{Outcome, Recompute, Tower, has_adapters, said};
+use crate::formats::import::tower::{Outcome, Recompute, Tower};
+use crate::formats::import::towers::{has_adapters, said};
 use crate::formats::import::values::int;
 use crate::formats::report::{KeyStatus, shown};
 use crate::value::Value;
@@ -47,7 +49,7 @@ pub static ROLL: Framework = Framework {
         recomputation,
         batch,
     ],
-    after_defaults: model::mtp_only_where_asked,
+    mtp_only_where_asked: true,
     tower: |import, tower, _| self::tower(import, tower),
     names_published_models: true,
     keeps_vocabulary: true,

@@ -29,6 +29,7 @@ pub static SLIME: Framework = Framework {
     ],
     after_defaults: model::without_question,
     with_model,
+    mtp_only_where_asked: true,
     ..Framework::PLAIN
 };
 
@@ -246,7 +247,6 @@ fn with_model(job: &mut RawJob, model: &mut Settings) {
         }
         return;
     }
-    model.unset(FieldId::mtp_num_layers);
     if model.get(FieldId::num_experts).is_some() {
         model.set(FieldId::moe_grouped_gemm, Value::Bool(true));
         model.set(FieldId::moe_permute_fusion, Value::Bool(true));

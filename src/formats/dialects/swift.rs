@@ -15,10 +15,12 @@ use crate::config::fields::FieldId;
 use crate::formats::derivations::environment::listed_variable;
 use crate::formats::derivations::nested::NESTED;
 use crate::formats::derivations::{adapters, hybrid, lengths, model, packing, precision};
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::Import;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
-use crate::formats::import::towers::{Outcome, Recompute, Tower, has_adapters, is_on, said};
+use crate::formats::import::tower::{Outcome, Recompute, Tower};
+use crate::formats::import::towers::{has_adapters, is_on, said};
 use crate::formats::import::values::{is_off, truth, word};
 use crate::formats::megatron_args::{self, Known};
 use crate::formats::report::KeyStatus;
@@ -45,7 +47,7 @@ pub static SWIFT: Framework = Framework {
         lengths::of_samples,
         pack,
     ],
-    after_defaults: model::mtp_only_where_asked,
+    mtp_only_where_asked: true,
     after_model,
     tower: |import, tower, _| self::tower(import, tower),
     // It has no use for what speaks (`Qwen3Omni_Vit.prepare_model` of mcore-bridge).

@@ -20,10 +20,12 @@ use crate::formats::derivations::nested::NESTED;
 use crate::formats::derivations::{
     activation, adapters, batch, gpus, hybrid, lengths, model, optimizer, precision, vocabulary,
 };
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::Import;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
-use crate::formats::import::towers::{Outcome, Recompute, Tower, has_adapters};
+use crate::formats::import::tower::{Outcome, Recompute, Tower};
+use crate::formats::import::towers::has_adapters;
 use crate::formats::import::values::{int, truth};
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
@@ -35,7 +37,7 @@ pub static VERL: Framework = BY_MBRIDGE;
 static BY_MEGATRON_BRIDGE: Framework = Framework {
     defaults: &[OF_MEGATRON_BRIDGE, DEFAULTS],
     after_defaults: precision::gradients_as_said,
-    with_model: model::without_mtp,
+    with_model: |_, _| {},
     ..BY_MBRIDGE
 };
 
@@ -58,6 +60,7 @@ const BY_MBRIDGE: Framework = Framework {
     ],
     after_defaults: precision::gradients_in_fp32_by_default,
     with_model: of_mbridge,
+    mtp_only_where_asked: true,
     tower,
     ..Framework::PLAIN
 };
@@ -365,8 +368,7 @@ const OF_MEGATRON_BRIDGE: Defaults = &[
 ];
 
 /// What mbridge sets for models with experts, as verl's own `hf_to_mcore_config_qwen2moe`, `_qwen3moe` and `_dpskv3` do.
-fn of_mbridge(job: &mut RawJob, model: &mut Settings) {
-    model::without_mtp(job, model);
+fn of_mbridge(_: &mut RawJob, model: &mut Settings) {
     if model.get(FieldId::num_experts).is_none() {
         return;
     }

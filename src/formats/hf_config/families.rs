@@ -26,3 +26,18 @@ pub(super) const ALL: &[&[Family]] = &[
     hybrid::FAMILIES,
     refused::FAMILIES,
 ];
+
+/// The family that a value of `model_type` names.
+pub(super) fn by_model_type(model_type: &str) -> Option<&'static Family> {
+    all().find(|family| family.model_types.contains(&model_type))
+}
+
+/// The family that a value of `architectures` names.
+pub(super) fn by_architecture(architecture: &str) -> Option<&'static Family> {
+    all().find(|family| family.architectures.contains(&architecture))
+}
+
+/// Every family.
+pub(super) fn all() -> impl Iterator<Item = &'static Family> {
+    ALL.iter().flat_map(|group| group.iter())
+}

@@ -1,8 +1,5 @@
 //! The facts about a model family, and the names by which it is recognised.
 
-use super::families;
-use super::hybrid::HybridLayers;
-
 /// A model family: the facts that a `config.json` leaves to the family's code.
 ///
 /// The class defaults are those of transformers 5.23.0; the rules are those of Megatron-Bridge at the pinned
@@ -149,6 +146,15 @@ pub(super) enum Fixed {
     Text(&'static str),
 }
 
+/// What one layer of the model is in a pattern.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum HybridLayers {
+    /// A mixer or an MLP: one letter (`NemotronHBridge`).
+    OneLetter,
+    /// A mixer and then an MLP, with experts where the model has any: two letters.
+    MixerAndMlp,
+}
+
 /// A family like Llama: RMS norms, rotary positions, a gated MLP, no biases. The tables state differences from it.
 pub(super) const LLAMA_LIKE: Family = Family {
     name: "",
@@ -241,18 +247,3 @@ pub(super) const UNKNOWN: Family = Family {
     )],
     ..LLAMA_LIKE
 };
-
-/// The family that a value of `model_type` names.
-pub(super) fn by_model_type(model_type: &str) -> Option<&'static Family> {
-    all().find(|family| family.model_types.contains(&model_type))
-}
-
-/// The family that a value of `architectures` names.
-pub(super) fn by_architecture(architecture: &str) -> Option<&'static Family> {
-    all().find(|family| family.architectures.contains(&architecture))
-}
-
-/// Every family.
-pub(super) fn all() -> impl Iterator<Item = &'static Family> {
-    families::ALL.iter().flat_map(|group| group.iter())
-}

@@ -1,6 +1,7 @@
 //! Models whose layers are Mamba-2 mixers, attention, MLPs and experts: the pattern of Megatron-LM's `HybridModel`.
 
 use super::error::HfProblemKind;
+use super::family::HybridLayers;
 use super::source::{KeyedValue, Source};
 use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use crate::formats::node::Data;
@@ -12,15 +13,6 @@ const CONVOLUTION: i128 = 4;
 
 /// More layers than any model has.
 const MAX_LAYERS: usize = 2_000;
-
-/// What one layer of the model is in a pattern.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum HybridLayers {
-    /// A mixer or an MLP: one letter (`NemotronHBridge`).
-    OneLetter,
-    /// A mixer and then an MLP, with experts where the model has any: two letters.
-    MixerAndMlp,
-}
 
 /// Sets the pattern, and the sizes of Mamba layers. Returns the pattern, where the file has one.
 pub(super) fn translate(source: &mut Source<'_>, style: HybridLayers, hidden: Option<i128>) -> Option<HybridPattern> {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::imported::{Import, Question, Row};
-use super::missing::Missing;
-use super::towers::Tower;
+use super::key_value::KeyValue;
+use super::tower::Tower;
 use crate::config::canonical::{Meaning, hybrid_pattern, meaning};
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::LayerSymbol;
@@ -19,13 +19,21 @@ use crate::formats::report::{KeyStatus, shown};
 use crate::formats::state::{Setup, ShareState};
 use crate::value::Value;
 
-/// One key of a text with its value and line.
-#[derive(Clone, Debug)]
-pub(in crate::formats) struct KeyValue {
-    /// The key as the text spells it.
-    pub(in crate::formats) key: String,
-    pub(in crate::formats) value: Value,
-    pub(in crate::formats) line: u32,
+/// A key without a usable value.
+pub(in crate::formats) struct Missing {
+    pub(super) key: String,
+    pub(super) field: Option<FieldId>,
+    /// The script's variables that occur in the value.
+    pub(super) variables: Vec<String>,
+    /// The index of its report row.
+    pub(super) row: usize,
+}
+
+impl Missing {
+    /// Whether the key sets this field.
+    pub(in crate::formats) fn is_of(&self, id: FieldId) -> bool {
+        self.field == Some(id)
+    }
 }
 
 /// The settings, report rows and questions so far.
@@ -81,6 +89,17 @@ impl JobDraft {
             note: note.into(),
             effect: None,
         });
+    }
+
+    /// Adds a key that has no usable value, with its report row.
+    pub(in crate::formats) fn add_missing(&mut self, item: &KeyValue, field: Option<FieldId>, why: String) {
+        self.missing.push(Missing {
+            key: item.key.clone(),
+            field,
+            variables: Vec::new(),
+            row: self.report.len(),
+        });
+        self.row(item, KeyStatus::Missing, field, why);
     }
 
     /// Adds the report row of a key that the estimate does not follow, and marks the job where the key changes memory

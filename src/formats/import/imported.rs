@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::towers::Tower;
+use super::tower::Tower;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
 use crate::formats::dialects::framework::Framework;

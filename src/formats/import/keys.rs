@@ -1,6 +1,6 @@
 //! The keys of a text, and those among them that derivations read.
 
-use super::draft::KeyValue;
+use super::key_value::KeyValue;
 use crate::formats::dialects::meaning::KeyRole;
 
 /// The keys of a text.

@@ -1,50 +1,22 @@
 //! Keys without a usable value: it depends on a variable that nobody sets, or the field cannot take it.
 
-use super::draft::{JobDraft, KeyValue};
+use super::draft::JobDraft;
 use super::imported::{Question, Row};
+use super::key_value::KeyValue;
 use super::keys::Keys;
 use super::rules;
 use crate::config::canonical::meaning;
 use crate::config::field::Default;
-use crate::config::fields::FieldId;
 use crate::formats::dialects::meaning::Decides;
 use crate::formats::interpolation::open_names;
-use crate::formats::report::{KeyStatus, shown};
+use crate::formats::report::shown;
 use crate::formats::shell::{ShellImport, Variable, Word};
 use crate::value::Value;
 
 /// The key of the report row for the number of GPUs, which no flag of a training program gives.
 pub const GPUS: &str = "GPUs";
 
-/// A key without a usable value.
-pub(in crate::formats) struct Missing {
-    key: String,
-    field: Option<FieldId>,
-    /// The script's variables that occur in the value.
-    variables: Vec<String>,
-    /// The index of its report row.
-    row: usize,
-}
-
-impl Missing {
-    /// Whether the key sets this field.
-    pub(in crate::formats) fn is_of(&self, id: FieldId) -> bool {
-        self.field == Some(id)
-    }
-}
-
 impl JobDraft {
-    /// Adds a key that has no usable value, with its report row.
-    pub(in crate::formats) fn add_missing(&mut self, item: &KeyValue, field: Option<FieldId>, why: String) {
-        self.missing.push(Missing {
-            key: item.key.clone(),
-            field,
-            variables: Vec::new(),
-            row: self.report.len(),
-        });
-        self.row(item, KeyStatus::Missing, field, why);
-    }
-
     /// Records the variables that occur in `words` for the missing keys from index `known` on: other values of these
     /// variables would give the keys a value.
     pub(in crate::formats) fn name_variables(&mut self, known: usize, words: &[Word]) {

@@ -7,7 +7,8 @@ pub(in crate::formats) use decides::decides;
 
 use destination::{field, opposite};
 
-use super::draft::{JobDraft, KeyValue};
+use super::draft::JobDraft;
+use super::key_value::KeyValue;
 use super::keys::Keys;
 use super::values::{is_off, word};
 use crate::config::fields::FieldId;

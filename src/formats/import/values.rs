@@ -1,6 +1,6 @@
 //! Converts values as front ends write them.
 
-use super::draft::KeyValue;
+use super::key_value::KeyValue;
 use crate::config::choices::FsdpDtype;
 use crate::config::field::Kind;
 use crate::config::fields::FieldId;

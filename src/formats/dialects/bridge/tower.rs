@@ -8,7 +8,8 @@
 
 use crate::config::fields::FieldId;
 use crate::formats::import::imported::Import;
-use crate::formats::import::towers::{CLASS, Outcome, Recompute, TOKENS, Tower, int, sizes};
+use crate::formats::import::tower::{CLASS, Outcome, Recompute, TOKENS, Tower};
+use crate::formats::import::towers::sizes::{self, int};
 use crate::formats::import::values::word;
 use crate::formats::node::Node;
 use crate::value::Value;

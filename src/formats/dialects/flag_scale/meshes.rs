@@ -4,7 +4,8 @@
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
 use crate::formats::derivations::stages::{numbers, set_stages};
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::values::is_off;
 use crate::formats::report::{KeyStatus, shown};

@@ -6,7 +6,8 @@
 
 use crate::config::fields::FieldId;
 use crate::formats::import::keys::Keys;
-use crate::formats::import::towers::{Recompute, Tower, sizes};
+use crate::formats::import::tower::{Recompute, Tower};
+use crate::formats::import::towers::sizes;
 use crate::formats::import::values::{int, truth};
 use crate::formats::report::shown;
 use crate::value::Value;

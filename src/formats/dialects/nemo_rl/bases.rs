@@ -1,7 +1,7 @@
 //! The files of NeMo-RL that its configurations change.
 
 use crate::formats::import::ImportError;
-use crate::formats::import::draft::KeyValue;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::values::is_off;
 use crate::formats::report::shown;
 use crate::formats::yaml;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{MemoryEffect, NotModelled};
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::values::{int, truth, word};
 use crate::formats::report::KeyStatus;

@@ -1,9 +1,8 @@
 //! Families that mix Mamba-2 layers with attention.
 
 use crate::formats::hf_config::family::{
-    Activation, Experts, Family, Fixed, LLAMA_LIKE, MoeLayers, NO_SHARED, Shared, Switch,
+    Activation, Experts, Family, Fixed, HybridLayers, LLAMA_LIKE, MoeLayers, NO_SHARED, Shared, Switch,
 };
-use crate::formats::hf_config::hybrid::HybridLayers;
 
 /// Norms without biases, and no positions but those that Mamba layers see by themselves.
 const RMS_WITHOUT_POSITIONS: &[(&str, Fixed)] = &[

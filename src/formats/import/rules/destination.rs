@@ -3,7 +3,8 @@
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{Feature, MemoryEffect};
 use crate::formats::dialects::destinations::field_of;
-use crate::formats::import::draft::{JobDraft, KeyValue, python};
+use crate::formats::import::draft::{JobDraft, python};
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::values::{is_off, plain, truth};
 use crate::formats::megatron_args::{self, Known};
 use crate::formats::report::{KeyStatus, shown};

@@ -2,8 +2,9 @@
 
 use crate::config::fields::FieldId;
 use crate::formats::dialects::model_zoo::{self, Run};
-use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::Question;
+use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::missing::GPUS;
 use crate::formats::import::{ImportError, Options};

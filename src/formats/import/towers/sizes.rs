@@ -1,6 +1,5 @@
 //! The sizes of a tower, from the `vision_config` or the `audio_config` of its model.
 
-use super::int;
 use crate::config::fields::FieldId;
 use crate::config::raw::Settings;
 use crate::formats::node::Node;
@@ -125,4 +124,12 @@ pub(super) fn of_sounds(tower: &Node, model_type: &str) -> Option<Settings> {
         settings.set(id, Value::Int(count));
     }
     Some(settings)
+}
+
+/// The whole number under a key.
+pub(in crate::formats) fn int(map: &Node, key: &str) -> Option<i128> {
+    match map.get(key)?.to_value() {
+        Value::Int(number) => Some(number),
+        _ => None,
+    }
 }

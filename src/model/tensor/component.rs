@@ -1,265 +1,123 @@
 //! The parts of a model that parameters are counted under.
 
-/// What part of a model a parameter belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Component {
-    /// Word embedding.
-    Embedding,
-    /// Learned positions.
-    PositionEmbedding,
-    /// Input and pre-MLP norm.
-    Layernorm,
-    /// `linear_qkv` and `linear_proj`, or the MLA up projections.
-    Attention,
-    /// Their biases.
-    AttentionBias,
-    /// One learned logit a head.
-    AttentionSinks,
-    /// Norms on queries and keys.
-    QkLayernorm,
-    /// MLA down projections.
-    MlaDownProj,
-    /// Norms on the compressed queries and keys.
-    MlaLayernorm,
-    /// Dense MLP.
-    DenseMlp,
-    /// Its biases.
-    DenseMlpBias,
-    /// Router.
-    Router,
-    /// Routed experts.
-    RoutedExperts,
-    /// Projections into and out of the experts' latent space.
-    LatentProj,
-    /// Shared experts.
-    SharedExperts,
-    /// Gate on the shared experts.
-    SharedExpertGate,
-    /// MTP: the norms of hidden states and embedding.
-    EnormHnorm,
-    /// MTP: the projection that joins them.
-    EhProj,
-    /// The norm after the last layer (of the decoder, or of one MTP depth).
-    FinalLayernorm,
-    /// Output layer.
-    OutputLayer,
-    /// What an encoder starts with: patch embedding or convolutions over sound.
-    FrontEnd,
-    /// Learned tokens before the patches.
-    ClassToken,
-    /// Positions that are parameters but never trained.
-    FixedPositions,
-    /// The norms before the first and after the last layer of an encoder.
-    EncoderNorm,
-    /// Learned factors on the output of attention and MLP.
-    LayerScaling,
-    /// `in_proj` of gated delta nets.
-    GdnInProj,
-    /// Causal convolution of gated delta nets.
-    GdnConv1d,
-    /// `A_log` of gated delta nets: how fast each head forgets.
-    GdnALog,
-    /// `dt_bias` of gated delta nets.
-    GdnDtBias,
-    /// Norm on the output of every head of gated delta nets.
-    GdnNorm,
-    /// `out_proj` of gated delta nets.
-    GdnOutProj,
-    /// The layers between an encoder and the language model.
-    Projector,
-    /// `in_proj` of Mamba mixers.
-    MambaInProj,
-    /// Causal convolution of Mamba mixers, weight and bias.
-    MambaConv1d,
-    /// `A_log` of Mamba mixers: how fast each head forgets.
-    MambaALog,
-    /// `D` of Mamba mixers: the weight of the skip connection.
-    MambaD,
-    /// `dt_bias` of Mamba mixers.
-    MambaDtBias,
-    /// Gated norm of Mamba mixers.
-    MambaNorm,
-    /// `out_proj` of Mamba mixers.
-    MambaOutProj,
-    /// The indexer of sparse attention.
-    DsaIndexer,
-    /// Adapters beside frozen linear layers.
-    Adapters,
+/// Declares the components, one row each: the id of the decoder's component, that of the MTP block's, and the name on
+/// the page and in reports. They are listed in this order.
+macro_rules! components {
+    ($($(#[$doc:meta])* $name:ident: $id:literal, $mtp_id:literal, $label:literal;)*) => {
+        /// The part of a model that a parameter belongs to.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Component {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Component {
+            /// All components, in the order in which they are listed.
+            pub const ALL: [Self; Self::COUNT] = [$(Self::$name),*];
+            /// The number of components.
+            pub const COUNT: usize = [$(Self::$name),*].len();
+
+            /// The component's id, for the decoder or for the MTP block.
+            #[must_use]
+            pub const fn id(self, mtp: bool) -> &'static str {
+                let (of_decoder, of_mtp) = match self {
+                    $(Self::$name => ($id, $mtp_id),)*
+                };
+                if mtp { of_mtp } else { of_decoder }
+            }
+
+            /// The name of the component on the page and in reports.
+            #[must_use]
+            pub const fn label(self) -> &'static str {
+                match self {
+                    $(Self::$name => $label,)*
+                }
+            }
+        }
+    };
 }
 
-impl Component {
-    /// How many components there are.
-    pub const COUNT: usize = 41;
-    /// All components, in the order in which they are listed.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::Embedding,
-        Self::PositionEmbedding,
-        Self::Layernorm,
-        Self::Attention,
-        Self::AttentionBias,
-        Self::AttentionSinks,
-        Self::QkLayernorm,
-        Self::MlaDownProj,
-        Self::MlaLayernorm,
-        Self::DenseMlp,
-        Self::DenseMlpBias,
-        Self::Router,
-        Self::RoutedExperts,
-        Self::LatentProj,
-        Self::SharedExperts,
-        Self::SharedExpertGate,
-        Self::EnormHnorm,
-        Self::EhProj,
-        Self::FinalLayernorm,
-        Self::OutputLayer,
-        Self::FrontEnd,
-        Self::ClassToken,
-        Self::FixedPositions,
-        Self::EncoderNorm,
-        Self::LayerScaling,
-        Self::GdnInProj,
-        Self::GdnConv1d,
-        Self::GdnALog,
-        Self::GdnDtBias,
-        Self::GdnNorm,
-        Self::GdnOutProj,
-        Self::Projector,
-        Self::MambaInProj,
-        Self::MambaConv1d,
-        Self::MambaALog,
-        Self::MambaD,
-        Self::MambaDtBias,
-        Self::MambaNorm,
-        Self::MambaOutProj,
-        Self::DsaIndexer,
-        Self::Adapters,
-    ];
-
-    /// The component's id, for the decoder or for the MTP block.
-    #[must_use]
-    pub const fn id(self, mtp: bool) -> &'static str {
-        match (self, mtp) {
-            (Self::Embedding, _) => "embedding",
-            (Self::PositionEmbedding, _) => "position_embedding",
-            (Self::OutputLayer, _) => "output_layer",
-            (Self::Layernorm, false) => "layernorm",
-            (Self::Layernorm, true) => "mtp_layernorm",
-            (Self::Attention, false) => "attention",
-            (Self::Attention, true) => "mtp_attention",
-            (Self::AttentionBias, false) => "attention_bias",
-            (Self::AttentionBias, true) => "mtp_attention_bias",
-            (Self::AttentionSinks, false) => "attention_sinks",
-            (Self::AttentionSinks, true) => "mtp_attention_sinks",
-            (Self::QkLayernorm, false) => "qk_layernorm",
-            (Self::QkLayernorm, true) => "mtp_qk_layernorm",
-            (Self::MlaDownProj, false) => "mla_down_proj",
-            (Self::MlaDownProj, true) => "mtp_mla_down_proj",
-            (Self::MlaLayernorm, false) => "mla_layernorm",
-            (Self::MlaLayernorm, true) => "mtp_mla_layernorm",
-            (Self::DenseMlp, false) => "dense_mlp",
-            (Self::DenseMlp, true) => "mtp_dense_mlp",
-            (Self::DenseMlpBias, false) => "dense_mlp_bias",
-            (Self::DenseMlpBias, true) => "mtp_dense_mlp_bias",
-            (Self::Router, false) => "router",
-            (Self::Router, true) => "mtp_router",
-            (Self::RoutedExperts, false) => "routed_experts",
-            (Self::RoutedExperts, true) => "mtp_routed_experts",
-            (Self::LatentProj, false) => "latent_projection",
-            (Self::LatentProj, true) => "mtp_latent_projection",
-            (Self::SharedExperts, false) => "shared_experts",
-            (Self::SharedExperts, true) => "mtp_shared_experts",
-            (Self::SharedExpertGate, false) => "shared_expert_gate",
-            (Self::SharedExpertGate, true) => "mtp_shared_expert_gate",
-            (Self::EnormHnorm, _) => "mtp_enorm_hnorm",
-            (Self::EhProj, _) => "mtp_eh_proj",
-            (Self::FinalLayernorm, false) => "final_layernorm",
-            (Self::FinalLayernorm, true) => "mtp_final_layernorm",
-            (Self::FrontEnd, _) => "front_end",
-            (Self::ClassToken, _) => "class_token",
-            (Self::FixedPositions, _) => "fixed_positions",
-            (Self::EncoderNorm, _) => "encoder_norm",
-            (Self::LayerScaling, false) => "layer_scaling",
-            (Self::LayerScaling, true) => "mtp_layer_scaling",
-            (Self::GdnInProj, false) => "gdn_in_proj",
-            (Self::GdnInProj, true) => "mtp_gdn_in_proj",
-            (Self::GdnConv1d, false) => "gdn_conv1d",
-            (Self::GdnConv1d, true) => "mtp_gdn_conv1d",
-            (Self::GdnALog, false) => "gdn_A_log",
-            (Self::GdnALog, true) => "mtp_gdn_A_log",
-            (Self::GdnDtBias, false) => "gdn_dt_bias",
-            (Self::GdnDtBias, true) => "mtp_gdn_dt_bias",
-            (Self::GdnNorm, false) => "gdn_norm",
-            (Self::GdnNorm, true) => "mtp_gdn_norm",
-            (Self::GdnOutProj, false) => "gdn_out_proj",
-            (Self::GdnOutProj, true) => "mtp_gdn_out_proj",
-            (Self::Projector, _) => "projector",
-            (Self::MambaInProj, false) => "mamba_in_proj",
-            (Self::MambaInProj, true) => "mtp_mamba_in_proj",
-            (Self::MambaConv1d, false) => "mamba_conv1d",
-            (Self::MambaConv1d, true) => "mtp_mamba_conv1d",
-            (Self::MambaALog, false) => "mamba_A_log",
-            (Self::MambaALog, true) => "mtp_mamba_A_log",
-            (Self::MambaD, false) => "mamba_D",
-            (Self::MambaD, true) => "mtp_mamba_D",
-            (Self::MambaDtBias, false) => "mamba_dt_bias",
-            (Self::MambaDtBias, true) => "mtp_mamba_dt_bias",
-            (Self::MambaNorm, false) => "mamba_norm",
-            (Self::MambaNorm, true) => "mtp_mamba_norm",
-            (Self::MambaOutProj, false) => "mamba_out_proj",
-            (Self::MambaOutProj, true) => "mtp_mamba_out_proj",
-            (Self::DsaIndexer, false) => "dsa_indexer",
-            (Self::DsaIndexer, true) => "mtp_dsa_indexer",
-            (Self::Adapters, false) => "adapters",
-            (Self::Adapters, true) => "mtp_adapters",
-        }
-    }
-
-    /// What the page calls it.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Embedding => "Word embedding",
-            Self::PositionEmbedding => "Position embedding",
-            Self::Layernorm => "Layer norms",
-            Self::Attention => "Attention",
-            Self::AttentionBias => "Attention biases",
-            Self::AttentionSinks => "Attention sinks",
-            Self::QkLayernorm => "Q/K norms",
-            Self::MlaDownProj => "MLA down projections",
-            Self::MlaLayernorm => "MLA norms",
-            Self::DenseMlp => "Dense MLP",
-            Self::DenseMlpBias => "Dense MLP biases",
-            Self::Router => "Router",
-            Self::RoutedExperts => "Routed experts",
-            Self::LatentProj => "Latent projections",
-            Self::SharedExperts => "Shared experts",
-            Self::SharedExpertGate => "Shared expert gate",
-            Self::EnormHnorm => "MTP input norms",
-            Self::EhProj => "MTP projection",
-            Self::FinalLayernorm => "Final norm",
-            Self::OutputLayer => "Output layer",
-            Self::FrontEnd => "Front end",
-            Self::ClassToken => "Class tokens",
-            Self::FixedPositions => "Fixed positions",
-            Self::EncoderNorm => "Encoder norms",
-            Self::LayerScaling => "Layer scaling",
-            Self::GdnInProj => "Delta net in_proj",
-            Self::GdnConv1d => "Delta net convolution",
-            Self::GdnALog => "Delta net A_log",
-            Self::GdnDtBias => "Delta net dt_bias",
-            Self::GdnNorm => "Delta net norm",
-            Self::GdnOutProj => "Delta net out_proj",
-            Self::Projector => "Projector",
-            Self::MambaInProj => "Mamba in_proj",
-            Self::MambaConv1d => "Mamba convolution",
-            Self::MambaALog => "Mamba A_log",
-            Self::MambaD => "Mamba D",
-            Self::MambaDtBias => "Mamba dt_bias",
-            Self::MambaNorm => "Mamba gated norm",
-            Self::MambaOutProj => "Mamba out_proj",
-            Self::DsaIndexer => "Sparse attention indexer",
-            Self::Adapters => "Adapters",
-        }
-    }
+components! {
+    /// Word embedding.
+    Embedding: "embedding", "embedding", "Word embedding";
+    /// Learned positions.
+    PositionEmbedding: "position_embedding", "position_embedding", "Position embedding";
+    /// Input and pre-MLP norm.
+    Layernorm: "layernorm", "mtp_layernorm", "Layer norms";
+    /// `linear_qkv` and `linear_proj`, or the MLA up projections.
+    Attention: "attention", "mtp_attention", "Attention";
+    /// Biases of these projections.
+    AttentionBias: "attention_bias", "mtp_attention_bias", "Attention biases";
+    /// One learned logit a head.
+    AttentionSinks: "attention_sinks", "mtp_attention_sinks", "Attention sinks";
+    /// Norms on queries and keys.
+    QkLayernorm: "qk_layernorm", "mtp_qk_layernorm", "Q/K norms";
+    /// MLA down projections.
+    MlaDownProj: "mla_down_proj", "mtp_mla_down_proj", "MLA down projections";
+    /// Norms on the compressed queries and keys.
+    MlaLayernorm: "mla_layernorm", "mtp_mla_layernorm", "MLA norms";
+    /// Dense MLP.
+    DenseMlp: "dense_mlp", "mtp_dense_mlp", "Dense MLP";
+    /// Biases of dense MLPs.
+    DenseMlpBias: "dense_mlp_bias", "mtp_dense_mlp_bias", "Dense MLP biases";
+    /// Router.
+    Router: "router", "mtp_router", "Router";
+    /// Routed experts.
+    RoutedExperts: "routed_experts", "mtp_routed_experts", "Routed experts";
+    /// Projections into and out of the experts' latent space.
+    LatentProj: "latent_projection", "mtp_latent_projection", "Latent projections";
+    /// Shared experts.
+    SharedExperts: "shared_experts", "mtp_shared_experts", "Shared experts";
+    /// Gate on the shared experts.
+    SharedExpertGate: "shared_expert_gate", "mtp_shared_expert_gate", "Shared expert gate";
+    /// MTP: the norms of hidden states and embedding.
+    EnormHnorm: "mtp_enorm_hnorm", "mtp_enorm_hnorm", "MTP input norms";
+    /// MTP: the projection that joins them.
+    EhProj: "mtp_eh_proj", "mtp_eh_proj", "MTP projection";
+    /// The norm after the last layer (of the decoder, or of one MTP depth).
+    FinalLayernorm: "final_layernorm", "mtp_final_layernorm", "Final norm";
+    /// Output layer.
+    OutputLayer: "output_layer", "output_layer", "Output layer";
+    /// The front end of an encoder: patch embedding or convolutions over sound.
+    FrontEnd: "front_end", "front_end", "Front end";
+    /// Learned tokens before the patches.
+    ClassToken: "class_token", "class_token", "Class tokens";
+    /// Positions that are parameters but never trained.
+    FixedPositions: "fixed_positions", "fixed_positions", "Fixed positions";
+    /// The norms before the first and after the last layer of an encoder.
+    EncoderNorm: "encoder_norm", "encoder_norm", "Encoder norms";
+    /// Learned factors on the output of attention and MLP.
+    LayerScaling: "layer_scaling", "mtp_layer_scaling", "Layer scaling";
+    /// `in_proj` of gated delta nets.
+    GdnInProj: "gdn_in_proj", "mtp_gdn_in_proj", "Delta net in_proj";
+    /// Causal convolution of gated delta nets.
+    GdnConv1d: "gdn_conv1d", "mtp_gdn_conv1d", "Delta net convolution";
+    /// `A_log` of gated delta nets: how fast each head forgets.
+    GdnALog: "gdn_A_log", "mtp_gdn_A_log", "Delta net A_log";
+    /// `dt_bias` of gated delta nets.
+    GdnDtBias: "gdn_dt_bias", "mtp_gdn_dt_bias", "Delta net dt_bias";
+    /// Norm on the output of every head of gated delta nets.
+    GdnNorm: "gdn_norm", "mtp_gdn_norm", "Delta net norm";
+    /// `out_proj` of gated delta nets.
+    GdnOutProj: "gdn_out_proj", "mtp_gdn_out_proj", "Delta net out_proj";
+    /// The layers between an encoder and the language model.
+    Projector: "projector", "projector", "Projector";
+    /// `in_proj` of Mamba mixers.
+    MambaInProj: "mamba_in_proj", "mtp_mamba_in_proj", "Mamba in_proj";
+    /// Causal convolution of Mamba mixers, weight and bias.
+    MambaConv1d: "mamba_conv1d", "mtp_mamba_conv1d", "Mamba convolution";
+    /// `A_log` of Mamba mixers: how fast each head forgets.
+    MambaALog: "mamba_A_log", "mtp_mamba_A_log", "Mamba A_log";
+    /// `D` of Mamba mixers: the weight of the skip connection.
+    MambaD: "mamba_D", "mtp_mamba_D", "Mamba D";
+    /// `dt_bias` of Mamba mixers.
+    MambaDtBias: "mamba_dt_bias", "mtp_mamba_dt_bias", "Mamba dt_bias";
+    /// Gated norm of Mamba mixers.
+    MambaNorm: "mamba_norm", "mtp_mamba_norm", "Mamba gated norm";
+    /// `out_proj` of Mamba mixers.
+    MambaOutProj: "mamba_out_proj", "mtp_mamba_out_proj", "Mamba out_proj";
+    /// The indexer of sparse attention.
+    DsaIndexer: "dsa_indexer", "mtp_dsa_indexer", "Sparse attention indexer";
+    /// Adapters beside frozen linear layers.
+    Adapters: "adapters", "mtp_adapters", "Adapters";
 }

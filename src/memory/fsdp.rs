@@ -14,6 +14,7 @@ pub(crate) use buffers::{StageFsdp, buffers, padding, unsplit};
 pub use group::{FsdpGroup, Unit};
 pub(crate) use model::FsdpModel;
 pub use model::stage_groups;
+pub use parameter::place_in_layer;
 pub(crate) use states::{gradient_copy, state_rules};
 
 use crate::config::choices::{FsdpDtype, OuterShardingStrategy, ShardingStrategy};

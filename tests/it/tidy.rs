@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use megatron_memory::config::field::{Default, Group, Kind};
 use megatron_memory::config::fields::{FIELDS, FieldId};
+use megatron_memory::formats::detect::Format;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -107,6 +108,16 @@ fn files_stay_small() {
         );
         assert!(!path.ends_with("/mod.rs"), "{path}: name the file after its module");
     }
+}
+
+/// The type of formats in the JavaScript API has the id of every format, those of the frameworks' files among them.
+#[test]
+fn the_api_declares_every_format() {
+    let api = fs::read_to_string(root().join("src/api/import.rs")).unwrap();
+    let (_, list) = api.split_once("export type ImportFormat =").unwrap();
+    let (list, _) = list.split_once(';').unwrap();
+    let declared: BTreeSet<&str> = list.split('"').skip(1).step_by(2).collect();
+    assert_eq!(declared, Format::all().map(Format::id).collect());
 }
 
 #[test]

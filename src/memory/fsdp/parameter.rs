@@ -17,7 +17,7 @@ pub(crate) struct Parameter {
     pub(crate) size: Size,
 }
 
-/// What parameters of one group have in common.
+/// The properties that all parameters of one group share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attributes {
     pub(crate) view: View,
@@ -39,7 +39,7 @@ impl Parameter {
     pub(crate) fn list(m: &Module, kind: PartKind, tensors: &[ParamTensor]) -> Vec<Self> {
         let in_fp8 = quantizes_parameters(m) && kind.in_fp8();
         let mut tensors: Vec<&ParamTensor> = tensors.iter().collect();
-        tensors.sort_by_key(|tensor| place(tensor.name));
+        tensors.sort_by_key(|tensor| place_in_layer(tensor.name).unwrap_or(PLACES.len()));
         let mut out = Vec::new();
         for tensor in tensors {
             let (each, copies) = one_tensor(m, tensor);
@@ -115,10 +115,11 @@ fn row(m: &Module, tensor: &ParamTensor, elements: u64) -> u64 {
     row.unwrap_or(1).max(1)
 }
 
-/// The place of a parameter among those of its layer, in the order in which modules are made.
-fn place(name: &str) -> usize {
-    let before = PLACES.iter().position(|part| name.contains(part));
-    before.unwrap_or(PLACES.len())
+/// The place of a parameter among those of its layer, in the order in which modules are made; `None` for a name that the
+/// order does not have, which comes last.
+#[must_use]
+pub fn place_in_layer(name: &str) -> Option<usize> {
+    PLACES.iter().position(|part| name.contains(part))
 }
 
 /// Parts of names in the order of `named_parameters`; the parameters of a module itself come before those of the

@@ -1,10 +1,13 @@
 //! Megatron FSDP against buffers that Megatron's own functions laid out.
 
+use megatron_memory::config::check;
 use megatron_memory::memory::bucket::Bucket;
-use megatron_memory::memory::fsdp::{FsdpGroup, stage_groups};
+use megatron_memory::memory::fsdp::{FsdpGroup, place_in_layer, stage_groups};
 use megatron_memory::memory::line::{Line, stage_lines};
 use megatron_memory::memory::{StageRef, estimate};
+use megatron_memory::model::Architecture;
 use megatron_memory::parallel::groups::View;
+use megatron_memory::presets::PRESETS;
 use megatron_memory::units::Bytes;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -55,6 +58,27 @@ fn every_buffer_is_exact() {
         let groups = stage_groups(&config.modules()[0], 0);
         let groups: Vec<_> = groups.iter().map(described).collect();
         assert_eq!(groups, expected(&case), "{file}");
+    }
+}
+
+/// A kind of layer whose parameters the order of `named_parameters` does not have would be laid out in another order
+/// than Megatron FSDP's.
+#[test]
+fn every_parameter_of_a_layer_has_its_place() {
+    for preset in PRESETS {
+        let config = check(&preset.contents().unwrap().raw_job()).config.unwrap();
+        for module in config.modules() {
+            let architecture = Architecture::new(module);
+            let layers = architecture.parts().iter().filter(|part| part.kind.layer().is_some());
+            for parameter in layers.flat_map(|part| &part.parameters) {
+                assert!(
+                    place_in_layer(parameter.name).is_some(),
+                    "{}: {}",
+                    preset.id,
+                    parameter.name
+                );
+            }
+        }
     }
 }
 

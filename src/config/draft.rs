@@ -23,7 +23,7 @@ use crate::parallel::stages::StageLayout;
 pub(super) struct Draft<'a> {
     /// The module among the others of its job.
     pub(super) context: &'a ModuleContext<'a>,
-    /// What the module reads and puts out.
+    /// The inputs and outputs of the module: its front end and projector.
     pub(super) io: ModuleIo,
     /// The arguments with defaults filled in.
     pub(super) args: Args,

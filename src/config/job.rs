@@ -57,20 +57,20 @@ pub struct Module {
     pub(crate) moe: Option<Moe>,
     /// The pattern of a `HybridModel`; none for a `GPTModel`.
     pub(crate) hybrid: Option<HybridPattern>,
-    /// What each layer is.
+    /// The mixer and the MLP of each layer.
     pub(crate) layers: Layers,
     /// The adapters that are trained in place of the module's own parameters.
     pub(crate) adapters: Option<Adapters>,
     /// The micro batches of packed samples; `None` where samples are not packed. The fullest one is then the only
     /// sample of the micro batch, and its tokens are the sequence length.
     pub(crate) packing: Option<Packing>,
-    /// What the module reads and puts out.
+    /// The inputs and outputs of the module: its front end and projector.
     pub(crate) io: ModuleIo,
     /// The data that passes between this module and others.
     pub(crate) boundary: Boundary,
     /// Whether every context-parallel rank has whole sequences.
     pub(crate) whole_sequences: bool,
-    /// Which layers each stage and chunk holds.
+    /// The layers of each stage and chunk.
     pub stages: StageLayout,
     /// Training precision.
     pub precision: Precision,
@@ -247,8 +247,8 @@ impl Config {
         &self.not_modelled
     }
 
-    /// Why Megatron's schedule refuses the job when training starts, a sentence each; empty where it trains. The job can
-    /// be estimated all the same, while it is planned.
+    /// Why Megatron's schedule refuses the job when training starts, a sentence each; empty where it trains. The job
+    /// can be estimated all the same, while it is planned.
     #[must_use]
     pub fn refused_by_schedule(&self) -> &[String] {
         &self.refused_by_schedule
@@ -289,13 +289,13 @@ impl Module {
         self.packing.map_or(length, |packing| packing.longest.min(length))
     }
 
-    /// What each layer is.
+    /// The mixer and the MLP of each layer.
     #[must_use]
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
 
-    /// Which layers each stage and chunk holds.
+    /// The layers of each stage and chunk.
     #[must_use]
     pub fn stages(&self) -> &StageLayout {
         &self.stages
@@ -355,7 +355,7 @@ impl Module {
             || self.args.recompute_granularity == Some(RecomputeGranularity::Full)
     }
 
-    /// What the module reads and puts out.
+    /// The inputs and outputs of the module: its front end and projector.
     #[must_use]
     pub fn io(&self) -> &ModuleIo {
         &self.io

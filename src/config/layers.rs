@@ -21,9 +21,9 @@ pub enum MlpKind {
 /// One layer: a mixer with an MLP after it, or only one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Layer {
-    /// What mixes tokens; `None` for a layer that is only an MLP.
+    /// The mixer; `None` for a layer that is only an MLP.
     pub mixer: Option<Mixer>,
-    /// What works on each token; `None` for a layer that is only a mixer.
+    /// The MLP; `None` for a layer that is only a mixer.
     pub mlp: Option<MlpKind>,
 }
 

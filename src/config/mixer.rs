@@ -1,10 +1,10 @@
-//! What mixes the tokens of a sequence, and what the rest of the program asks of every mixer: each question is a match
-//! without a fallback, so that the compiler asks for the answer of a new one.
+//! The mixers, which mix the tokens of a sequence, and what the rest of the program asks of every mixer: each question
+//! is a match without a fallback, so that the compiler asks for the answer of a new one.
 
 use super::choices::{CudaGraphModule, RecomputeModule};
 use super::hybrid_pattern::LayerSymbol;
 
-/// What mixes the tokens of a sequence.
+/// A mixer, which mixes the tokens of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mixer {
     /// Multi-head, grouped-query or multi-query attention.
@@ -26,8 +26,8 @@ pub enum Mixer {
     GatedDeltaProduct,
 }
 
-/// The names of a mixer in an estimate. In a hybrid model a mixer is a layer of its own; elsewhere a layer has a mixer and
-/// an MLP, and its name leaves plain attention out.
+/// The names of a mixer in an estimate. In a hybrid model a mixer is a layer of its own; elsewhere a layer has a mixer
+/// and an MLP, and its name leaves plain attention out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MixerNames {
     /// In paths, of a layer of its own.
@@ -43,7 +43,7 @@ pub struct MixerNames {
 }
 
 impl Mixer {
-    /// What it is called.
+    /// Its names in paths and in words.
     #[must_use]
     pub const fn names(self) -> MixerNames {
         let attention = MixerNames {
@@ -138,7 +138,7 @@ impl Mixer {
         }
     }
 
-    /// What its core attention computes with.
+    /// The operands of its core attention.
     #[must_use]
     pub const fn core_attention(self) -> CoreAttention {
         match self {
@@ -184,7 +184,7 @@ pub enum LayerClass {
     MambaLayer,
 }
 
-/// What the core attention of a mixer computes with.
+/// The operands of a mixer's core attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoreAttention {
     /// Queries, keys and values of heads.
@@ -197,7 +197,7 @@ pub enum CoreAttention {
     None,
 }
 
-/// What the gates of a gated delta net have a number for, in each token.
+/// The units of a gated delta net that have a gate of their own in each token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gates {
     /// Every value head: how strongly to write and how fast to forget.

@@ -7,7 +7,7 @@ use super::fields::Args;
 /// A module's input and output, where they differ from a language model's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleIo {
-    /// What it starts with.
+    /// Its front end.
     pub front_end: FrontEnd,
     /// Rows of an encoder's position table; 0 without one.
     pub(crate) position_rows: u64,

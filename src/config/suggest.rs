@@ -1,4 +1,4 @@
-//! What would make a job legal: tries other values through the check. Nothing below calls this.
+//! Changes that would make a job legal: tries other values through the check. Nothing below calls this.
 
 mod conflicts;
 mod fixes;

@@ -1,5 +1,5 @@
-//! What a pipeline stage asks PyTorch's allocator for: one entry a tensor of the passes and of the states. A failed
-//! allocation is one of them, or one of a longer micro batch.
+//! The allocations that a pipeline stage asks PyTorch's allocator for: one entry a tensor of the passes and of the
+//! states. A failed allocation is one of them, or one of a longer micro batch.
 
 use super::blocks::{BlockKind, blocks};
 use super::bucket::{Bucket, State};
@@ -29,7 +29,7 @@ pub enum AllocatedIn {
 /// One tensor that a stage asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// What it is, in a few words.
+    /// The name of the tensor, in a few words.
     pub what: &'static str,
     /// Whether it is the gradient of that.
     pub gradient: bool,
@@ -49,7 +49,7 @@ pub struct Allocation {
     pub formula: String,
     /// Tokens of the micro batch that its size is proportional to; `None` where it does not depend on them.
     pub tokens: Option<u64>,
-    /// Who makes it.
+    /// A citation of the code that makes the tensor.
     pub source: Source,
 }
 

@@ -23,11 +23,11 @@ pub enum BlockKind {
     Embedding,
     /// A decoder or encoder layer.
     Layer(LayerSpec),
-    /// What follows the layers: final norm, MTP, output layer, loss.
+    /// All that follows the layers: final norm, MTP, output layer, loss.
     Head,
 }
 
-/// What the page calls it.
+/// The name of the block on the page and in reports.
 impl fmt::Display for BlockKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -48,7 +48,7 @@ pub enum Bucket {
     Transients,
 }
 
-/// What a bucket of model states holds.
+/// The model states: the parameters, and the tensors beside each of them that training needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// The parameters themselves.
@@ -183,7 +183,7 @@ impl Bucket {
     }
 }
 
-/// What padding adds to a bucket of states.
+/// The padding in a bucket of states.
 pub(crate) struct Padding {
     pub(crate) bucket: Bucket,
     /// Elements without and with padding, where a whole buffer is padded.

@@ -35,7 +35,7 @@ use padding::PartPadding;
 pub(crate) use padding::embedding_on_two_stages;
 pub(crate) use site::Site;
 
-/// What [`buffers`] needs of a module, computed once.
+/// The data that the [`buffers`](Self::buffers) of all stages of a module are computed from, one entry a part.
 pub(crate) struct BufferRules {
     /// In the order of [`Architecture::parts`], as the others.
     padding: Vec<PartPadding>,

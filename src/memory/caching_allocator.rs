@@ -3,7 +3,7 @@
 
 use crate::units::{Bytes, MIB};
 
-/// What PyTorch asks the driver for when no cached block has room for so many bytes.
+/// The size of the segment that PyTorch asks the driver for when no cached block has room for so many bytes.
 #[must_use]
 pub fn requested(bytes: Bytes) -> Bytes {
     match bytes.0 {
@@ -13,8 +13,9 @@ pub fn requested(bytes: Bytes) -> Bytes {
     }
 }
 
-/// What stays behind a tensor that has a segment of its own: segments come in multiples of 2 MiB, and what would
-/// leave 1 MiB or less is not split. Smaller tensors share segments.
+/// Bytes at the end of a tensor's own segment that stay with the tensor: segments come in multiples of 2 MiB, and a
+/// rest of
+/// 1 MiB or less is not split off. Smaller tensors share segments.
 pub(crate) fn unsplit(bytes: u64) -> u64 {
     let rest = bytes.next_multiple_of(2 * MIB) - bytes;
     if bytes >= 10 * MIB && rest <= MIB { rest } else { 0 }

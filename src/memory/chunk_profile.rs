@@ -1,4 +1,5 @@
-//! What one chunk of a pipeline rank keeps, and the heaviest moments of its passes: its parts one after the other.
+//! The profile of one chunk of a pipeline rank: the bytes that a micro batch keeps in it, and the heaviest moments of
+//! its passes, found block by block.
 
 use core::ops::Range;
 
@@ -14,7 +15,7 @@ use crate::model::tape::{ActivationTensor, Family, block};
 use crate::parallel::stages::Chunk;
 use crate::units::multiply;
 
-/// What a chunk does at a moment.
+/// The kind of pass that a chunk runs at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Pass {
     /// A forward pass.
@@ -38,7 +39,7 @@ pub(crate) const BEFORE_CAPTURE: Peak = Peak {
 /// The heaviest moment of a pass over a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChunkPeak {
-    /// What this microbatch has alive in the chunk.
+    /// Bytes by use that this micro batch has alive in the chunk.
     pub(crate) usage: Usage,
     /// Its total.
     pub(crate) total: u64,
@@ -46,7 +47,7 @@ pub(crate) struct ChunkPeak {
     pub(crate) block: usize,
     /// The moment within it.
     pub(crate) peak: Peak,
-    /// What the chunk does.
+    /// The kind of pass.
     pub(crate) pass: Pass,
 }
 
@@ -92,11 +93,11 @@ struct LayerBlocks {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChunkProfile<'t> {
     pub(crate) blocks: Vec<Block<'t>>,
-    /// What is kept of the blocks before each.
+    /// For each block, the bytes by use that all blocks before it keep.
     before: Vec<Usage>,
     /// Of each block, whether the next one [surely has heavier moments](Self::lighter_than_next).
     lighter: Vec<bool>,
-    /// What one live microbatch keeps.
+    /// Bytes by use that one live micro batch keeps.
     pub(crate) kept: Usage,
     pub(crate) kept_total: u64,
     pub(crate) forward: ChunkPeak,
@@ -107,16 +108,17 @@ pub(crate) struct ChunkProfile<'t> {
     pub(crate) sent: u64,
     /// Bytes of the residual stream on this rank.
     pub(crate) residual: u64,
-    /// What a recomputed group keeps of its input.
+    /// Bytes of its input that a recomputed group keeps.
     pub(crate) input_kept: u64,
     /// Whether the recomputed group keeps only this rank's share of its input (`--distribute-saved-activations`).
     pub(crate) distributed: bool,
     /// The received tensor, where no layer keeps it.
     pub(crate) received_kept: u64,
-    /// What a deferred weight gradient of the output layer needs after each backward pass, and how often.
+    /// Bytes that wait after each backward pass for a deferred weight gradient of the output layer, and in how many
+    /// passes.
     pub(crate) deferred: u64,
     pub(crate) deferrals: u64,
-    /// What came back from the host for a later backward pass: a block's tensors, and their bytes.
+    /// The block whose offloaded tensors came back from the host for a later backward pass, and their bytes.
     pub(crate) prefetched: Option<BlockKind>,
     pub(crate) prefetched_bytes: u64,
     layers: LayerBlocks,
@@ -125,9 +127,9 @@ pub(crate) struct ChunkProfile<'t> {
     pub(crate) passing_mask: u64,
     /// Bytes of gathered parameters and of unreduced gradients while each block runs; empty without FSDP.
     fsdp: Vec<BlockInFlight>,
-    /// What the capture of local CUDA graphs holds for each block; empty where none is captured.
+    /// Bytes that the capture of local CUDA graphs holds for each block; empty where none is captured.
     pub(crate) captures: Vec<BlockCapture>,
-    /// What a micro batch has alive in the pool at the heaviest moment of their forward graphs.
+    /// Bytes by use that a micro batch has in the graphs' pool at the heaviest moment of their forward graphs.
     pool: Usage,
 }
 
@@ -327,7 +329,7 @@ impl<'t> ChunkProfile<'t> {
         first..first + away
     }
 
-    /// What is kept of the blocks before one; of all of them when there is no such block.
+    /// Bytes by use that the blocks before one keep; of all of them when there is no such block.
     pub(crate) fn before(&self, index: usize) -> Usage {
         self.before.get(index).copied().unwrap_or(self.kept)
     }

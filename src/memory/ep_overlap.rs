@@ -1,7 +1,8 @@
-//! The forward pass of one micro batch and the backward pass of another at the same time, as `overlap_moe_expert_parallel_comm`
-//! runs them so that one computes while the other exchanges tokens (`TransformerModelChunkSchedulePlan.run`). First the
-//! one goes forwards through the embedding and the other backwards through the loss; then each takes a layer in turn; at
-//! last the one goes forwards through the loss and the other backwards through the embedding.
+//! The forward pass of one micro batch and the backward pass of another at the same time, as
+//! `overlap_moe_expert_parallel_comm` runs them so that one computes while the other exchanges tokens
+//! (`TransformerModelChunkSchedulePlan.run`). First the one goes forwards through the embedding and the other backwards
+//! through the loss; then each takes a layer in turn; at last the one goes forwards through the loss and the other
+//! backwards through the embedding.
 
 use super::blocks::{Block, BlockKind};
 use super::chunk_profile::{ChunkPeak, ChunkProfile};
@@ -10,7 +11,7 @@ use crate::model::tape::liveness::{PassKind, TRANSIENT, Usage};
 /// The heaviest moment of the two passes together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OverlapPeak {
-    /// What both micro batches have alive.
+    /// Bytes by use that both micro batches have alive.
     pub(crate) usage: Usage,
     /// Its total.
     pub(crate) total: u64,

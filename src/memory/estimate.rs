@@ -1,4 +1,4 @@
-//! What an estimate consists of: modules, their pipeline stages and the chunks of these, and the heaviest rank.
+//! The types of an estimate: modules, their pipeline stages and the chunks of these, and the heaviest rank.
 
 use core::ops::Range;
 
@@ -49,7 +49,7 @@ pub struct RankMemory {
     pub total: Bytes,
     /// Bytes that stay allocated between iterations.
     pub steady: Bytes,
-    /// What CUDA graphs reserve beyond the total.
+    /// Bytes that CUDA graphs reserve beyond the total.
     pub graphs: Bytes,
 }
 
@@ -109,7 +109,7 @@ pub struct MomentPeak {
     pub steady: Bytes,
     /// The peak.
     pub total: Bytes,
-    /// What the rank does at the peak.
+    /// The pass, layer and operation at work at the peak.
     pub at: PeakMoment,
 }
 

@@ -16,7 +16,7 @@ pub enum GraphPhase {
 }
 
 impl GraphPhase {
-    /// What is added to a moment in it.
+    /// The words behind the name of a moment that lies in this phase.
     #[must_use]
     pub const fn suffix(self) -> &'static str {
         match self {

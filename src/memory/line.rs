@@ -226,7 +226,7 @@ fn formula(m: &Module, tensor: &ParamTensor, kind: PartKind, times: u64, rule: S
     })))
 }
 
-/// What so many of a part are called in a formula.
+/// The symbol in a formula for the number of a part.
 fn part_symbol(kind: PartKind) -> Cow<'static, str> {
     match kind {
         PartKind::Layer(spec) => spec.plural().into(),

@@ -36,7 +36,7 @@ pub(crate) struct BlockCapture {
     pub(crate) gradients: u64,
 }
 
-/// What the capture holds for each of these blocks.
+/// The bytes that the capture holds for each of these blocks.
 pub(crate) fn captures(
     m: &Module,
     tapes: &CompiledTapes<'_>,
@@ -72,7 +72,7 @@ pub(crate) fn captures(
     captures.collect()
 }
 
-/// What the passes before the capture of a block's layers hold.
+/// The bytes that the passes before the capture of a block's layers hold.
 fn passes_before(m: &Module, tapes: &CompiledTapes<'_>, kind: BlockKind, residual: u64) -> BlockCapture {
     let specs = match kind {
         BlockKind::Layer(spec) => vec![spec],

@@ -26,7 +26,7 @@ pub enum TrainingMethod {
     Fsdp,
 }
 
-/// What a job needs when it is trained in one way.
+/// One way to train a job, and the memory that the job needs with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodResult {
     /// The way.
@@ -35,11 +35,11 @@ pub struct MethodResult {
     pub settings: Vec<(FieldId, Value)>,
     /// Whether the job has these settings already.
     pub current: bool,
-    /// What the job needs, or why Megatron refuses it.
+    /// The memory, or the reason why Megatron refuses the job.
     pub result: Result<MethodMemory, String>,
 }
 
-/// What a job needs when it is trained in one way.
+/// The memory of a job that is trained in one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodMemory {
     /// The peak of the rank that needs most.
@@ -48,7 +48,7 @@ pub struct MethodMemory {
     pub device: (Bytes, Bytes),
     /// The stage with the largest peak.
     pub stage: StageRef,
-    /// What stays allocated on that stage between iterations.
+    /// Bytes that stay allocated on that stage between iterations.
     pub steady: Bytes,
     /// Bytes by bucket at the peak of that stage.
     pub memory: [Bytes; Bucket::COUNT],

@@ -14,7 +14,7 @@ use crate::units::{Bytes, multiply};
 /// One overhead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overhead {
-    /// What the memory is for.
+    /// The purpose of the memory, in a few words.
     pub what: &'static str,
     /// The smallest size.
     pub low: Bytes,

@@ -12,16 +12,16 @@ use crate::units::add_times;
 pub struct Count {
     /// All elements.
     pub elements: u64,
-    /// Those in matrices that are neither embedding nor output layer, which Muon treats its own way.
+    /// Elements of matrices that are neither embedding nor output layer, which Muon treats its own way.
     pub matrices: u64,
-    /// Those in weights of linear layers that compute in fp8 where the module does.
+    /// Elements of weights of linear layers that compute in fp8 where the module does.
     pub quantized: u64,
 }
 
 /// Parameter counts by component and sharding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parameters {
-    /// What is not zero, by row and sharding: a chunk has a dozen of these.
+    /// The counts that are not zero, by row and sharding: a chunk has a dozen of them.
     counts: Vec<Entry>,
     /// All rows together, kept up to date because every bucket of every stage asks for them.
     held: [Count; 3],
@@ -175,7 +175,7 @@ pub(crate) fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
     (tensor.shape.elements() / copies, copies)
 }
 
-/// What each part of an architecture adds, computed once and multiplied for every chunk.
+/// The parameters of each part of an architecture, counted once and multiplied for every chunk.
 pub(crate) struct PartTable {
     parts: Vec<Vec<Entry>>,
 }

@@ -61,7 +61,8 @@ pub(crate) type KnownParameters = RefCell<Vec<(PartCounts, Rc<Parameters>)>>;
 /// The memory of stages between iterations, by the parts of their chunks and whether they have the output layer.
 pub(crate) type KnownBaselines = RefCell<Vec<(Vec<PartCounts>, bool, StageBaseline)>>;
 
-/// The memory of a stage that does not change during an iteration: states and buffers, and what the optimizer step copies.
+/// The memory of a stage that does not change during an iteration: states and buffers, and what the optimizer step
+/// copies.
 #[derive(Clone, Copy)]
 pub(crate) struct StageBaseline {
     /// States and buffers by bucket.
@@ -189,12 +190,12 @@ impl<'a> Stages<'a> {
         chunks.any(|chunk| chunk.output) && self.m.io.is_language()
     }
 
-    /// What a stage has buffers for.
+    /// The site of a stage's buffers.
     pub(crate) fn site(&self, pp_rank: u32) -> Site<'_> {
         self.site_of(pp_rank, self.parts(pp_rank))
     }
 
-    /// What a stage whose chunks have these parts has buffers for.
+    /// The site of the buffers of a stage whose chunks have these parts.
     fn site_of(&self, pp_rank: u32, parts: Vec<PartCounts>) -> Site<'_> {
         Site {
             sizes: *self.tapes.sizes(),
@@ -348,7 +349,7 @@ impl<'a> Stages<'a> {
         baseline
     }
 
-    /// What the optimizer step copies.
+    /// Bytes of the copies that the optimizer step makes.
     pub(crate) fn optimizer_copies(&self, held: &TrainedCounts) -> Copies {
         let [kept, during] = step_copies(self.m).map(|copy| {
             let views = [View::Dense, View::Expert].into_iter();
@@ -454,7 +455,7 @@ impl StageReplay<'_> {
         self.totals.usage(moment, both)
     }
 
-    /// What a moment is about.
+    /// The pass, layer and operation at work at a moment.
     pub(crate) fn moment(&self, moment: &Moment) -> PeakMoment {
         let step = self.totals.schedule.step(moment.step);
         let (forward, backward) = step.map_or((None, None), |step| (step.forward, step.backward));

@@ -48,7 +48,7 @@ struct TapeKey {
     saved: SavedKey,
 }
 
-/// What is recomputed or offloaded.
+/// The settings of recomputation and offloading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SavedKey {
     recompute_granularity: Option<u8>,
@@ -61,8 +61,8 @@ struct SavedKey {
     cpu_offloading_num_layers: u64,
 }
 
-/// The sizes that states and buffers depend on. The way of recomputing is none of them, so that layouts that differ in it
-/// alone share their states and buffers.
+/// The sizes that states and buffers depend on. The way of recomputing is none of them, so that layouts that differ in
+/// it alone share their states and buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BaselineKey {
     parameters: ParameterKey,
@@ -74,7 +74,7 @@ struct BaselineKey {
     seq_length: u64,
 }
 
-/// What follows from the parameters on a rank.
+/// The tables that depend only on the parameters of a rank.
 pub(crate) struct ParameterTables {
     /// The parts with their parameters. The tapes are those of one of the layouts.
     pub(crate) architecture: Architecture,
@@ -117,7 +117,7 @@ fn grows_with_micro_batch(m: &Module) -> bool {
     m.args.cpu_offloading_num_layers == 0 && !m.args.fine_grained_activation_offloading
 }
 
-/// What layouts of one model have in common. All layouts must be of jobs that differ only in parallel sizes, the number
+/// Tables that layouts of one model share. All layouts must be of jobs that differ only in parallel sizes, the number
 /// of GPUs, micro batches, and in what is recomputed or offloaded.
 #[derive(Default)]
 pub(crate) struct SharedTables {

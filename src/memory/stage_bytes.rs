@@ -1,4 +1,4 @@
-//! What a search needs to know of a stage: bytes without names.
+//! The memory of a stage as a search compares it: bytes by bucket, without names.
 
 use super::bucket::Bucket;
 use super::estimate::StageEstimate;
@@ -11,7 +11,7 @@ pub(crate) struct StageBytes {
     pub(crate) memory: [Bytes; Bucket::COUNT],
     /// All buckets together.
     pub(crate) total: Bytes,
-    /// What CUDA graphs keep reserved beyond `total`.
+    /// Bytes that CUDA graphs keep reserved beyond `total`.
     pub(crate) graphs: Bytes,
 }
 

@@ -10,11 +10,11 @@ use crate::units::Bytes;
 /// The sizes of a chunk that its stage's schedule needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChunkTotals {
-    /// What one live micro batch keeps.
+    /// Bytes by use that one live micro batch keeps.
     pub(crate) kept: Usage,
-    /// What a micro batch has alive at the heaviest moment of its forward pass.
+    /// Bytes by use that a micro batch has alive at the heaviest moment of its forward pass.
     pub(crate) forward: Usage,
-    /// What a micro batch has alive at the heaviest moment of its backward pass.
+    /// Bytes by use that a micro batch has alive at the heaviest moment of its backward pass.
     pub(crate) backward: Usage,
     /// Bytes of the tensor that the chunk receives.
     pub(crate) received: u64,
@@ -93,12 +93,12 @@ impl StageTotals {
         Bytes(u64::try_from(most).unwrap_or(u64::MAX))
     }
 
-    /// What attributes of modules keep between iterations.
+    /// Bytes of tensors that attributes of modules keep between iterations.
     pub(crate) fn attributes(&self) -> Bytes {
         self.chunks.iter().map(|chunk| Bytes(chunk.attributes)).sum()
     }
 
-    /// What chunks hold between steps.
+    /// Bytes of the tensors that chunks hold while no pass of theirs runs.
     pub(crate) fn idle(&self) -> Bytes {
         self.weights.iter().map(|w| Bytes(w.idle)).sum()
     }
@@ -137,7 +137,7 @@ impl StageTotals {
     }
 }
 
-/// What a schedule adds up for a chunk.
+/// The bytes of a chunk that a schedule adds up.
 fn weight(place: &StagePlace, chunk: &ChunkTotals) -> ChunkBytes {
     let kept = chunk.kept.total();
     let (received, sent) = (chunk.received, chunk.sent);

@@ -4,7 +4,7 @@ use super::parameters::Count;
 use crate::config::field::Decimal;
 use crate::units::{Bytes, multiply};
 
-/// Which parameters have a state.
+/// The parameters that have a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppliesTo {
     /// All parameters.

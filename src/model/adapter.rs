@@ -137,7 +137,7 @@ impl<'a> Adapter<'a> {
         )
     }
 
-    /// What its tensors are about.
+    /// The family of its tensors.
     fn family(&self) -> Family {
         use LinearModule as L;
         match self.module {

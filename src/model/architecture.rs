@@ -74,7 +74,7 @@ impl PartKind {
 /// A part of a model with its parameters.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What it is.
+    /// The kind of part.
     pub kind: PartKind,
     /// The parameters of one such part.
     pub parameters: Vec<ParamTensor>,
@@ -158,12 +158,12 @@ impl Architecture {
         }
     }
 
-    /// What the embedding does.
+    /// The tape of the embedding.
     pub(crate) fn embedding(&self) -> &Arc<AutogradTape> {
         &self.embedding
     }
 
-    /// What each distinct layer does, in the order of [`Architecture::specs`].
+    /// The tape of each distinct layer, in the order of [`Architecture::specs`].
     pub(crate) fn layer_tapes(&self) -> &[Arc<AutogradTape>] {
         &self.layer_tapes
     }

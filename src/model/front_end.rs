@@ -1,4 +1,4 @@
-//! What an encoder starts with: patches of images or a sound's spectrum, class tokens, positions, and the norm before
+//! The front end of an encoder: patches of images or a sound's spectrum, class tokens, positions, and the norm before
 //! its layers. All of it is replicated over tensor-parallel ranks.
 
 mod audio;

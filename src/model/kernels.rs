@@ -3,7 +3,7 @@
 use crate::config::choices::{AttentionBackend, AttentionVariant, PositionEmbedding, SoftwareFact, TransformerImpl};
 use crate::config::job::Module;
 
-/// What a norm keeps besides its output.
+/// The tensors that a norm saves besides its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormKernel {
     /// Transformer Engine and Apex: the input and fp32 statistics.
@@ -12,7 +12,7 @@ pub enum NormKernel {
     Torch,
 }
 
-/// What core attention keeps.
+/// The kernel of core attention, which decides the tensors that it saves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttentionKernel {
     /// cuDNN: queries, keys, values, output and one fp32 number a row.
@@ -23,7 +23,7 @@ pub enum AttentionKernel {
     Unfused,
     /// Megatron's own: scores in a shared buffer, probabilities kept.
     Local,
-    /// That of `NeMo` 2 for Gemma 2, which caps its scores: their tangent and the probabilities are kept.
+    /// The attention of `NeMo` 2 for Gemma 2, which caps its scores: their tangent and the probabilities are kept.
     SoftCapped,
 }
 

@@ -12,8 +12,8 @@ use super::{
 use crate::config::mixer::Gates;
 use crate::source::{BIAS_DROPOUT, LAYER_SCALING};
 
-/// What one layer does, from the residual stream to the residual stream. Its parameters are listed by component,
-/// biases after weights.
+/// Records the operations of one layer, from the residual stream to the residual stream. Its parameters are listed by
+/// component, biases after weights.
 pub(super) fn build_layer(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: TensorId) -> TensorId {
     let adapters = spec.adapters.map(|adapters| adapters.modules);
     let sizes = &sizes.with_adapters(adapters.unwrap_or_default());

@@ -8,17 +8,17 @@ use crate::config::job::{Module, Moe};
 use crate::config::layers::Layer;
 pub use crate::config::layers::{Mixer, MlpKind};
 
-/// What one layer consists of. Each half reads the residual stream through a norm of its own and adds its output to it;
-/// a layer of a hybrid model may have only one of the two halves.
+/// The mixer and the MLP of one layer. Each half reads the residual stream through a norm of its own and adds its
+/// output to it; a layer of a hybrid model may have only one of the two halves.
 ///
 /// The order of specs is the order in which the parts of a model are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LayerSpec {
     /// The precision of its linear layers.
     pub precision: LayerPrecision,
-    /// What mixes the tokens of a sequence; `None` for a layer that is only an MLP.
+    /// The mixer, which mixes the tokens of a sequence; `None` for a layer that is only an MLP.
     pub mixer: Option<Mixer>,
-    /// What works on each token by itself; `None` for a layer that is only a mixer.
+    /// The MLP, which works on each token by itself; `None` for a layer that is only a mixer.
     pub mlp: Option<Mlp>,
     /// Its adapters, in a module whose own parameters are frozen.
     pub adapters: Option<LayerAdapters>,
@@ -42,7 +42,7 @@ pub enum LayerPrecision {
     Bf16,
 }
 
-/// What works on each token by itself.
+/// An MLP, which works on each token by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mlp {
     /// One MLP for all tokens.
@@ -79,7 +79,7 @@ impl From<&Moe> for Experts {
 }
 
 impl LayerAdapters {
-    /// Those of every decoder layer; none without adapters.
+    /// The adapters of every decoder layer; none without adapters.
     ///
     /// Frozen embeddings have no gradient, so that on the first stage nothing has one before the first adapter. With
     /// full recompute Megatron-Bridge gives the input of the first layer one (`maybe_enable_recompute_inputs_grad`).
@@ -113,7 +113,8 @@ impl LayerAdapters {
         }
     }
 
-    /// What a layer's name says of its adapters and gradients; empty for one with adapters whose input has a gradient.
+    /// The words of a layer's name about its adapters and gradients; empty for one with adapters whose input has a
+    /// gradient.
     fn remark(self) -> &'static str {
         match (self.input_has_gradient, self.modules.is_empty()) {
             (true, false) => "",

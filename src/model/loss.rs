@@ -22,7 +22,7 @@ use crate::source::{
 /// The name of the operation that computes the loss of the main model.
 pub(super) const MAIN_LOSS: &str = "loss";
 
-/// What follows the decoder layers on the last stage, with so many MTP depths in between.
+/// Records all that follows the decoder layers on the last stage, with so many MTP depths in between.
 ///
 /// The MTP losses come before the main one, and what they keep stays until the backward pass.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId, depths: u64, output: Option<u64>) {

@@ -175,7 +175,7 @@ fn exchange(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut sequence: TensorId, 
     sequence
 }
 
-/// What comes out of the scan, as the norm reads it.
+/// The output of the scan, as the norm reads it.
 struct Scanned {
     /// The output, and without the fused kernel the gate z.
     reads: Vec<TensorId>,
@@ -295,7 +295,7 @@ fn chunk_states(sizes: &Sizes<'_>, widths: &Widths) -> super::tensor::Shape {
         .over(factor("128 (tokens of a chunk)", CHUNK))
 }
 
-/// What the scan needs only while it runs: the states of all chunks, first in fp32 and then in the precision of
+/// The temporaries of the scan: the states of all chunks, first in fp32 and then in the precision of
 /// training, dt and the sums of the decays in fp32, and products of B and C within chunks.
 fn transients(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths) -> [TensorId; 4] {
     let states = chunk_states(sizes, widths);
@@ -309,8 +309,8 @@ fn transients(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths) -> [T
     ]
 }
 
-/// What the backward pass of the scan needs besides what it computes again: gradients of the states and of the products
-/// of B and C.
+/// The temporaries of the scan's backward pass besides what it computes again: gradients of the states and of the
+/// products of B and C.
 fn gradient_transients(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths) -> [TensorId; 5] {
     let states = chunk_states(sizes, widths);
     let steps = sizes.columns(&[factor("2", 2), widths.heads]);

@@ -157,7 +157,7 @@ fn down_weight(m: &Module, name: &'static str, rank: Factor) -> ParamTensor {
     }
 }
 
-/// What the down projections make.
+/// The outputs of the down projections.
 pub(crate) struct Compressed {
     /// Compressed queries and their width, if queries are compressed.
     pub(crate) queries: Option<(TensorId, Factor)>,

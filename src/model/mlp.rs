@@ -95,7 +95,7 @@ pub(crate) fn activation_saves(
     kept
 }
 
-/// What the activation function keeps of its input: a copy in 1 byte, if the fused SwiGLU is told so.
+/// The tensor that the activation function saves of its input: a copy in 1 byte, if the fused SwiGLU is told so.
 pub(crate) fn activation_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let a = &sizes.m.args;
     if !(a.activation_func_fp8_input_store && a.bias_swiglu_fusion) {

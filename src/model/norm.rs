@@ -52,7 +52,7 @@ pub(crate) fn after_layers(m: &Module, names: NormNames) -> (NormNames, ParamTen
     (names, weights.norm("final_layernorm", hidden(m)))
 }
 
-/// What a norm is called, its output and its statistics.
+/// The names of a norm, of its output and of its statistics.
 #[derive(Clone, Copy)]
 pub(crate) struct NormNames {
     pub(crate) op: &'static str,
@@ -117,7 +117,7 @@ pub(crate) const MTP_FINAL: NormNames = names(
     "MTP: final norm statistics",
 );
 
-/// What a norm keeps of its input.
+/// The tensors that a norm saves of its input.
 #[derive(Clone, Copy)]
 pub(crate) struct Saved {
     /// The input, or a copy of it.

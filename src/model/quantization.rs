@@ -6,7 +6,7 @@ use crate::config::choices::{Fp8Recipe, TransformerImpl};
 use crate::config::fields::Args;
 use crate::config::job::Module;
 
-/// What matrix products are computed in.
+/// The recipe of fp8 or fp4 that matrix products are computed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QuantizationRecipe {
     /// fp8, scaled so.

@@ -15,7 +15,7 @@ pub struct Sizes<'a> {
     pub m: &'a Module,
     /// Its kernels.
     pub kernels: Kernels,
-    /// What its linear layers compute in fp8, if they do.
+    /// The sizes of fp8 where its linear layers compute in it.
     pub fp8: Option<Fp8>,
     /// What is recomputed or offloaded, as far as it changes what linear layers keep.
     pub recompute_options: RecomputeOptions,

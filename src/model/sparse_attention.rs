@@ -64,7 +64,7 @@ impl Widths {
     }
 }
 
-/// What core attention reads.
+/// The operands of core attention.
 struct Inputs {
     /// Queries in the latent space.
     query: TensorId,

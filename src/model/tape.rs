@@ -1,4 +1,4 @@
-//! What one part of the model does to memory, operation by operation: a *tape*.
+//! The operations of one part of the model in their order, with the tensors that each reads, makes and saves: a *tape*.
 //!
 //! An operation reads and makes tensors, keeps some for its backward pass and needs others only while
 //! it runs. Nothing here says how many bytes are alive when: [`replay`] plays a tape forwards and
@@ -23,7 +23,7 @@ use crate::units::multiply;
 /// PyTorch's allocator hands out multiples of this many bytes (`kMinBlockSize` in `c10/core/AllocatorConfig.h`).
 pub const BLOCK: u64 = 512;
 
-/// What a tensor is about, for sorting into buckets.
+/// The part of a layer that a tensor belongs to, by which it is sorted into a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Family {
@@ -42,9 +42,9 @@ pub enum Family {
 /// A tensor that exists during a forward or a backward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActivationTensor {
-    /// What it is, in a few words.
+    /// The tensor's name, in a few words.
     pub what: &'static str,
-    /// What it is about.
+    /// The part of a layer that it belongs to.
     pub family: Family,
     /// Its shape on one rank.
     pub shape: Shape,
@@ -69,7 +69,7 @@ impl ActivationTensor {
         multiply(self.elements, self.width)
     }
 
-    /// What the allocator sets aside for it.
+    /// Bytes that the allocator sets aside for it: whole blocks.
     #[must_use]
     pub fn allocated(&self) -> u64 {
         block(self.bytes())
@@ -102,7 +102,7 @@ pub enum Gradient {
     None,
 }
 
-/// What an operation does with a tensor.
+/// How an operation uses a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UseKind {
     /// It reads the tensor, whose gradient is written as said.
@@ -117,7 +117,7 @@ pub enum UseKind {
     Backward,
     /// Its weight gradient, which is computed some time after the backward pass, needs the tensor until then.
     Delayed,
-    /// That weight gradient needs the gradient of the tensor, an output, until then.
+    /// The operation's delayed weight gradient needs the gradient of the tensor, an output, until then.
     DelayedGradient,
     /// The tensor is that weight gradient: it exists from then on until all of its group are computed.
     WeightGradient,
@@ -128,7 +128,7 @@ pub enum UseKind {
 pub struct TensorUse {
     /// The tensor.
     pub tensor: TensorId,
-    /// What the operation does with it.
+    /// How the operation uses it.
     pub role: UseKind,
 }
 
@@ -141,7 +141,7 @@ pub struct Op {
     pub root: bool,
     /// Whether it belongs to an adapter, whose parameters are trained while those of the model are frozen.
     pub adapter: bool,
-    /// What it computes.
+    /// The work of its kernels.
     pub work: Work,
     /// The place of its first tensor in [`AutogradTape::links`]; its last one stands before the next operation's first.
     links: usize,
@@ -154,7 +154,7 @@ pub struct Section {
     pub module: Option<RecomputeModule>,
     /// Its operations.
     pub ops: Range<usize>,
-    /// What is kept instead: their inputs.
+    /// The tensors that are kept instead: the inputs of the section.
     pub keeps: Vec<TensorId>,
     /// Outputs that are discarded once `until` has run; empty for ordinary recompute.
     pub discards: Vec<TensorId>,
@@ -162,7 +162,7 @@ pub struct Section {
     pub until: usize,
 }
 
-/// What one part of the model does to memory.
+/// The operations and tensors of one part of the model.
 #[derive(Clone, Debug)]
 pub struct AutogradTape {
     /// Every tensor, gradients aside.
@@ -173,7 +173,7 @@ pub struct AutogradTape {
     pub ops: Vec<Op>,
     /// The tensors of all operations, one operation after the other.
     links: Vec<TensorUse>,
-    /// What recompute modules would run again.
+    /// The sections that recompute modules run again.
     pub sections: Vec<Section>,
     /// Groups of operations whose delayed weight gradients are computed once the backward pass of the first is done.
     pub(crate) delayed: Vec<Range<usize>>,
@@ -188,9 +188,9 @@ pub struct AutogradTape {
     pub(crate) elsewhere: Vec<TensorId>,
     /// Tensors that attributes of modules refer to: those of the last micro batch stay until the next forward pass.
     pub(crate) attributes: Vec<TensorId>,
-    /// What comes in from the part before.
+    /// The input, which the part before makes.
     pub input: Option<TensorId>,
-    /// What goes out to the part after.
+    /// The output, which goes to the part after.
     pub output: Option<TensorId>,
     /// Whether the backward pass begins with a gradient of the output.
     pub(crate) output_has_gradient: bool,
@@ -319,7 +319,7 @@ impl AutogradTape {
         self
     }
 
-    /// That weight gradient needs the gradient of this output as well.
+    /// The delayed weight gradient needs the gradient of this output as well.
     pub(crate) fn delays_gradient(&mut self, output: TensorId) -> &mut Self {
         self.link(UseKind::DelayedGradient, &[output]);
         self
@@ -370,7 +370,7 @@ impl AutogradTape {
         self
     }
 
-    /// What tensors that follow are about, and where they are made.
+    /// The family and the citation of the tensors that are declared from here on.
     pub(crate) fn about(&self) -> (Family, Source) {
         (self.family, self.source)
     }

@@ -1,4 +1,4 @@
-//! What the optimizer trains of a module.
+//! The components of a module that the optimizer trains.
 
 use super::tensor::Component;
 use crate::config::job::Module;

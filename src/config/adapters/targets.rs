@@ -5,7 +5,7 @@ use crate::config::choices::AdapterType;
 use crate::config::fields::Args;
 use crate::config::layers::Layers;
 
-/// What gets adapters.
+/// The modules that get adapters.
 #[derive(Clone, Debug)]
 pub(crate) enum Targets {
     /// Modules with these names.
@@ -34,7 +34,7 @@ const PARTS: [(&str, &str); 5] = [
     ("linear_fc1_gate", "linear_fc1"),
 ];
 
-/// What names of linear modules begin with outside of decoder layers.
+/// Beginnings of the names of linear modules outside of decoder layers.
 const PREFIXES: [&str; 4] = [
     "",
     "mtp.layers.0.",

@@ -1,4 +1,5 @@
-//! What Transformer Engine keeps in fp8 besides the parameters.
+//! The copies of weights in fp8 that Transformer Engine keeps besides the parameters, their scales, and the recipe's
+//! state.
 
 use super::list::{BufferKind, List};
 use super::site::Site;
@@ -13,7 +14,7 @@ use crate::model::tensor::{Shape, Sharding, factor};
 use crate::source::{OUTPUT_LAYER_IN_FP8, TE_FP8_STATE, TE_FP8_WEIGHTS};
 use crate::units::{add_times, multiply};
 
-/// What one part has.
+/// The sizes of the copies for one part of the model.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Part {
     /// Elements of its linear layers' weights.

@@ -10,7 +10,7 @@ use crate::source::{CU_SEQLENS, ROPE_TABLE_CACHE};
 /// The tables that `lru_cache(maxsize=32)` of `RotaryEmbedding.forward` keeps, one for each length.
 const CACHED_TABLES: u64 = 32;
 
-/// What a module with packed samples has in place of rotary tables of the sequence's own length.
+/// Adds the starts of packed samples, and the rotary tables of their lengths.
 pub(super) fn buffers(sizes: &Sizes<'_>, out: &mut List) {
     let (m, a) = (sizes.m, &sizes.m.args);
     let Some(packing) = &m.packing else {

@@ -1,4 +1,4 @@
-//! What lies between and behind tensors: padding in buffers of states, and rests of the allocator's blocks.
+//! The bytes between and behind tensors: padding in buffers of states, and tails of the allocator's blocks.
 
 use super::BufferRules;
 use super::site::Site;
@@ -16,7 +16,7 @@ use crate::model::trained;
 use crate::parallel::groups::View;
 use crate::units::{Bytes, add_times, multiply};
 
-/// What aligning the tensors of one part adds.
+/// The sizes of one part's tensors with and without alignment.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PartPadding {
     dense: Aligned,
@@ -35,7 +35,7 @@ struct Aligned {
     fp32: u64,
     /// The same for weights that are not trained: they are in no buffer.
     frozen: u64,
-    /// What the allocator does not split off behind tensors of 1, 2 and 4 bytes an element.
+    /// Bytes of the tails that the allocator does not split off behind tensors of 1, 2 and 4 bytes an element.
     unsplit: [u64; 3],
 }
 
@@ -43,7 +43,7 @@ struct Aligned {
 const ALIGNMENT: u64 = 64;
 
 impl BufferRules {
-    /// What padding adds to every bucket of states of every chunk.
+    /// Calls `add` with the padding in every bucket of states of every chunk.
     pub(crate) fn each_padding(&self, site: &Site<'_>, add: &mut dyn FnMut(Padding)) {
         if let Some(stage) = &site.fsdp {
             return fsdp::padding(stage, site.rules, add);
@@ -68,7 +68,7 @@ impl BufferRules {
         }
     }
 
-    /// What the allocator does not split off behind buffers and optimizer states.
+    /// Calls `add` with the tails that the allocator does not split off behind buffers and optimizer states.
     pub(crate) fn each_unsplit(&self, site: &Site<'_>, add: &mut dyn FnMut(Padding)) {
         if let Some(stage) = &site.fsdp {
             return fsdp::unsplit(stage, add);

@@ -1,4 +1,4 @@
-//! What a stage has buffers for: its parts, its sizes and how its states are held.
+//! The stage whose buffers are listed: its parts, its sizes and how its states are held.
 
 use crate::memory::fsdp::StageFsdp;
 use crate::memory::states::StateRules;
@@ -8,7 +8,7 @@ use crate::model::tensor::Sharding;
 use crate::model::{Architecture, PartCounts};
 use crate::parallel::stages::Chunk;
 
-/// What a stage has buffers for.
+/// A stage whose buffers are listed.
 pub(crate) struct Site<'a> {
     pub(crate) sizes: Sizes<'a>,
     pub(crate) rules: &'a StateRules,

@@ -1,5 +1,5 @@
-//! What Megatron FSDP keeps for the whole run besides model states: padding, gathered parameters outside of layers, and
-//! the double buffers.
+//! The buffers that Megatron FSDP keeps for the whole run besides model states: padding, gathered parameters outside of
+//! layers, and the double buffers.
 
 use super::group::FsdpGroup;
 use super::model::FsdpModel;
@@ -98,7 +98,8 @@ pub(crate) fn buffers(stage: &StageFsdp) -> Vec<FsdpBuffer> {
     out
 }
 
-/// What padding and gaps add to weights, main gradients and main parameters. Moments are tensors of their own.
+/// Calls `add` with the padding and gaps in weights, main gradients and main parameters. Moments are tensors of their
+/// own.
 pub(crate) fn padding(buffers: &StageFsdp, rules: &StateRules, add: &mut dyn FnMut(Padding)) {
     for bucket in Bucket::ALL {
         let Some((state, view)) = bucket.state() else {
@@ -124,7 +125,7 @@ pub(crate) fn padding(buffers: &StageFsdp, rules: &StateRules, add: &mut dyn FnM
     }
 }
 
-/// What the allocator does not split off behind the buffers of groups.
+/// Calls `add` with the tails that the allocator does not split off behind the buffers of groups.
 pub(crate) fn unsplit(stage: &StageFsdp, add: &mut dyn FnMut(Padding)) {
     for bucket in Bucket::ALL {
         let parts = stage.parts(bucket).map(|(_, bytes)| bytes);

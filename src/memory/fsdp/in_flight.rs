@@ -1,4 +1,4 @@
-//! What is on the GPU while layers run: parameters that are gathered for them and ahead of them, and gradients that
+//! The bytes in flight while layers run: parameters that are gathered for them and ahead of them, and gradients that
 //! wait to be reduced (`AllGatherPipeline`, `GradReducePipeline`).
 
 use core::ops::Range;
@@ -46,7 +46,7 @@ struct BucketGroup {
 const LEAST_UNIT_SIZE: u64 = 1_000_000_000;
 
 impl FsdpModel<'_> {
-    /// What is in flight at every block of a chunk: its embedding, if it has one, its layers, and what follows them.
+    /// The bytes in flight at every block of a chunk: its embedding, if it has one, its layers, and what follows them.
     pub(crate) fn in_flight(&self, chunk: &Chunk) -> Vec<BlockInFlight> {
         let transient = Transient::new(self.m, &self.fsdp, &self.groups(chunk));
         let layers = chunk.num_layers() as usize;

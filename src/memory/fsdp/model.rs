@@ -143,7 +143,7 @@ impl<'a> FsdpModel<'a> {
         groups
     }
 
-    /// What a chunk holds, in the order of `named_parameters`.
+    /// The parameters of a chunk, in the order of `named_parameters`.
     fn segments(&self, chunk: &Chunk) -> Vec<Segment<'_>> {
         let counts = self.architecture.chunk_parts(self.m, chunk);
         let mut out = Vec::new();

@@ -64,7 +64,7 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
         .collect()
 }
 
-/// What is alive in the optimizer step besides what stays.
+/// The copies that are alive in the optimizer step besides states and buffers.
 fn optimizer_step(stages: &Stages<'_>, replay: &StageReplay<'_>, held: &StageEstimate, terms: &mut Terms) {
     let what = "last input of each chunk and its gradient";
     terms.plain(what, TRANSIENT, replay.totals.idle().0, 1, INPUT_TENSOR);

@@ -105,19 +105,19 @@ fn merged(lines: Vec<Line>) -> Vec<Line> {
     out
 }
 
-/// What stays behind tensors of 10 MiB and more.
+/// The bytes that the allocator does not split off behind tensors of 10 MiB and more.
 const RESTS: Formula = Formula(Kind::Words {
     symbols: "up to the next 2 MiB, where that is 1 MiB or less",
     values: "added up over all tensors of 10 MiB and more",
 });
 
-/// What rounding every parameter to whole blocks adds.
+/// The bytes that rounding every parameter to whole blocks adds.
 const BLOCKS: Formula = Formula(Kind::Words {
     symbols: "every parameter in blocks of 512 B",
     values: "what the blocks have more than their parameters",
 });
 
-/// What padding a buffer of states adds.
+/// The bytes that padding adds to a buffer of states.
 fn padding(stages: &Stages<'_>, bucket: Bucket, elements: Option<(u64, u64)>) -> Formula {
     let Some((elements, padded)) = elements else {
         return BLOCKS;

@@ -18,14 +18,14 @@ pub(super) enum Kind {
         each: u64,
         times: u64,
     },
-    /// What padding adds to the elements of a buffer that is split over ranks.
+    /// The padding of a buffer whose elements ranks split.
     Padding {
         elements: u64,
         padded: u64,
         ranks: u64,
         bytes: u64,
     },
-    /// What no product says.
+    /// A formula in words, where it is no product.
     Words {
         symbols: &'static str,
         values: &'static str,
@@ -46,7 +46,7 @@ pub(super) struct Product {
     pub(super) note: &'static str,
     /// Bytes of an element.
     pub(super) bytes: u64,
-    /// What happens to the product.
+    /// How the product is rounded, in words.
     pub(super) rounding: &'static str,
 }
 

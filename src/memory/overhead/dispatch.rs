@@ -27,7 +27,7 @@ const DEEPEP_TOKENS: [(u64, u64); 10] = [
 ];
 /// Tokens that wait in each channel from each node, before they are rounded up to what is sent at once (`Config`).
 const DEEPEP_NODE_TOKENS: u64 = 128;
-/// What is sent at once between nodes, for dispatch and combine, by the number of ranks.
+/// Bytes that are sent at once between nodes, for dispatch and combine, by the number of ranks.
 const DEEPEP_NODE_SENDS: [(u64, [u64; 2]); 7] = [
     (16, [20, 12]),
     (24, [32, 8]),

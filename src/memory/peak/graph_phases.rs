@@ -1,4 +1,4 @@
-//! What a stage needs before CUDA graphs are captured, while they are, and after. The largest of these is what
+//! The memory of a stage before CUDA graphs are captured, while they are, and after. The largest of these is what
 //! `torch.cuda.max_memory_allocated` shows: nothing resets it.
 
 use super::{Copies, PassName, PeakMoment, StageBaseline, Stages};
@@ -16,7 +16,7 @@ use crate::model::tape::liveness::{TRANSIENT, Usage};
 use crate::parallel::schedule::Moment;
 use crate::units::Bytes;
 
-/// What a stage needs in one part of the job's life, from which its memory at every moment of the job follows.
+/// The bytes of a stage in one phase of its CUDA graphs, from which its memory at every moment of the job follows.
 struct PhaseMemory<'s> {
     m: &'s Module,
     graph_phase: GraphPhase,
@@ -242,7 +242,7 @@ impl Stages<'_> {
         baseline.total() + step.max(totals.most())
     }
 
-    /// What a stage needs in one part of the job's life. Of the capture, `graphs` is the whole pool.
+    /// The memory of a stage in one phase of its CUDA graphs. Of the capture, `graphs` is the whole pool.
     pub(crate) fn need(&self, pp_rank: u32, graph_phase: GraphPhase, job_moment: JobMoment) -> StageEstimate {
         let mut chunks = self.chunks(pp_rank);
         let baseline = self.baseline(pp_rank);
@@ -297,7 +297,7 @@ impl Stages<'_> {
         }
     }
 
-    /// What earlier iterations, or the passes before, leave beside the capture.
+    /// Bytes that earlier iterations, or the passes before, leave beside the capture.
     pub(crate) fn beside(&self, pp_rank: u32, graph_phase: GraphPhase, copies: &Copies) -> Bytes {
         if graph_phase == GraphPhase::Capture && self.captures_within_an_iteration() {
             self.replay(pp_rank, GraphPhase::BeforeCapture).totals.idle()

@@ -1,4 +1,4 @@
-//! What a stage needs in the life of a job whose layers have CUDA graphs of `cuda_graph_impl` local.
+//! The memory of a stage, from start to end of a job, with CUDA graphs of layers (`cuda_graph_impl` local).
 
 use std::rc::Rc;
 

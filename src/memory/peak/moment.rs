@@ -6,7 +6,7 @@ use crate::memory::blocks::BlockKind;
 use crate::memory::graph_phase::GraphPhase;
 use crate::parallel::schedule::Phase;
 
-/// What a rank does at its heaviest moment.
+/// The heaviest moment of a rank: the pass, layer and operation at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PassName {
     /// A forward pass.
@@ -25,7 +25,7 @@ pub enum PassName {
 /// When a stage needs most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeakMoment {
-    /// What the stage does at that moment.
+    /// The kind of pass that the stage runs at that moment.
     pub pass: PassName,
     /// The part of the job's life.
     pub graph_phase: GraphPhase,

@@ -1,5 +1,5 @@
-//! How much of the forward pass a choice runs a second time: matrix products, and the memory traffic of modules that have
-//! none.
+//! How much of the forward pass a choice runs a second time: matrix products, and the memory traffic of modules that
+//! have none.
 
 use core::ops::AddAssign;
 
@@ -11,8 +11,8 @@ use crate::parallel::stages::Chunk;
 #[allow(unused_imports, reason = "a link of the documentation")]
 use crate::source::H100;
 
-/// Operations that a GPU could do while it reads or writes a byte of its own memory: 40 % of the 989 dense bf16 TFLOP/s of
-/// an H100, at its 3.35 TB/s ([`H100`]). Both grow together from one generation to the next.
+/// Operations that a GPU could do while it reads or writes a byte of its own memory: 40 % of the 989 dense bf16 TFLOP/s
+/// of an H100, at its 3.35 TB/s ([`H100`]). Both grow together from one generation to the next.
 pub const OPERATIONS_PER_MEMORY_BYTE: u128 = 118;
 
 /// Multiplications of one layer for one token, in matrix products only, split over no ranks: shares are what matters.
@@ -177,19 +177,19 @@ fn experts(m: &Module, out: &mut Layer) {
     out.expert_activation = matrices(m) * wide(moe.ffn_hidden_size) * wide(moe.topk);
 }
 
-/// What a chunk computes for one token, split over no ranks.
+/// The multiplications of a chunk for one token, split over no ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChunkWork {
     /// Multiplications of the forward pass.
     pub forward: u128,
-    /// Those of them that run again.
+    /// Multiplications of the forward pass that run again in the backward pass.
     pub again: u128,
     /// Bytes that modules without matrix products, such as norms, read and write once more.
     pub again_bytes: u128,
 }
 
 impl ChunkWork {
-    /// What runs again, in multiplications that take as long.
+    /// The work that runs again, in multiplications that take as long.
     #[must_use]
     pub const fn repeated(self) -> u128 {
         self.again + self.again_bytes * OPERATIONS_PER_MEMORY_BYTE / 2
@@ -204,7 +204,7 @@ impl AddAssign for ChunkWork {
     }
 }
 
-/// What a choice runs again.
+/// The work that runs again with a choice of recomputation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
     /// Multiplications of one token's forward pass through the stage, split over no ranks.
@@ -215,7 +215,7 @@ pub struct Work {
     pub flops: u64,
 }
 
-/// What a chunk computes for one token, and what of it a choice runs again.
+/// The multiplications of a chunk for one token, and those that run again with a choice of recomputation.
 #[must_use]
 pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> ChunkWork {
     let mut whole = 0u128;
@@ -294,14 +294,14 @@ pub fn recomputed_ppm(m: &Module, choice: Choice) -> u64 {
     share_ppm(all)
 }
 
-/// What runs again in millionths of the forward pass.
+/// The work that runs again, in millionths of the forward pass.
 pub(crate) fn share_ppm(work: ChunkWork) -> u64 {
     let ppm = (work.repeated() * 1_000_000).checked_div(work.forward);
     u64::try_from(ppm.unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
-/// Floating-point operations of one GPU in one iteration, for so many multiplications for a token: two for every one, for
-/// every token of every micro batch, split over the ranks of a model.
+/// Floating-point operations of one GPU in one iteration, for so many multiplications for a token: two for every one,
+/// for every token of every micro batch, split over the ranks of a model.
 pub(crate) fn operations_of_step(m: &Module, multiplications: u128) -> u128 {
     let tokens = u128::from(m.args.seq_length)
         .saturating_mul(u128::from(m.args.micro_batch_size))
@@ -310,7 +310,7 @@ pub(crate) fn operations_of_step(m: &Module, multiplications: u128) -> u128 {
     operations / u128::from(m.tensor_parts() * m.sequence_parts()).max(1)
 }
 
-/// What a choice runs again on a stage.
+/// The work of a stage that runs again with a choice of recomputation.
 #[must_use]
 pub fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
     let mut all = ChunkWork::default();

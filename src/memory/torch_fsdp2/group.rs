@@ -24,7 +24,7 @@ pub(super) struct Shards {
     pub(super) part: u64,
     /// Bytes of these parts in blocks of the allocator, with 2 and with 4 bytes an element.
     pub(super) blocks: [u64; 2],
-    /// What the allocator does not split off behind them.
+    /// Bytes of the tails of their blocks that the allocator does not split off, with 2 and with 4 bytes an element.
     pub(super) unsplit: [u64; 2],
 }
 

@@ -1,4 +1,4 @@
-//! What FSDP2 has on the GPU while layers run, besides every rank's own part.
+//! The gathered parameters and unreduced gradients of FSDP2 while layers run, besides every rank's own part.
 //!
 //! A gathered layer takes its parameters twice: in the buffer that ranks gather into, and in the parameters that are
 //! copied out of it. In the forward pass the buffer stays until the next layer has its own. In the backward pass it is
@@ -34,7 +34,7 @@ struct BlockBytes {
 }
 
 impl TorchFsdp2<'_> {
-    /// What is in flight at every block of a chunk: its embedding, if it has one, its layers, and what follows them.
+    /// The bytes in flight at every block of a chunk: its embedding, if it has one, its layers, and what follows them.
     pub(crate) fn in_flight(&self, chunk: &Chunk) -> Vec<BlockInFlight> {
         let blocks = self.blocks(chunk);
         let resharded = self.m.args.torch_fsdp2_reshard_after_forward;

@@ -1,4 +1,4 @@
-//! What padding adds to the states of PyTorch's FSDP2, and what the allocator leaves behind them.
+//! The bytes that padding adds to the states of PyTorch's FSDP2, and those that the allocator does not split off.
 
 use super::StageShards;
 use super::group::{ParamGroup, Shards, WIDTHS};

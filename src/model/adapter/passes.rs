@@ -1,4 +1,4 @@
-//! What adapters do in forward and backward passes.
+//! The operations of adapters in forward and backward passes.
 
 use super::{Adapter, AdapterInput, Parallel};
 use crate::config::adapters::LinearModule;

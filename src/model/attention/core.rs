@@ -1,4 +1,4 @@
-//! What core attention keeps, kernel by kernel.
+//! The tensors that core attention saves, kernel by kernel.
 
 use super::fp8::AttentionFp8;
 use super::heads::Heads;
@@ -14,11 +14,11 @@ use crate::source::{
     ATTENTION_SINKS, CUDNN_ATTENTION, FLASH_ATTENTION, GEMMA_2_ATTENTION, LOCAL_ATTENTION, UNFUSED_ATTENTION,
 };
 
-/// What reaches core attention.
+/// The inputs of core attention.
 pub(crate) struct Inputs {
-    /// What it reads: queries, keys and values, or the fused projection they are views of.
+    /// The tensors that it reads: queries, keys and values, or the fused projection they are views of.
     pub(crate) reads: Vec<TensorId>,
-    /// What a fused kernel keeps of that.
+    /// Those of them that a fused kernel saves.
     pub(crate) saves: Vec<TensorId>,
     pub(crate) queries: Heads,
     pub(crate) groups: Heads,

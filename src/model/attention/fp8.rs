@@ -1,4 +1,4 @@
-//! What core attention in fp8 keeps (`FusedAttnFunc.forward` of Transformer Engine).
+//! The tensors that core attention in fp8 saves (`FusedAttnFunc.forward` of Transformer Engine).
 
 use super::core::Inputs;
 use crate::config::choices::Fp8Recipe;

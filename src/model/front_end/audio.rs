@@ -1,4 +1,4 @@
-//! What an encoder of sounds starts with: convolutions over a spectrum, two along time as in Whisper, or three along
+//! The front end of an encoder of sounds: convolutions over a spectrum, two along time as in Whisper, or three along
 //! time and frequency as in Qwen3-Omni.
 
 use super::super::hidden;

@@ -8,7 +8,7 @@ use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Shape, factor};
 use crate::source::{CHATLEARN_LOSSES, NEMO_RL_CHUNKED_LOGPROBS, NEMO_RL_LOGPROBS, VERL_FUSED_LOGPROBS};
 
-/// What `LinearCrossEntropy` splits the vocabulary into: columns of a part in the forward pass, and in the backward
+/// Columns of each part that `LinearCrossEntropy` splits the vocabulary into: in the forward pass, and in the backward
 /// pass.
 const VERL_SPLIT: [u64; 2] = [1024, 9504];
 

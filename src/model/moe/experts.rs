@@ -1,4 +1,4 @@
-//! What the routed experts of one rank keep.
+//! The operations of the routed experts of one rank, with the tensors that they save.
 
 use super::{Rows, rows};
 use crate::config::choices::{Fp8Recipe, OffloadModule, RecomputeModule};

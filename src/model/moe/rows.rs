@@ -16,9 +16,9 @@ const NCCL_EP_CHUNK: u64 = 64;
 pub(crate) struct Rows {
     /// Copies of this rank's tokens, one for each chosen expert: N.
     pub(crate) sent: Factor,
-    /// What arrives from the expert-parallel ranks.
+    /// Rows that arrive from the expert-parallel ranks.
     pub(crate) received: Factor,
-    /// What the experts of this rank work on, after the gather over expert-tensor-parallel ranks: R.
+    /// Rows that the experts of this rank work on, after the gather over expert-tensor-parallel ranks: R.
     pub(crate) routed: Factor,
     /// The same with every expert's rows filled up to what fp8 needs.
     pub(crate) aligned: Factor,

@@ -18,7 +18,7 @@ use crate::source::{DSA_CUDNN, DSA_INDEXER, DSA_INDEXER_LOSS, DSA_TILELANG};
 /// Rows of scores that the `TileLang` kernels make at once (`fused_indexer_block_size`).
 const BLOCK_ROWS: u64 = 8192;
 
-/// What an indexer hands to attention.
+/// The tensors that an indexer hands to attention.
 #[derive(Default)]
 pub(super) struct Picked {
     /// The tokens that were picked.

@@ -24,7 +24,7 @@ pub(crate) enum Point {
     Layer,
 }
 
-/// What a layer's graph captures.
+/// The part of a layer that its graph captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capture {
     /// Where it begins: with attention, or after it.
@@ -34,7 +34,7 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// What the graph of a layer captures, if it has one; no modules are the whole layer.
+    /// The part that the graph of a layer captures, if it has one. Without chosen modules it is the whole layer.
     pub(crate) fn of(m: &Module, spec: LayerSpec) -> Option<Self> {
         match m.args.cuda_graph_impl {
             CudaGraphImpl::TransformerEngine => Self::of_transformer_engine(m, spec),
@@ -135,7 +135,7 @@ impl AutogradTape {
             .map_or(0, ActivationTensor::allocated)
     }
 
-    /// What a graph reads that others made, and what it makes that others read.
+    /// The tensors that a graph reads and others made, and those that it makes and others read.
     fn ends(&self, graph: &Range<usize>) -> (Vec<TensorId>, Vec<TensorId>) {
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         let made = |id: TensorId| graph.clone().any(|op| self.of(op, UseKind::Output).any(|o| o == id));
@@ -247,7 +247,7 @@ impl AutogradTape {
 /// The two parts of a tape.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// What graphs capture.
+    /// The modules that graphs capture.
     Inside,
     /// All else.
     Outside,

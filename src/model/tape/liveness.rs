@@ -20,7 +20,7 @@ pub const LARGE: u64 = 256 * 1024;
 /// The heaviest moment of a pass over one tape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peak {
-    /// What is alive then.
+    /// Bytes by use that are alive at that moment.
     pub usage: Usage,
     /// The operation at work.
     pub op: usize,
@@ -37,7 +37,7 @@ pub struct Peak {
 pub(crate) struct CompiledTape {
     pub(crate) tape: Arc<AutogradTape>,
     pub(crate) plan: Plan,
-    /// What is kept between the passes, the input included where it is.
+    /// Bytes by use that are kept between the passes, with the input where it is kept.
     pub(crate) kept: Usage,
     /// Whether it is kept.
     pub(crate) keeps_input: bool,
@@ -72,7 +72,7 @@ impl CompiledTape {
         ids.filter_map(|id| tape.tensors.get(id.0 as usize))
     }
 
-    /// What these options make of a tape.
+    /// A tape with its plan for these options, and the bytes that follow from the plan.
     pub(crate) fn new(tape: Arc<AutogradTape>, recompute_options: RecomputeOptions) -> Self {
         let plan = Plan::new(&tape, recompute_options);
         let is_input = |kept: &Kept| Some(kept.tensor) == tape.input;
@@ -154,7 +154,7 @@ pub(crate) struct Alive {
     pub(crate) gradient: bool,
     /// The index of the use that its bytes are counted under.
     pub(crate) usage: usize,
-    /// What the allocator set aside.
+    /// Bytes that the allocator has set aside.
     pub(crate) bytes: u64,
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn kept_tensors(plan: &Plan) -> Vec<TensorId> {
     ids
 }
 
-/// What a plan keeps in tensors of so many elements and more.
+/// Bytes by use that a plan keeps in tensors of so many elements and more.
 fn kept(tape: &AutogradTape, plan: &Plan, least: u64) -> Usage {
     let mut usage = Usage::default();
     for id in kept_tensors(plan) {

@@ -6,7 +6,7 @@ use crate::config::choices::{OffloadModule, RecomputeGranularity, RecomputeMetho
 use crate::config::job::Module;
 use crate::model::quantization::fuses_experts;
 
-/// What is recomputed or offloaded instead of kept.
+/// The settings of what is recomputed or offloaded instead of kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecomputeOptions {
     /// Modules of selective recompute; `None` when nothing is chosen.
@@ -34,7 +34,7 @@ impl RecomputeOptions {
         mtp: false,
     };
 
-    /// What a module asks for.
+    /// The settings that a module's arguments ask for.
     #[must_use]
     pub fn of(m: &Module) -> Self {
         let a = &m.args;
@@ -52,14 +52,14 @@ impl RecomputeOptions {
     }
 }
 
-/// What each operation of a tape keeps, and what has to come back before its backward pass.
+/// The tensors that each operation of a tape keeps, and those that have to come back before its backward pass.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
-    /// What stays alive after forward passes, in the order of the operations.
+    /// The tensors that stay alive after forward passes, in the order of the operations.
     pub(crate) keeps: Vec<Kept>,
     /// Sections that run again, in their order.
     pub(crate) again: Vec<Section>,
-    /// What is moved to the host, or to the pages of a stash.
+    /// The tensors that are moved to the host, or to the pages of a stash.
     pub(crate) moved: Vec<Offloaded>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct Offloaded {
 }
 
 impl Plan {
-    /// What these options keep of a tape.
+    /// The plan of a tape with these options.
     pub(crate) fn new(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Self {
         let mut plan = Self {
             again: active(tape, recompute_options),
@@ -130,7 +130,7 @@ impl Plan {
     }
 }
 
-/// What stays alive between the passes of a tape, each tensor once.
+/// The tensors that stay alive between the passes of a tape, each once.
 #[must_use]
 pub fn kept(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Vec<ActivationTensor> {
     let plan = Plan::new(tape, recompute_options);

@@ -1,7 +1,7 @@
 //! Bytes sorted by what they are used for.
 
 use crate::units::add_times;
-/// How many kinds of use there are: the families of kept tensors, and what is not kept.
+/// The number of uses: one for each family of kept tensors, and one for all that is not kept.
 pub const USES: usize = 6;
 /// The index of what only lives for a moment.
 pub const TRANSIENT: usize = 5;

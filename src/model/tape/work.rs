@@ -1,9 +1,9 @@
-//! What operations compute, as far as the time that they take depends on it.
+//! The work of operations, as far as the time that they take depends on it.
 
 use super::AutogradTape;
 use crate::units::multiply;
 
-/// What an operation does, besides reading and writing its tensors.
+/// The work of an operation besides reading and writing its tensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Work {
     /// Nothing: its time is that of the memory that it reads and writes.
@@ -68,7 +68,7 @@ impl Product {
 }
 
 impl AutogradTape {
-    /// What the latest operation computes.
+    /// Sets the work of the latest operation.
     pub(crate) fn computes(&mut self, work: Work) -> &mut Self {
         if let Some(last) = self.ops.last_mut() {
             last.work = work;

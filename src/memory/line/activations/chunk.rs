@@ -22,7 +22,7 @@ pub(super) struct ItemisedChunk<'a> {
     pub passes: &'a ChunkProfile<'a>,
 }
 
-/// What tells blocks apart that keep different tensors.
+/// A key of blocks: those with an equal key keep the same tensors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Keeping {
     kind: BlockKind,
@@ -43,7 +43,7 @@ fn count<K: PartialEq>(kinds: &mut Vec<(K, u64)>, kind: K) {
 const RESIDUAL: usize = Family::Residual as usize;
 
 impl ItemisedChunk<'_> {
-    /// What the first blocks keep for so many micro batches.
+    /// Adds the tensors that the first blocks keep for so many micro batches.
     pub(super) fn kept(&self, blocks: usize, times: u64, terms: &mut Terms) {
         let p = self.passes;
         self.mask(Family::Attention as usize, p.kept_mask, times, terms);
@@ -83,7 +83,7 @@ impl ItemisedChunk<'_> {
         }
     }
 
-    /// What one block keeps.
+    /// Adds the tensors that one block keeps.
     fn block(&self, keeping: Keeping, times: u64, terms: &mut Terms) {
         let Keeping { kind, below, pooled } = keeping;
         let Some(CompiledTape { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
@@ -113,7 +113,7 @@ impl ItemisedChunk<'_> {
         terms.shaped("attention mask", usage, (shape, 1), times, ATTENTION_MASK);
     }
 
-    /// What so many recomputed blocks keep for a while, and so many of their inputs.
+    /// Adds the tensors of `times` recomputed blocks while they run again, and the inputs of `inputs` of them.
     fn recomputed(&self, kind: BlockKind, [times, inputs]: [u64; 2], terms: &mut Terms) {
         let Some(CompiledTape { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
             return;
@@ -226,7 +226,7 @@ impl ItemisedChunk<'_> {
         terms.plain("recomputed output", TRANSIENT, p.residual, outer, RECOMPUTE);
     }
 
-    /// What the capture of the local CUDA graph at work holds beside its tape.
+    /// Adds the tensors that the capture of the local CUDA graph at work holds beside its tape.
     fn captured(&self, peak: &ChunkPeak, terms: &mut Terms) {
         let capture = self.passes.capture(peak.block);
         if peak.pass != Pass::Forward {
@@ -247,7 +247,7 @@ impl ItemisedChunk<'_> {
         }
     }
 
-    /// What the recomputed layers below the one at work keep.
+    /// Adds the tensors that the recomputed layers below the one at work keep.
     fn group_before(&self, layers: Range<usize>, terms: &mut Terms) {
         let layers = self.passes.blocks.get(layers).unwrap_or_default();
         let Some((first, rest)) = layers.split_first() else {

@@ -1,4 +1,4 @@
-//! What is alive at a moment, added up tensor by tensor.
+//! The tensors that are alive at a moment, added up one by one.
 
 use std::borrow::Cow;
 

@@ -14,7 +14,7 @@ use crate::units::Bytes;
 pub struct Review {
     /// The ids of the file's runs that can be taken.
     pub accepted: Vec<String>,
-    /// What is wrong, one line a mistake.
+    /// The mistakes, one line each.
     pub mistakes: Vec<String>,
     /// What was measured and is predicted, one line a number, and where the prediction is no longer the record's.
     pub remarks: Vec<String>,

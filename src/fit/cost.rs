@@ -1,4 +1,4 @@
-//! What a change costs, by the measure of its kind.
+//! The cost of a change, by the measure of its kind.
 
 /// The kind of a change. Costs are compared within a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +46,7 @@ pub enum Cost {
     Distance(u64, bool),
     /// GPUs of one model replica: the larger of TP · CP and ETP · EP, times PP.
     ReplicaGpus(u64),
-    /// What is recomputed on all stages, in millionths of the matrix products of their forward passes.
+    /// Recomputation of all stages, in millionths of the matrix products of their forward passes.
     Recomputed(u64),
     /// Parameters are gathered, and gradients reduced, for every micro batch.
     Gathers,

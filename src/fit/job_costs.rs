@@ -1,4 +1,4 @@
-//! What a job pays for the memory that it does not need: time, GPUs, precision.
+//! The costs of a job that save memory: time, GPUs, precision.
 
 use crate::config::field::Decimal;
 use crate::config::job::Config;
@@ -8,7 +8,7 @@ use crate::search::{StepCost, replica, splits_short_sequences};
 /// What a job pays. Two of them say what a change costs as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobCosts {
-    /// What it costs in a step beside its matrix products.
+    /// The cost of a step beside its matrix products.
     pub step: StepCost,
     /// GPUs of the job.
     pub gpus: u64,

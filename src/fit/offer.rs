@@ -15,7 +15,7 @@ pub struct Change {
     /// The change in words, with all that it switches on, such as `TP 8` or `exp_avg_sq in bf16 with the distributed
     /// optimizer`.
     pub label: String,
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
     /// The settings that it sets; null stands for a default.
     pub settings: Vec<(FieldId, Value)>,
@@ -32,9 +32,9 @@ pub struct Offer {
     pub measured: Standing,
     /// The peak of the job as it is minus that with the changes, in bytes; negative where it grows.
     pub saves: i64,
-    /// What the job pays as it is.
+    /// The costs of the job as it is.
     pub now: JobCosts,
-    /// What it pays with the changes.
+    /// The costs of the job with the changes.
     pub then: JobCosts,
 }
 
@@ -71,7 +71,7 @@ impl Offer {
         labels.join(", and ")
     }
 
-    /// What the changes add to a step, in millionths of its work; 0 where they add nothing.
+    /// The work that the changes add to a step, in millionths of its work; 0 where they add nothing.
     #[must_use]
     pub fn added_ppm(&self) -> u64 {
         let (now, then) = (self.now.step.overhead_ppm(), self.then.step.overhead_ppm());

@@ -13,7 +13,7 @@ pub fn move_to(job: &mut RawJob, gpu: &Gpu) {
     job.put(0, F::gpu_memory_mib, Value::Null);
 }
 
-/// What a job needs on another type of GPU; `None` where Megatron refuses it there.
+/// The memory of a job on another type of GPU; `None` where Megatron refuses it there.
 #[must_use]
 pub fn on_gpu(job: &RawJob, gpu: &Gpu) -> Option<Standing> {
     let mut job = job.clone();

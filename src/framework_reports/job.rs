@@ -12,7 +12,7 @@ use crate::python::PythonError;
 use crate::units::Bytes;
 use crate::value::Value;
 
-/// What both frameworks would print for one module.
+/// The reports of both frameworks for one module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reports {
     /// Megatron-LM's.
@@ -21,7 +21,7 @@ pub struct Reports {
     pub megatron_bridge: MegatronBridgeReport,
 }
 
-/// What both frameworks would print for one module, trained on its own ranks.
+/// The reports of both frameworks for one module, trained on its own ranks.
 #[must_use]
 pub fn reports(m: &Module) -> Reports {
     let moe_layer_freq = moe_layer_freq(m);
@@ -177,7 +177,7 @@ pub struct Amounts {
     pub states: Result<Bytes, PythonError>,
     /// Activations as the report prints them, where it does.
     pub activations: Option<Bytes>,
-    /// What it prints.
+    /// Its output.
     pub printed: String,
 }
 

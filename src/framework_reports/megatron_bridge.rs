@@ -20,14 +20,14 @@ pub use input::{Input, ModelConfig, TrainConfig};
 use super::python::OperationError;
 use crate::python::PythonError;
 
-/// What Megatron-Bridge's estimator computes and prints for one job.
+/// The results and the output of Megatron-Bridge's estimator for one job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MegatronBridgeReport {
     /// The estimate with or without activations, as asked for.
     pub estimate: Result<TrainingMemory, PythonError>,
     /// The exception of the printed report, which decides by itself whether it needs activations.
     pub report_error: Option<PythonError>,
-    /// What the verbose report prints; nothing when it raises an exception.
+    /// The text that the verbose report prints; nothing when it raises an exception.
     pub report_verbose_stdout: String,
 }
 

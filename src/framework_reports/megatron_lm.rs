@@ -19,7 +19,7 @@ use super::python::{PyValue, fixed};
 use crate::python::PythonError;
 use stdout::Stdout;
 
-/// What Megatron-LM's estimator computes and prints for one job.
+/// The results and the output of Megatron-LM's estimator for one job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MegatronLmReport {
     /// Weights, gradients and optimizer state on the fullest rank, in bytes.
@@ -31,7 +31,7 @@ pub struct MegatronLmReport {
     /// What the report returns: weights and optimizer, activations and their sum, in units of 1024²
     /// bytes. `None` for hybrid models, which the estimator refuses.
     pub report_mb: Result<Option<[f64; 3]>, PythonError>,
-    /// What the verbose report prints, up to its exception where it raises one.
+    /// The text that the verbose report prints, up to its exception where it raises one.
     pub report_verbose_stdout: String,
 }
 

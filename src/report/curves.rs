@@ -24,7 +24,7 @@ const BETWEEN: Px = Px::of(14);
 /// The line of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What the job is called.
+    /// The name of the job.
     pub name: String,
     /// The job over the values of the setting.
     pub sweep: Sweep,
@@ -190,7 +190,7 @@ impl Plot<'_> {
         }
     }
 
-    /// What the device of the first job may show.
+    /// The range of memory that the device of the first job may show.
     fn write_range(&self, scene: &mut Scene, axis: &Axis, curve: &Curve) {
         let points = &curve.sweep.points;
         let corner = |point: &SweepPoint, amount| Some((self.x(point.value)?, axis.y(amount)));
@@ -274,8 +274,8 @@ fn log2_thousandths(value: u64) -> u128 {
     u128::from(exponent) * 1000 + (u128::from(value.max(1)) - power) * 1000 / power
 }
 
-/// Which values fit the GPU even with the largest overheads, in words such as `fits up to 5,632 tokens`; `None` where
-/// the job names no GPU, or no value is legal.
+/// The values that fit the GPU even with the largest overheads, in words such as `fits up to 5,632 tokens`; `None`
+/// where the job names no GPU, or no value is legal.
 #[must_use]
 pub fn words(sweep: &Sweep) -> Option<String> {
     sweep.gpu()?;

@@ -63,7 +63,7 @@ pub struct Factor {
     pub symbol: String,
     /// The symbol's value.
     pub value: String,
-    /// What the symbol stands for.
+    /// The meaning of the symbol.
     pub meaning: String,
 }
 
@@ -188,7 +188,7 @@ fn explain_total(lines: &[Line], unit: Unit) -> Explanation {
     }
 }
 
-/// What there is to say about any sum of lines.
+/// The explanation of a sum of lines.
 fn explain_sum<'a>(lines: impl Iterator<Item = &'a Line> + Clone, unit: Unit) -> Explanation {
     let bytes: Bytes = lines.clone().map(|line| line.bytes).sum();
     Explanation {

@@ -117,7 +117,7 @@ impl Grouping {
         }
     }
 
-    /// What is told apart: groups and buckets, in stacking order.
+    /// The groups and buckets that are told apart, in stacking order.
     pub fn segments(self) -> impl Iterator<Item = Segment> {
         let segments = move |group| {
             let together = (!self.splits(group)).then_some(Segment::Group(group));

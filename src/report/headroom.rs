@@ -1,4 +1,4 @@
-//! What stays free on a GPU, or is missing, in words.
+//! The memory that stays free on a GPU, or is missing, in words.
 
 use super::amount::Scale;
 pub use crate::verdict::Headroom;

@@ -11,7 +11,7 @@ use crate::config::job::{Config, Module};
 use crate::memory::{Estimate, RankMemory, rank_memory};
 use crate::verdict::{Verdict, device};
 
-/// What the color of a cell stands for.
+/// The meaning of a cell's color.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Coloring {
@@ -199,7 +199,7 @@ struct CellColor {
     class: String,
     /// The opacity in hundredths.
     opacity: u64,
-    /// What the color stands for.
+    /// The meaning of the color.
     label: String,
 }
 
@@ -214,14 +214,14 @@ pub struct Fill {
     pub path: String,
 }
 
-/// What a color means.
+/// The meaning of a color, with the ranks that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LegendEntry {
     /// The style class of the color.
     pub class: String,
     /// The opacity, from 0 to 1, such as `0.75`.
     pub opacity: String,
-    /// What the color stands for, and how many ranks have it.
+    /// The meaning of the color, and the number of ranks that have it.
     pub text: String,
 }
 
@@ -284,7 +284,7 @@ pub struct ColoredCells<'a> {
     pub estimate: &'a Estimate,
     /// The grid of cells.
     pub cells: Cells,
-    /// What the colors stand for.
+    /// The meaning of the colors.
     pub coloring: Coloring,
     /// The unit and decimals of amounts.
     pub scale: Scale,

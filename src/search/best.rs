@@ -1,5 +1,5 @@
-//! The best layouts of a search, and the counts of all of them. It keeps no more layouts than it is asked for: a search may
-//! find millions.
+//! The best layouts of a search, and the counts of all of them. It keeps no more layouts than it is asked for: a search
+//! may find millions.
 
 use super::candidate::Candidate;
 use super::slice::Slice;
@@ -10,7 +10,7 @@ use super::table::OwnLayout;
 pub struct Best {
     /// How many layouts are kept.
     most: usize,
-    /// What the search counted. Its candidates are not kept.
+    /// The counts of the search. Its candidates are not kept.
     counts: Slice,
     /// The number of layouts that were found.
     found: u64,
@@ -62,7 +62,7 @@ impl Best {
         self.candidates.truncate(self.most.max(1));
     }
 
-    /// What the search counted, without its candidates.
+    /// The counts of the search, without its candidates.
     #[must_use]
     pub fn counts(&self) -> &Slice {
         &self.counts

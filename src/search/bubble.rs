@@ -1,5 +1,5 @@
-//! What the stages of a pipeline compute, and the pipeline bubble: the time that pipeline ranks wait, from a replay of the
-//! schedules of all ranks.
+//! The work of the stages of a pipeline, and the pipeline bubble: the time that pipeline ranks wait, from a replay of
+//! the schedules of all ranks.
 //!
 //! Every pass takes as long as its matrix products: a backward pass twice as long as the forward pass of its chunk, and
 //! longer by what is recomputed. A pass begins when its rank is done with the pass before and the neighbouring stage
@@ -23,12 +23,12 @@ const MOST_PASSES: u64 = 1 << 20;
 /// PP, VPP, micro batches, and the vocabulary of the output layer, whose padding depends on TP.
 type Pipeline = (u32, Option<u32>, u64, u64);
 
-/// What the stages of a pipeline compute and wait for.
+/// The work and the waiting of the stages of a pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PipelineWork {
     /// The pipeline bubble in millionths of the working time.
     pub(super) bubble_ppm: u64,
-    /// What is recomputed on all stages, in millionths of the matrix products of their forward passes.
+    /// Recomputation of all stages, in millionths of the matrix products of their forward passes.
     pub(super) recomputed_ppm: u64,
     /// The pipeline rank that works longest, which the others wait for.
     pub(super) slowest: u32,

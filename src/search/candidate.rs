@@ -55,17 +55,17 @@ pub struct Candidate {
     /// The pipeline bubble: the time that pipeline ranks wait, in millionths of their working time. See
     /// [`bubble_ppm`](super::bubble_ppm).
     pub bubble_ppm: u64,
-    /// What is recomputed on all stages, in millionths of the matrix products of their forward passes.
+    /// Recomputation of all stages, in millionths of the matrix products of their forward passes.
     pub recomputed_ppm: u64,
     /// The recomputed floating-point operations of a GPU of the slowest stage in one iteration.
     pub recomputed_flops: u64,
-    /// What a GPU of the slowest stage sends in one step. See [`traffic`](super::traffic()).
+    /// Bytes that a GPU of the slowest stage sends in one step. See [`traffic`](super::traffic()).
     pub traffic: Traffic,
     /// The same as operations that the GPU could do meanwhile, in millionths of those of its passes. See
     /// [`Traffic::operations`].
     pub exchange_ppm: u64,
-    /// What a GPU of the slowest stage reads and writes of weights and main gradients for all micro batches, in the same
-    /// measure. See [`StepCost`].
+    /// Bytes that a GPU of the slowest stage reads and writes of weights and main gradients for all micro batches, in
+    /// the same measure. See [`StepCost`].
     pub weights_ppm: u64,
     /// The predicted time of a step in nanoseconds; `None` where the prediction does not follow the job. See
     /// [`time`](crate::time).
@@ -82,7 +82,7 @@ pub(super) struct WorstStage {
     pub(super) at: StageRef,
     /// The peak of the rank, which may run stages of other modules too.
     pub(super) peak: Bytes,
-    /// What CUDA graphs of the rank reserve beyond the peak.
+    /// Bytes that CUDA graphs of the rank reserve beyond the peak.
     pub(super) graphs: Bytes,
 }
 
@@ -139,7 +139,7 @@ impl Candidate {
         })
     }
 
-    /// What it costs in a step.
+    /// Its cost in a step.
     #[must_use]
     pub fn step_cost(&self) -> StepCost {
         StepCost {

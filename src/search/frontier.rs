@@ -1,4 +1,4 @@
-//! Which of some points are beaten by no other in two measures, less of each being better.
+//! The Pareto frontier: of some points, those that are beaten by no other in two measures, less of each being better.
 
 /// The places of the points that no other point beats: none has less of one measure and as much or less of the other.
 /// Ordered by the first measure; of equal points only the first one is named.

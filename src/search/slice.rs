@@ -1,4 +1,4 @@
-//! What a search counted and listed in a part of a space.
+//! The counts and the listed candidates of a search in a part of a space.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::axis::Axis;
 use super::candidate::Candidate;
 use crate::verdict::Verdict;
 
-/// Which candidates are listed.
+/// The candidates that are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Keep {
     /// All legal candidates.
@@ -43,7 +43,8 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// The number of legal combinations that fit the GPU even with the largest overheads, or all where no GPU is chosen.
+    /// The number of legal combinations that fit the GPU even with the largest overheads, or all where no GPU is
+    /// chosen.
     #[must_use]
     pub fn fitting(&self) -> u64 {
         self.legal.saturating_sub(self.too_large).saturating_sub(self.tight)

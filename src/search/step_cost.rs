@@ -1,11 +1,11 @@
-//! What a layout costs in a step beside the matrix products of its model, which are the same with every layout.
+//! The cost of a layout in a step beside the matrix products of its model, which are the same with every layout.
 //!
-//! All shares are of the time of these matrix products, forward and backward, on an average GPU: what is recomputed, what
-//! pipeline ranks wait, what GPUs exchange, and what they read and write of weights and main gradients for every micro
-//! batch. The last makes small micro batches cost: a GPU reads its weights in both passes of each, and reads and writes the
-//! main gradients in the backward pass. What hides behind computation is not known and counts too, so the sum is a key to
-//! compare layouts of one job by, and no prediction of time. Of measured pairs of layouts that differ by more than 5 %, it
-//! has 86 % in the right order (`tests/it/search/measured_pairs.rs`).
+//! All shares are of the time of these matrix products, forward and backward, on an average GPU: what is recomputed,
+//! what pipeline ranks wait, what GPUs exchange, and what they read and write of weights and main gradients for every
+//! micro batch. The last makes small micro batches cost: a GPU reads its weights in both passes of each, and reads and
+//! writes the main gradients in the backward pass. What hides behind computation is not known and counts too, so the
+//! sum is a key to compare layouts of one job by, and no prediction of time. Of measured pairs of layouts that differ
+//! by more than 5 %, it has 86 % in the right order (`tests/it/search/measured_pairs.rs`).
 
 use super::bubble::{Bubbles, PipelineWork};
 use super::traffic::{Traffic, traffic_of};
@@ -19,22 +19,22 @@ use crate::units::Bytes;
 /// tensor parallelism on the A100s of arXiv 2311.05610, and 2.0 to 2.6 for their gradients.
 const TIMES_NOMINAL: u64 = 2;
 
-/// What a layout costs in a step.
+/// The cost of a layout in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepCost {
     /// The pipeline bubble: the time that pipeline ranks wait, in millionths of their working time.
     pub bubble_ppm: u64,
-    /// What is recomputed on all stages, in millionths of the matrix products of their forward passes.
+    /// Recomputation of all stages, in millionths of the matrix products of their forward passes.
     pub recomputed_ppm: u64,
     /// The recomputed floating-point operations of a GPU of the slowest stage in one iteration.
     pub recomputed_flops: u64,
-    /// What a GPU of the slowest stage sends.
+    /// Bytes that a GPU of the slowest stage sends.
     pub traffic: Traffic,
     /// The same as operations that the GPU could do meanwhile, in millionths of those of the matrix products. See
     /// [`Traffic::operations`].
     pub exchange_ppm: u64,
-    /// The weights and main gradients that a GPU of the slowest stage reads and writes for all micro batches, as operations
-    /// that it could do meanwhile, in millionths of those of the matrix products.
+    /// The weights and main gradients that a GPU of the slowest stage reads and writes for all micro batches, as
+    /// operations that it could do meanwhile, in millionths of those of the matrix products.
     pub weights_ppm: u64,
 }
 
@@ -84,8 +84,9 @@ impl StepCost {
     }
 }
 
-/// Operations that a GPU with this memory by bucket could do while it reads its weights and its main gradients twice for
-/// every micro batch of a step: weights in both passes, main gradients in the backward pass, where they are written too.
+/// Operations that a GPU with this memory by bucket could do while it reads its weights and its main gradients twice
+/// for every micro batch of a step: weights in both passes, main gradients in the backward pass, where they are written
+/// too.
 fn weights_operations(m: &Module, memory: &[Bytes; Bucket::COUNT]) -> u128 {
     let buckets = [
         Bucket::WeightsDense,

@@ -49,10 +49,10 @@ impl OwnLayout {
     }
 }
 
-/// What a search found so far, as a table.
+/// The layouts that a search found so far, as a table.
 #[derive(Debug, Default)]
 pub struct LayoutTable {
-    /// What the search counted so far. Its candidates are in the runs.
+    /// The counts of the search so far. Its candidates are in the runs.
     counts: Slice,
     differences: Differences,
     runs: Vec<SortedRun>,
@@ -65,7 +65,7 @@ pub struct LayoutTable {
 }
 
 impl LayoutTable {
-    /// What the search counted so far, without its candidates.
+    /// The counts of the search so far, without its candidates.
     #[must_use]
     pub fn counts(&self) -> &Slice {
         &self.counts

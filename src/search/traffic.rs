@@ -76,7 +76,7 @@ pub struct GroupTraffic {
     pub kind: GroupKind,
     /// Its ranks.
     pub group: Group,
-    /// What a GPU sends in it.
+    /// Bytes that a GPU sends in it.
     pub traffic: Traffic,
 }
 
@@ -89,14 +89,14 @@ enum Pattern {
     AllToAll,
 }
 
-/// What a GPU of a stage sends in one step, by group; groups that send nothing are left out.
+/// Bytes that a GPU of a stage sends in one step, by group; groups that send nothing are left out.
 #[must_use]
 pub fn traffic(m: &Module, stage: &StageEstimate, pp_rank: u32, choice: Choice) -> Vec<GroupTraffic> {
     let all = traffic_of(m, &stage.memory, pp_rank, choice);
     all.filter(|of| of.traffic != Traffic::default()).collect()
 }
 
-/// What a GPU of a stage with this memory by bucket sends in one step, by group.
+/// Bytes that a GPU of a stage with this memory by bucket sends in one step, by group.
 pub(super) fn traffic_of(
     m: &Module,
     memory: &[Bytes; Bucket::COUNT],
@@ -231,7 +231,7 @@ impl Sent {
     }
 }
 
-/// What data-parallel ranks send for these bytes of weights and main gradients on one rank.
+/// Bytes that a data-parallel rank sends for these bytes of weights and main gradients on one rank.
 fn data(m: &Module, weights: u128, grads: u128, n: u64) -> u128 {
     let a = m.args();
     if a.use_megatron_fsdp || a.use_torch_fsdp2 {
@@ -285,7 +285,7 @@ impl Again {
     }
 }
 
-/// What the layers of a stage send for one micro batch.
+/// Bytes that a rank sends for the layers of a stage and one micro batch.
 #[derive(Default)]
 struct Layered {
     tensor: u128,

@@ -38,8 +38,8 @@ struct Row {
     peaks: [f64; 3],
     /// GB/s of memory, of `NVLink` in one direction, and of the network of the vendor's reference system for each GPU.
     bandwidths: [f64; 3],
-    /// The part of its peak that large products reach, and the microseconds that one takes besides: in bf16, in fp8 with
-    /// a scale for the whole tensor, in fp8 with scales for blocks, in nvfp4.
+    /// The part of its peak that large products reach, and the microseconds that one takes besides: in bf16, in fp8
+    /// with a scale for the whole tensor, in fp8 with scales for blocks, in nvfp4.
     products: [(f64, f64); 4],
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Sent {
     pub(crate) backward: u128,
     /// In the backward pass, the input that is gathered once more for the weight gradient.
     pub(crate) gathered_again: u128,
-    /// What the bytes are to be divided by, so that no remainder is lost before they are added up.
+    /// The divisor of the bytes: a remainder is not lost before they are added up.
     pub(crate) ranks: u64,
 }
 
@@ -37,7 +37,7 @@ fn bytes(m: &Module, columns: u64) -> u128 {
     u128::from(elements) * u128::from(sizes.width())
 }
 
-/// What a rank of tensor parallelism sends for a mixer ([`TP_COLLECTIVES`]).
+/// Bytes that a rank of tensor parallelism sends for a mixer ([`TP_COLLECTIVES`]).
 pub(crate) fn for_mixer(m: &Module, mixer: Mixer) -> Sent {
     let a = &m.args;
     let input = match mixer.core_attention() {
@@ -50,18 +50,18 @@ pub(crate) fn for_mixer(m: &Module, mixer: Mixer) -> Sent {
     between_tensor_ranks(m, bytes(m, input), bytes(m, a.hidden_size))
 }
 
-/// What a rank of tensor parallelism sends for a dense MLP, or for shared experts.
+/// Bytes that a rank of tensor parallelism sends for a dense MLP, or for shared experts.
 pub(crate) fn for_mlp(m: &Module) -> Sent {
     let hidden = bytes(m, m.args.hidden_size);
     between_tensor_ranks(m, hidden, hidden)
 }
 
-/// What a rank of tensor parallelism sends behind the embedding: its output is scattered, or reduced.
+/// Bytes that a rank of tensor parallelism sends behind the embedding: its output is scattered, or reduced.
 pub(crate) fn for_embedding(m: &Module) -> Sent {
     between_tensor_ranks(m, 0, bytes(m, m.args.hidden_size))
 }
 
-/// What a rank of tensor parallelism sends for the output layer: its input is gathered.
+/// Bytes that a rank of tensor parallelism sends for the output layer: its input is gathered.
 pub(crate) fn for_output_layer(m: &Module) -> Sent {
     between_tensor_ranks(m, bytes(m, m.args.hidden_size), 0)
 }
@@ -83,9 +83,9 @@ fn between_tensor_ranks(m: &Module, input: u128, output: u128) -> Sent {
     }
 }
 
-/// What a rank of context parallelism sends for a layer's attention: keys and values on their way around the ring, and
-/// in the backward pass their gradients too ([`CP_RING`]); with `a2a`, queries, keys, values and outputs that change
-/// places in both.
+/// Bytes that a rank of context parallelism sends for a layer's attention: keys and values on their way around the
+/// ring, and in the backward pass their gradients too ([`CP_RING`]); with `a2a`, queries, keys, values and outputs that
+/// change places in both.
 pub(crate) fn for_attention(m: &Module, core: CoreAttention) -> Sent {
     let a = &m.args;
     let heads = a.num_attention_heads;

@@ -25,7 +25,7 @@ impl Framework {
 /// Both frameworks.
 pub(super) const BOTH: &[Framework] = &[Framework::MegatronLm, Framework::MegatronBridge];
 
-/// What a difference does to a report, on the stage that really is the fullest.
+/// The effect of a difference on a report, on the stage that really is the fullest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// The report has so much less.
@@ -63,6 +63,6 @@ pub struct Difference {
     pub frameworks: &'static [Framework],
     /// The reason, in a sentence or two.
     pub text: String,
-    /// What it does.
+    /// Its effect.
     pub effect: Effect,
 }

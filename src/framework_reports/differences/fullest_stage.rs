@@ -12,7 +12,7 @@ use crate::model::{Architecture, Part};
 use crate::parallel::groups::View;
 use crate::units::{Bytes, multiply};
 
-/// Which components to count: the second argument is true for those of the MTP block.
+/// The components to count: the second argument is true for those of the MTP block.
 type Wanted<'a> = &'a dyn Fn(Component, bool) -> bool;
 
 /// The pipeline stage of a module with most weights and states; the first of several.

@@ -3,7 +3,7 @@
 use super::super::python::{PyValue, attributes};
 use crate::value::Value;
 
-/// What a report is made of.
+/// The inputs of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The model configuration.

@@ -1,4 +1,4 @@
-//! Which layers Megatron-Bridge's estimator takes for mixture-of-experts layers.
+//! The layers that Megatron-Bridge's estimator takes for mixture-of-experts layers.
 
 use super::super::python::{OperationError, PyValue, str};
 use super::ModelConfig;

@@ -1,10 +1,10 @@
-//! What the estimator prints.
+//! The output of the estimator.
 
 use super::super::python::fixed;
 use super::super::{BILLION, GIGABYTE, MEGABYTE};
 use super::{MemoryComponent, TrainingMemory};
 
-/// What `report_theoretical_memory` prints when it is verbose.
+/// The output of `report_theoretical_memory` when it is verbose.
 pub(super) fn report(estimate: &TrainingMemory) -> String {
     let weights = estimate.weight_and_optimizer_bytes / f64::from(MEGABYTE);
     let summary = parameter_summary(estimate);

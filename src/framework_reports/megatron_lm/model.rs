@@ -1,4 +1,4 @@
-//! What the weight formulas take from the arguments before they count anything.
+//! The values that the weight formulas take from the arguments before they count anything.
 //!
 //! Statement by statement in Megatron-LM's order, because the first statement that raises decides the
 //! exception; names follow its own.

@@ -1,4 +1,4 @@
-//! Which layers Megatron-LM's estimator takes for mixture-of-experts layers.
+//! The layers that Megatron-LM's estimator takes for mixture-of-experts layers.
 
 use super::super::python::{OperationError, PyValue, repr, str};
 use super::Arguments;

@@ -1,4 +1,4 @@
-//! What the estimator prints.
+//! The output of the estimator.
 
 use super::super::BILLION;
 use super::super::python::{OperationError, PyValue, fixed};

@@ -1,4 +1,4 @@
-//! What a space does not vary, with the values that all of its layouts have.
+//! The settings that a space does not vary, with the values that all of its layouts have.
 
 use super::Space;
 use crate::config::check;
@@ -9,8 +9,8 @@ use crate::search::fields::number;
 use crate::search::training::Training;
 
 impl Space {
-    /// The arguments that could vary and do not, each with the value that it has in all layouts. Sizes of experts are left
-    /// out where the model has none.
+    /// The arguments that could vary and do not, each with the value that it has in all layouts. Sizes of experts are
+    /// left out where the model has none.
     #[must_use]
     pub fn left_alone(&self) -> Vec<(Axis, String)> {
         let config = check(&self.given).config;
@@ -21,8 +21,8 @@ impl Space {
         alone.map(|axis| (axis, self.own_value(axis, m))).collect()
     }
 
-    /// The value that the job has of an argument, where `m` is its language model; `None` where Megatron refuses the job's
-    /// own layout.
+    /// The value that the job has of an argument, where `m` is its language model; `None` where Megatron refuses the
+    /// job's own layout.
     fn own_value(&self, axis: Axis, m: Option<&Module>) -> String {
         let size = |axis: Axis| number(&self.given, self.module, axis.field()).unwrap_or(1);
         let of_model = |value: fn(&Module) -> String| m.map_or_else(|| "as in the job".to_owned(), value);

@@ -1,4 +1,4 @@
-//! Which layouts a table shows, and in which order.
+//! The query of a table: the layouts that it shows, and their order.
 
 use core::cmp::Ordering;
 

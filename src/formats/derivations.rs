@@ -1,5 +1,5 @@
-//! What keys of several front ends decide: one file for each subject, with the roles of its keys and the functions that
-//! read them.
+//! The fields that keys of several front ends decide: one file for each subject, with the roles of its keys and the
+//! functions that read them.
 
 pub(in crate::formats) mod activation;
 pub(in crate::formats) mod adapters;

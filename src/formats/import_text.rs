@@ -18,7 +18,7 @@ use crate::config::raw::RawJob;
 use crate::presets;
 use crate::value::Value;
 
-/// What the user says about a text.
+/// The user's choices and answers about a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportOptions {
     /// The format of the text; recognized from the text where it is `None`.

@@ -38,21 +38,21 @@ pub struct OutOfMemory {
     pub requested: Option<PrintedAmount>,
     /// The GPU's memory as CUDA reports it.
     pub capacity: Option<PrintedAmount>,
-    /// What is free on the GPU.
+    /// Memory that is free on the GPU.
     pub free: Option<PrintedAmount>,
     /// The limit that the process set itself (`set_per_process_memory_fraction`).
     pub allowed: Option<PrintedAmount>,
-    /// What the whole process uses, the CUDA context and NCCL included.
+    /// Memory that the whole process uses, the CUDA context and NCCL included.
     pub in_process: Option<PrintedAmount>,
-    /// What other processes use, one entry a process.
+    /// Memory that other processes use, one entry a process.
     pub other_processes: Vec<PrintedAmount>,
-    /// What tensors use.
+    /// Memory that tensors use.
     pub allocated: Option<PrintedAmount>,
-    /// What the allocator has reserved and no tensor uses.
+    /// Memory that the allocator has reserved and no tensor uses.
     pub unallocated: Option<PrintedAmount>,
     /// The part of the allocated memory that is in private pools, as of CUDA graphs.
     pub in_private_pools: Option<PrintedAmount>,
-    /// What the job was doing, by the traceback; `None` where there is none or it does not say.
+    /// The phase of the job, by the traceback; `None` where there is none or it does not say.
     pub phase: Option<FailedPhase>,
     /// The function in which the allocation failed, the innermost of the traceback.
     pub function: Option<String>,
@@ -61,8 +61,8 @@ pub struct OutOfMemory {
 }
 
 impl OutOfMemory {
-    /// What all other processes use together: as listed, or what remains where the message has the rest; `None` where
-    /// it does not say.
+    /// Memory that all other processes use together: as listed, or what remains where the message has the rest; `None`
+    /// where it does not say.
     #[must_use]
     pub fn in_other_processes(&self) -> Option<Bytes> {
         if !self.other_processes.is_empty() {
@@ -76,8 +76,8 @@ impl OutOfMemory {
         known.then(|| capacity.bytes.saturating_sub(free.bytes + own.bytes))
     }
 
-    /// What this process uses, where it is listed as another one: in a container the driver knows it by its number on
-    /// the host. It is the least of those that have room for what is reserved.
+    /// Memory that this process uses, where it is listed as another one: in a container the driver knows it by its
+    /// number on the host. It is the least of those that have room for what is reserved.
     fn own_among_listed(&self) -> Option<Bytes> {
         let is_named = self.in_process.is_some_and(|own| own.bytes > Bytes::ZERO);
         let reserved = self.reserved().filter(|_| !is_named)?;
@@ -85,7 +85,7 @@ impl OutOfMemory {
         listed.map(|amount| amount.bytes).min()
     }
 
-    /// What the allocator has reserved, where the message says so.
+    /// Memory that the allocator has reserved, where the message says so.
     #[must_use]
     pub fn reserved(&self) -> Option<Bytes> {
         Some(self.allocated?.bytes + self.unallocated?.bytes)

@@ -25,7 +25,7 @@ pub struct KeyReport {
     pub value: String,
     /// Line of the key, counted from 1; none when the source does not have the key.
     pub line: Option<u32>,
-    /// What the reader did with it.
+    /// How the reader used it.
     pub status: KeyStatus,
     /// The configuration field that it decides, alone or with others.
     pub field: Option<&'static str>,
@@ -71,7 +71,7 @@ pub fn shown(value: &Value) -> String {
     short
 }
 
-/// What a reader did with a key.
+/// How a reader used a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum KeyStatus {

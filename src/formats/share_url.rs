@@ -129,19 +129,19 @@ pub fn decode(link: &str) -> (ShareState, Vec<Notice>) {
     ignored(Notice::NotALink)
 }
 
-/// What a page with a link shows.
+/// The state that a page with a link shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
     /// The state of the page.
     pub state: ShareState,
-    /// What of the link could not be used.
+    /// The parts of the link that could not be used.
     pub notices: Vec<Notice>,
     /// Why the job is not that of the link, but a demonstration; `None` where the link can be read. An empty link, as
     /// on a first visit, asks for the demonstration.
     pub broken: Option<Notice>,
 }
 
-/// What a page with this link shows: the job of a first visit where the link names none that can be used.
+/// The state that a page with this link shows: the job of a first visit where the link names none that can be used.
 #[must_use]
 pub fn visit(link: &str) -> Visit {
     let (mut state, notices) = decode(link);

@@ -19,13 +19,13 @@ use measurements::Reader;
 pub struct Argument {
     /// Its name: the destination in Megatron-LM's parser.
     pub name: String,
-    /// What `str` prints for its value.
+    /// Its value as `str` prints it.
     pub value: String,
     /// Its line, counted from 1.
     pub line: u32,
 }
 
-/// What a log says about its last run.
+/// The arguments and measurements of a log's last run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrainingLog {
     /// The arguments in the order of the log; none twice.
@@ -33,7 +33,7 @@ pub struct TrainingLog {
     /// The vocabulary before and after padding, with the line that says it: the tokenizer is built after the arguments
     /// are printed.
     pub vocabulary: Option<(u64, u64, u32)>,
-    /// What was measured.
+    /// The measurements.
     pub measured: LogMeasurements,
 }
 

@@ -1,4 +1,5 @@
-//! What mixed precision decides, and the dtype of gradients where Megatron-LM's `validate_args` does not run.
+//! The fields that mixed precision decides, and the dtype of gradients where Megatron-LM's `validate_args` does not
+//! run.
 
 use crate::config::canonical::{is_on, meaning};
 use crate::config::fields::FieldId;

@@ -46,7 +46,7 @@ const ADDED: &[&str] = &[
 /// Values with which arguments of no field change nothing.
 const DEFAULTS: Defaults = &[("gtp_weight_remat_size", "1"), ("expert_gtp_weight_remat_size", "1")];
 
-/// What an argument means; none for arguments that the pinned version does not have.
+/// The meaning of an argument; none for arguments that the pinned version does not have.
 pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     if let Some(meaning) = hybrid::find(name) {
         return Some(meaning);

@@ -271,7 +271,7 @@ fn repeats(name: &str) -> bool {
     name.starts_with("yarn_") || name.starts_with("hf_text_config") || name.starts_with("hf_config")
 }
 
-/// What a key means, given with its sections before it and dots between them; `None` for a key that is not known.
+/// The meaning of a key, given with its sections before it and dots between them; `None` for a key that is not known.
 #[must_use]
 pub fn find(key: &str) -> Option<KeyMeaning> {
     if let Some(meaning) = look_up(KEYS, key).or_else(|| look_up(SECOND_NAMES, key)) {

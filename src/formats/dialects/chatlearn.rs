@@ -88,7 +88,7 @@ const HARMLESS: &str = "\
     num_cpu num_inference_per_prompt overlap_p2p_comm pos_clip_ratio rerun_mode sync_frequency tokenizer_model tokenizer_type \
     trainable trust_remote_code use_group_sequence_policy variable_seq_lengths";
 
-/// What the dotted key means; none when it is unknown.
+/// The meaning of a dotted key; none when it is unknown.
 fn find(key: &str) -> Option<KeyMeaning> {
     if let Some(meaning) = look_up(OTHERS, key) {
         return Some(meaning);

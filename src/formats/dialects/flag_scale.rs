@@ -123,7 +123,7 @@ const VISION: KeyMeaning = KeyMeaning::more("encoders beside the language model 
 const FROZEN: KeyMeaning = KeyMeaning::more("frozen parameters need no gradients and no optimizer states");
 const RECOMPUTED: KeyMeaning = KeyMeaning::more("stages and micro batches recompute different layers");
 
-/// What a key means; given without its sections.
+/// The meaning of a key; given without its sections.
 fn find(key: &str) -> Option<KeyMeaning> {
     look_up(KEYS, key).or_else(|| megatron_lm::find(key))
 }

@@ -45,9 +45,9 @@ pub(in crate::formats) type Derivation = fn(&mut JobDraft, &Keys<'_>);
 pub struct Framework {
     /// The name of the program.
     pub name: &'static str,
-    /// What a key means; flags are given without their dashes.
+    /// The meaning of a key; flags are given without their dashes.
     pub find: fn(&str) -> Option<KeyMeaning>,
-    /// What it has otherwise than Megatron-LM's command line. The first table that has a field counts.
+    /// Its defaults that differ from those of Megatron-LM's command line. The first table that has a field counts.
     pub defaults: &'static [Defaults],
     /// The same of models with a `hybrid_layer_pattern`, where these are built from another class.
     pub hybrid_defaults: Defaults,
@@ -65,11 +65,11 @@ pub struct Framework {
     pub(in crate::formats) special: fn(&mut JobDraft, &mut Keys<'_>, &KeyValue, &str) -> bool,
     /// Reads a value that its field does not know. Returns whether it is such a value.
     pub(in crate::formats) unknown_value: fn(&mut JobDraft, &KeyValue, FieldId) -> bool,
-    /// What several keys decide, in this order.
+    /// Functions that set the fields that several keys decide together, in this order.
     pub(in crate::formats) derivations: &'static [Derivation],
-    /// What depends on the defaults as well.
+    /// Sets the fields that depend on the defaults as well.
     pub(in crate::formats) after_defaults: fn(&mut JobDraft),
-    /// What follows from the model, once it is known.
+    /// Sets the fields that follow from the model, once the model is known.
     pub(in crate::formats) after_model: fn(&mut Import),
     /// Changes the settings of a model that is chosen for a text, before they fill what the text leaves open.
     pub(in crate::formats) with_model: fn(&mut RawJob, &mut Settings),
@@ -108,7 +108,7 @@ pub struct Files {
     pub(in crate::formats) complete: fn(&mut Vec<KeyValue>) -> Result<(), ImportError>,
 }
 
-/// What tells a YAML file of a framework.
+/// The marks by which a YAML file of a framework is recognized.
 pub struct Signs {
     /// The kind of file with an article, where such files are refused.
     pub refused: Option<&'static str>,

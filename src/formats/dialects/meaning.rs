@@ -1,4 +1,4 @@
-//! What a key of a front end means for Megatron-LM: the values of the key tables.
+//! The meanings of a front end's keys for Megatron-LM: the values of the key tables.
 
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
@@ -7,7 +7,7 @@ use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
 use crate::formats::megatron_args;
 
-/// What a key of a front end means for Megatron-LM. Fields are named by Megatron-LM's argparse destinations.
+/// The meaning of a front end's key for Megatron-LM. Fields are named by Megatron-LM's argparse destinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyMeaning {
     /// The key is another name of this field and has the same values.
@@ -52,12 +52,12 @@ impl KeyMeaning {
 /// Reads one key: sets fields, or keeps the key, and adds the row of the report.
 type Reader = fn(&mut JobDraft, &mut Keys<'_>, &KeyValue);
 
-/// What a key of a front end is for a derivation, in all front ends that have such a key.
+/// The role of a front end's key in a derivation, the same in all front ends that have such a key.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyRole {
     /// Its name; no other role has it.
     pub name: &'static str,
-    /// What a key of this role decides, known without its value.
+    /// The fields that a key of this role decides, known without its value.
     pub(in crate::formats) decides: Decides,
     /// The function that reads the key; `None` where derivations read it when all keys are known.
     pub(in crate::formats) reader: Option<Reader>,
@@ -85,7 +85,7 @@ impl PartialEq for KeyRole {
 
 impl Eq for KeyRole {}
 
-/// What a key decides, independent of its value.
+/// The fields that a key decides, independent of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::formats) enum Decides {
     /// Nothing that changes memory, or the key is unknown.

@@ -14,7 +14,7 @@ pub static MEGATRON_LM: Framework = Framework {
     ..Framework::PLAIN
 };
 
-/// What a flag means; given without its dashes, with dashes or underscores inside.
+/// The meaning of a flag; given without its dashes, with dashes or underscores inside.
 pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     let underscored = name.replace('-', "_");
     if let Some(meaning) = hybrid::find(&underscored) {

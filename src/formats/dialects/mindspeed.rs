@@ -221,7 +221,7 @@ const IRRELEVANT: &[&str] = &[
 /// Flags with any number of values.
 const MANY: &[&str] = &["lora-target-modules", "compress-ratios"];
 
-/// What a flag of `MindSpeed`'s own means (no leading dashes; underscores count as dashes); none for flags of
+/// The meaning of a flag of `MindSpeed`'s own (no leading dashes; underscores count as dashes); none for flags of
 /// Megatron-LM and unknown ones.
 fn find(name: &str) -> Option<KeyMeaning> {
     let name = name.replace('_', "-");
@@ -273,7 +273,7 @@ fn shared_experts(draft: &mut JobDraft, keys: &Keys<'_>) {
     );
 }
 
-/// Which layers have experts: from the first on that is not dense, every `moe_layer_freq`-th.
+/// The layers that have experts: from the first on that is not dense, every `moe_layer_freq`-th.
 fn first_dense(draft: &mut JobDraft, keys: &Keys<'_>) {
     let Some(item) = keys.get(FIRST_DENSE).filter(|item| !is_off(&item.value)) else {
         return;

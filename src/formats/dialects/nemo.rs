@@ -219,7 +219,7 @@ const IRRELEVANT: &[&str] = &[
     "use_te_rng_tracker",
 ];
 
-/// What a key means; given without its section.
+/// The meaning of a key; given without its section.
 fn find(key: &str) -> Option<KeyMeaning> {
     if IRRELEVANT.contains(&key) {
         return Some(Irrelevant);
@@ -233,7 +233,7 @@ fn find(key: &str) -> Option<KeyMeaning> {
     }
 }
 
-/// What `NeMo` 1 has otherwise than Megatron-LM's command line.
+/// The defaults of `NeMo` 1 that differ from those of Megatron-LM's command line.
 const DEFAULTS: Defaults = &[
     ("create_attention_mask_in_dataloader", "False"),
     ("fp8_amax_history_len", "1024"),

@@ -227,7 +227,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ),
 ];
 
-/// What an argument means.
+/// The meaning of an argument.
 fn find(key: &str) -> Option<KeyMeaning> {
     look_up(KEYS, key)
         .or_else(|| arguments::find(key))

@@ -193,7 +193,7 @@ const ELSEWHERE: &[(Arity, &str)] = &[
     ),
 ];
 
-/// What a flag of slime's own means (no leading dashes; underscores count as dashes); none for flags of
+/// The meaning of a flag of slime's own (no leading dashes; underscores count as dashes); none for flags of
 /// Megatron-LM and unknown ones.
 #[must_use]
 pub fn find(name: &str) -> Option<KeyMeaning> {

@@ -229,7 +229,7 @@ const GROUPS: &[(KeyMeaning, &str)] = &[
     ),
 ];
 
-/// What the argument means (no leading dashes); none when it is unknown.
+/// The meaning of an argument (no leading dashes); none when it is unknown.
 #[must_use]
 pub fn find(name: &str) -> Option<KeyMeaning> {
     // `--no-masked-softmax-fusion` and the like; `masked_softmax_fusion` itself is an argument with a value.

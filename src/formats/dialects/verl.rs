@@ -287,7 +287,7 @@ const ADAPTERS: KeyMeaning = Role(adapters::SETTING);
 const LOSS: KeyMeaning = KeyMeaning::more("the loss is counted as Megatron's cross entropy");
 const FSDP: KeyMeaning = KeyMeaning::more("the FSDP engine shards parameters, gradients and optimizer states");
 
-/// What a key means, given with its sections before it and dots between them; `None` for a key that is not known.
+/// The meaning of a key, given with its sections before it and dots between them; `None` for a key that is not known.
 #[must_use]
 pub fn find(key: &str) -> Option<KeyMeaning> {
     if let Some(meaning) = look_up(OTHERS, key) {
@@ -312,7 +312,7 @@ pub fn find(key: &str) -> Option<KeyMeaning> {
     look_up(ENGINE, engine).or_else(|| same_field(engine))
 }
 
-/// What a key outside the engine means.
+/// The meaning of a key outside the engine.
 fn elsewhere(key: &str) -> Option<KeyMeaning> {
     let harmless = HARMLESS.iter().any(|(section, names)| {
         let first = inside(key, section).and_then(|name| name.split('.').next());
@@ -347,7 +347,7 @@ pub const DEFAULTS: Defaults = &[
     ("moe_token_dispatcher_type", "alltoall"),
 ];
 
-/// What mbridge leaves to the classes of Megatron-Core.
+/// The defaults of Megatron-Core's classes that mbridge keeps.
 const OF_MBRIDGE: Defaults = &[
     ("apply_rope_fusion", "False"),
     ("gradient_accumulation_fusion", "False"),

@@ -31,7 +31,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("timers", Irrelevant),
 ];
 
-/// What a key means; given without its section.
+/// The meaning of a key; given without its section.
 fn find(key: &str) -> Option<KeyMeaning> {
     look_up(KEYS, key).or_else(|| megatron_lm::find(key))
 }

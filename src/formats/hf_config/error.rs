@@ -19,11 +19,11 @@ pub struct HfProblem {
     pub key: String,
     /// Line of the key, counted from 1; none when the key is missing.
     pub line: Option<u32>,
-    /// What is wrong.
+    /// The kind of mistake.
     pub kind: HfProblemKind,
 }
 
-/// What can be wrong with a model configuration.
+/// The kinds of mistakes of a model configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HfProblemKind {
     /// The file holds something else than an object with keys.

@@ -41,7 +41,7 @@ pub(super) struct Family {
     pub(super) not_modelled: &'static [(&'static str, &'static str)],
 }
 
-/// What the value of a key is.
+/// Whether the value of a key is on or off.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Is {
     On,
@@ -91,7 +91,7 @@ pub(super) struct Experts {
     pub(super) layers: MoeLayers,
     /// Whether the router adds a learned bias per expert.
     pub(super) bias: bool,
-    /// What turns router logits into weights when the file does not say.
+    /// The function that turns router logits into weights, where the file does not say.
     pub(super) score: &'static str,
 }
 
@@ -112,7 +112,7 @@ pub(super) enum Shared {
     },
 }
 
-/// Which layers have experts, when the file does not list them.
+/// The layers that have experts, where the file does not list them.
 #[derive(Clone, Copy)]
 pub(super) enum MoeLayers {
     All,
@@ -127,7 +127,7 @@ pub(super) enum MoeLayers {
     Range,
 }
 
-/// What the vocabulary is padded to a multiple of, before tensor parallelism.
+/// The number that the vocabulary is padded to a multiple of, before tensor parallelism.
 #[derive(Clone, Copy)]
 pub(super) enum VocabMultiple {
     /// The largest power of two up to 128 that divides the vocabulary: no padding without tensor parallelism.
@@ -146,7 +146,7 @@ pub(super) enum Fixed {
     Text(&'static str),
 }
 
-/// What one layer of the model is in a pattern.
+/// The letters of a pattern that stand for one layer of the model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum HybridLayers {
     /// A mixer or an MLP: one letter (`NemotronHBridge`).

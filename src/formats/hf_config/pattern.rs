@@ -1,4 +1,4 @@
-//! Which layers of a model have experts.
+//! The layers of a model that have experts.
 
 use super::error::HfProblemKind;
 use super::family::MoeLayers;

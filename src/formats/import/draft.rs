@@ -44,7 +44,7 @@ pub(in crate::formats) struct JobDraft {
     pub(in crate::formats) questions: Vec<Question>,
     /// The keys that have no usable value.
     pub(in crate::formats) missing: Vec<Missing>,
-    /// What changes memory by 2 % or more and is not modelled.
+    /// The keys that change memory by 2 % or more and are not modelled.
     pub(in crate::formats) marks: Vec<NotModelled>,
     /// Whether all modules that are offloaded are ones that the estimate does not follow.
     pub(in crate::formats) nothing_offloaded: bool,

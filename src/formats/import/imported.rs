@@ -18,7 +18,7 @@ pub struct Import {
     pub format: Format,
     /// The program or model family whose defaults count: `Megatron-LM`, `ms-swift`, `Llama`.
     pub dialect: &'static str,
-    /// That program, where the text has keys of a front end.
+    /// The program whose defaults count, where the text has keys of a front end.
     pub framework: Option<&'static Framework>,
     /// The job; for links and job documents also the pinned job and the chosen tab.
     pub state: ShareState,
@@ -57,7 +57,7 @@ pub struct Row {
     pub value: String,
     /// Its line, counted from 1; none for what the text does not have.
     pub line: Option<u32>,
-    /// What the reader did with it.
+    /// How the reader used it.
     pub status: KeyStatus,
     /// The field that it decides, alone or with others.
     pub field: Option<FieldId>,

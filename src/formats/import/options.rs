@@ -1,4 +1,4 @@
-//! What is known of a text beside the text itself: its format, and the answers to its questions.
+//! The options of an import: the format of the text, and the answers to its questions.
 
 use crate::formats::format::Format;
 

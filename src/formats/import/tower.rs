@@ -38,7 +38,7 @@ pub struct Tower {
     pub(in crate::formats) honoured: &'static [&'static str],
 }
 
-/// What becomes of a tower in a framework.
+/// Whether and how a framework builds a tower.
 pub(in crate::formats) enum Outcome {
     /// It is built.
     Built(Tower),

@@ -1,4 +1,4 @@
-//! What can be wrong with a JSON text.
+//! The mistakes of a JSON text.
 
 use jsonc_parser::ParseStringErrorKind;
 use jsonc_parser::errors::{ParseError, ParseErrorKind};
@@ -14,11 +14,11 @@ pub struct JsonError {
     pub line: u32,
     /// Character within the line, counted from 1.
     pub column: u32,
-    /// What is wrong there.
+    /// The kind of mistake.
     pub kind: JsonErrorKind,
 }
 
-/// What can be wrong with a JSON text.
+/// The kinds of mistakes of a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum JsonErrorKind {
     /// The text has more than [`MAX_BYTES`] bytes.
@@ -38,7 +38,7 @@ pub enum JsonErrorKind {
     Unexpected {
         /// What is there; `None` at the end of the text.
         found: Option<char>,
-        /// What would have been right.
+        /// The text that would have been right.
         expected: &'static str,
     },
     /// A list, an object or a string without its end.

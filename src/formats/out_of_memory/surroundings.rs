@@ -1,8 +1,8 @@
-//! What stands around messages: marks of ranks in front of lines, and the job of a thread without messages and prose.
+//! The text around messages: marks of ranks in front of lines, and the job of a thread without messages and prose.
 
 use super::message;
 
-/// What launchers put in front of each line: `[rank3]: `, `(Actor pid=17, ip=10.0.0.2) `, `[default0]:`.
+/// The prefixes that launchers put in front of each line: `[rank3]: `, `(Actor pid=17, ip=10.0.0.2) `, `[default0]:`.
 pub(super) fn prefix(line: &str) -> &str {
     let mut rest = line;
     loop {

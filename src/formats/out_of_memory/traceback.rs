@@ -4,7 +4,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 use super::surroundings::{content, prefix};
 
-/// What a job was doing when an allocation failed.
+/// The phase of a job in which an allocation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum FailedPhase {
@@ -95,8 +95,8 @@ fn frame(line: &str) -> Option<(&str, &str)> {
 /// A phase, and the frames that show it.
 type PhaseRule = (FailedPhase, fn(&Frame<'_>) -> bool);
 
-/// What the frames show. Frames inside a phase may look like another one: a backward pass recomputes forward passes, so
-/// what is asked first decides.
+/// The phase that the frames show. Frames inside a phase may look like another one: a backward pass recomputes forward
+/// passes, so what is asked first decides.
 pub(super) fn phase(frames: &[Frame<'_>]) -> Option<FailedPhase> {
     let rules: [PhaseRule; 9] = [
         (FailedPhase::SavingCheckpoint, |frame| {

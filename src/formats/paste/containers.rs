@@ -62,7 +62,7 @@ fn words(node: &Node) -> Option<Vec<(String, u32)>> {
     items.iter().map(word).collect()
 }
 
-/// What the pods of a manifest run.
+/// The commands that the pods of a manifest run.
 #[derive(Default)]
 struct Manifest {
     /// Pods with GPUs.

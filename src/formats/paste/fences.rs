@@ -2,7 +2,7 @@
 
 use crate::formats::detect;
 
-/// What stands in the code blocks of a Markdown text, on the same lines; `None` where the text has no code blocks, or
+/// The contents of the code blocks of a Markdown text, on the same lines; `None` where the text has no code blocks, or
 /// has the marks of a format outside of them.
 pub(super) fn inside(text: &str) -> Option<String> {
     if !text.lines().any(is_fence) {

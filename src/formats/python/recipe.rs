@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 8;
 /// How many settings one function may make, those of the functions that it calls included.
 const MAX_PAIRS: usize = 2_000;
 
-/// What one function of the file makes.
+/// The configuration that one function of the file makes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
     /// The functions that make a configuration, in order, with their lines.

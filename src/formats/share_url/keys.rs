@@ -18,7 +18,7 @@ pub(super) const NOT_MODELLED: &str = "nm";
 /// The token after which the tokens of a pinned job stand.
 pub(super) const COMPARE: &str = "vs";
 
-/// What a key stands for.
+/// The field or setting that a key stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Preset,

@@ -1,4 +1,4 @@
-//! What of a link could not be used.
+//! The parts of a link that could not be used.
 
 use thiserror::Error;
 

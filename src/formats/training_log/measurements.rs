@@ -1,4 +1,4 @@
-//! What a training run measures of itself, and says in its log.
+//! The measurements of a training run in its log.
 
 use super::line::{after, whole};
 use crate::units::Bytes;
@@ -72,17 +72,17 @@ pub struct OutOfMemory {
     pub gpu: Option<u64>,
     /// The iteration that was running: the one after the last that was reported.
     pub iteration: Option<u64>,
-    /// What was asked for.
+    /// Bytes that were asked for.
     pub tried: Option<Bytes>,
-    /// What the GPU has.
+    /// Bytes of the GPU's memory.
     pub capacity: Option<Bytes>,
-    /// What was free on it.
+    /// Bytes that were free on it.
     pub free: Option<Bytes>,
-    /// What the process used on the GPU, with all that is not PyTorch's.
+    /// Bytes that the process used on the GPU, with all that is not PyTorch's.
     pub in_use: Option<Bytes>,
-    /// What PyTorch had allocated.
+    /// Bytes that PyTorch had allocated.
     pub allocated: Option<Bytes>,
-    /// What PyTorch had reserved beyond it.
+    /// Bytes that PyTorch had reserved beyond it.
     pub unallocated: Option<Bytes>,
 }
 

@@ -1,4 +1,4 @@
-//! Which release of Megatron-Core printed a log: every release adds arguments, and a log prints all of them.
+//! The release of Megatron-Core that printed a log: every release adds arguments, and a log prints all of them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a YAML text.
+//! The mistakes of a YAML text.
 
 use saphyr_parser::ScanError;
 use thiserror::Error;
@@ -60,7 +60,7 @@ impl YamlErrorKind {
     }
 }
 
-/// What the parser says about the most common mistakes, in words that say what to do.
+/// The parser's messages about the most common mistakes, each with words that say what to do.
 fn plain_words(info: &str) -> &str {
     match info {
         "mapping values are not allowed in this context" => {

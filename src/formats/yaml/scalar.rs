@@ -1,4 +1,4 @@
-//! What a plain scalar means.
+//! The value that a plain scalar stands for.
 
 use crate::formats::node::Data;
 

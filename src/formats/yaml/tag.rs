@@ -5,7 +5,7 @@ use saphyr_parser::Tag;
 use super::scalar;
 use crate::formats::node::Data;
 
-/// What stands before the names of YAML's own types when a tag is written out in full.
+/// The prefix of YAML's own types when a tag is written out in full.
 const CORE: &str = "tag:yaml.org,2002:";
 
 /// A tag as people write it: `!!int`, `!own`.

@@ -51,7 +51,7 @@ const FINE_TUNING_OF_IMAGES: Settings = &[
     ("mixed_precision", "bf16_mixed"),
 ];
 
-/// What a function sets; `None` for functions that recipes do not begin with.
+/// The settings of a function; `None` for functions that recipes do not begin with.
 #[must_use]
 pub fn settings(function: &str) -> Option<Settings> {
     Some(match function {

@@ -1,5 +1,5 @@
-//! What the settings of a Megatron-Bridge configuration mean together. It writes down every field of its classes, also
-//! those that other fields switch off.
+//! The fields that several settings of a Megatron-Bridge configuration decide together. It writes down every field of
+//! its classes, also those that other fields switch off.
 
 use super::tower;
 use crate::config::canonical::{is_on, meaning};

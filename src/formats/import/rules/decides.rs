@@ -1,11 +1,11 @@
-//! What a key decides, known without its value: for keys that have none.
+//! The fields that a key decides, known without its value: for keys that have none.
 
 use crate::config::fields::FieldId;
 use crate::formats::dialects::destinations::field_of;
 use crate::formats::dialects::framework::Framework;
 use crate::formats::dialects::meaning::{Decides, KeyMeaning};
 
-/// What a key decides. Used to report a key that has no value.
+/// The fields that a key decides. Used to report a key that has no value.
 pub(in crate::formats) fn decides(framework: &Framework, name: &str) -> Decides {
     let of_field = |destination: &str| match destination {
         "cuda_graph_scope_deprecated" => Decides::field(FieldId::cuda_graph_modules),

@@ -167,8 +167,8 @@ pub(in crate::formats::import) fn python(text: &str, options: &Options<'_>) -> R
     recipe_function(recipe, line, options)
 }
 
-/// What one function of a file of recipes makes. `line` is that of the first function, at which the question stands
-/// which one.
+/// The job that one function of a file of recipes makes. `line` is that of the first function, at which the question
+/// stands which one.
 fn recipe_function(recipe: Recipe, line: u32, options: &Options<'_>) -> Result<Import, ImportError> {
     let mut draft = read_tree(&recipe.overrides.root, &BRIDGE, None)?;
     for (key, line) in recipe.elsewhere {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::evaluate::Evaluation;
 use super::objects::Object;
 
-/// What a function configures.
+/// The part of a job that a function configures.
 #[derive(Clone, Copy)]
 pub(super) enum Factory {
     /// `bf16_mixed` and others: `MegatronMixedPrecision` with these fields.

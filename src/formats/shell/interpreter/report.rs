@@ -1,4 +1,4 @@
-//! What a followed script amounts to.
+//! The result of a followed script.
 
 use std::collections::BTreeSet;
 

@@ -1,11 +1,11 @@
-//! What follows a dollar sign: parameters, arithmetic, command substitutions.
+//! The expansions behind a dollar sign: parameters, arithmetic, command substitutions.
 
 use super::{Lexer, MAX_NESTING};
 use crate::formats::shell::NoteKind;
 use crate::formats::shell::syntax::{Action, Index, Kind, Word};
 
 impl Lexer {
-    /// What follows a dollar sign, which is still unread; `None` when it is plain text, read.
+    /// The expansion behind a dollar sign, which is still unread; `None` when it is plain text, read.
     pub(super) fn dollar(&mut self) -> Option<Kind> {
         self.advance();
         match self.peek()? {

@@ -17,16 +17,16 @@ const PART_MS: f64 = 100.0;
 /// The most jobs that are checked for one answer.
 const MAX_STEPS: f64 = 4096.0;
 
-/// What the page asks of a worker.
+/// A request of the page to a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
     /// Start a search. Comes before all others.
     Begin {
         /// The job, as the fragment of a share link.
         link: String,
-        /// What varies, and within which bounds.
+        /// The settings that vary, and their bounds.
         options: Options,
-        /// Which candidates are listed.
+        /// The candidates that are listed.
         keep: Keep,
     },
     /// Look at the combinations from number `from` to below number `until`, or at as many as fit into one answer.
@@ -43,7 +43,7 @@ pub enum Request {
     },
 }
 
-/// What a worker answers.
+/// An answer of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// A part of a range; its `next` is where the rest of the range begins.

@@ -71,13 +71,13 @@ pub struct State {
     pub outcome: Memo<Option<Arc<Outcome>>>,
     /// Whether the job cannot run, so that `outcome` is none or that of earlier settings.
     pub stale: Memo<bool>,
-    /// Which fields mean something for the edited module.
+    /// The fields that mean something for the edited module.
     pub relevance: Memo<Relevance>,
     /// The pinned jobs that the job on the page is compared with, the one that was pinned last first.
     pub pinned: RwSignal<Vec<Setup>>,
-    /// Which module the form edits, and how much of it is open.
+    /// The module that the form edits, and the sections that are open.
     pub form: FormState,
-    /// What the results are about.
+    /// The choices of the reader among the results.
     pub view: ViewState,
     /// What the address of the page stands for.
     pub link: LinkState,
@@ -90,7 +90,7 @@ pub struct State {
     history: RwSignal<History<Snapshot, FieldId>>,
 }
 
-/// What a step of undo brings back: the job, and the pinned ones that it is compared with.
+/// The state that a step of undo brings back: the job, and the pinned ones that it is compared with.
 type Snapshot = (Setup, Vec<Setup>);
 
 impl State {

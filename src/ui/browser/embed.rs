@@ -1,4 +1,4 @@
-//! What only an embed asks of the browser.
+//! Calls of the browser that only embeds make.
 
 use super::window;
 

@@ -1,4 +1,4 @@
-//! What the numbers stand on, and where to say that one is wrong.
+//! The footer: the revisions that the numbers are read from, and where to report a wrong one.
 
 mod report;
 

@@ -14,7 +14,7 @@ pub(super) struct FrameResult<'a> {
     totals: Totals,
 }
 
-/// What the job needs, in bytes.
+/// The memory of the job, in bytes.
 #[derive(Serialize)]
 struct Totals {
     /// Whether the link can be read and its job can run; otherwise there are no results.
@@ -26,10 +26,10 @@ struct Totals {
     /// The keys that change memory and are not modelled: with one, these are the results of another job.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_modelled: Vec<String>,
-    /// What the fullest stage needs.
+    /// The memory of the fullest stage.
     #[serde(skip_serializing_if = "Option::is_none")]
     worst: Option<u64>,
-    /// What each stage of each module needs.
+    /// The memory of each stage of each module.
     stages: Vec<Vec<u64>>,
 }
 

@@ -1,4 +1,4 @@
-//! What the query of an embed's address asks for: `?view=bar&fields=tp,pp&readonly=1`.
+//! The options in the query of an embed's address: `?view=bar&fields=tp,pp&readonly=1`.
 
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::share_url::unescape;
@@ -8,7 +8,7 @@ const FEW: usize = 6;
 /// The most inputs at all.
 const MANY: usize = 64;
 
-/// Which view of the calculator is shown.
+/// The view of the calculator that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum EmbedView {
     /// The whole form beside all results.

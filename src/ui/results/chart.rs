@@ -14,7 +14,7 @@ use mark::ChartMark;
 use megatron_memory::export::svg::texture_id;
 use megatron_memory::report::scene::{Drawing, Px, Scene};
 
-/// What choosing a mark of a chart is for.
+/// The role of a chart's marks for keyboards and screen readers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MarkRole {
     /// One of the marks is always the chosen one, as in a list box; the arrow keys choose.
@@ -28,7 +28,7 @@ const FIRST_WIDTH: f64 = 720.0;
 /// The width in pixels below which a chart is rather clipped than squeezed.
 const NARROWEST: i32 = 160;
 
-/// What the parts of a chart share.
+/// The state that the parts of a chart share.
 #[derive(Clone, Copy)]
 struct ChartState {
     /// A name that is unique on the page.
@@ -36,7 +36,7 @@ struct ChartState {
     role: MarkRole,
     results: ResultsState,
     highlight: Highlight,
-    /// What is drawn; none before the first valid job.
+    /// The scene that is drawn; none before the first valid job.
     scene: Memo<Option<Scene>>,
     /// The number of the mark that had the focus last.
     focused: RwSignal<usize>,
@@ -51,7 +51,7 @@ pub(super) fn Chart(
     id: &'static str,
     /// Draws the scene for a width.
     draw: fn(ResultsState, Px) -> Option<Scene>,
-    /// What choosing a mark is for.
+    /// The role of the marks.
     role: MarkRole,
 ) -> impl IntoView {
     let results = expect_context::<ResultsState>();

@@ -92,7 +92,7 @@ fn outcome_of(setup: &Setup) -> Option<Outcome> {
 /// The buckets of two jobs' fullest stages.
 #[derive(Clone, PartialEq, Eq)]
 struct Comparison {
-    /// What each job's stage is called: the pinned one's, and that of the job on the page.
+    /// The name of each job's stage: the pinned one's, and that of the job on the page.
     places: [String; 2],
     /// Why a job's estimate is that of another one, each after the name of its column.
     remarks: Vec<String>,

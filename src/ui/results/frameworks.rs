@@ -1,4 +1,4 @@
-//! What the frameworks' own estimators print for the same job, and why they differ.
+//! The reports of the frameworks' own estimators for the same job, and why they differ.
 
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -131,7 +131,7 @@ fn reason(difference: &Difference, scale: Scale) -> impl IntoView + use<> {
     }
 }
 
-/// What the frameworks print, word for word, folded up.
+/// The output of the frameworks' estimators, word for word, folded up.
 #[component]
 fn PrintedTexts(reports: Memo<Option<Reports>>) -> impl IntoView {
     let texts = move || {

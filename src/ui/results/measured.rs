@@ -1,4 +1,4 @@
-//! What a training log measured beside the prediction, stage by stage.
+//! The measurements of a training log beside the prediction, stage by stage.
 
 use std::sync::Arc;
 

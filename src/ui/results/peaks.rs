@@ -24,13 +24,13 @@ struct Peak {
     chunks: Vec<in_flight::InFlightRow>,
     /// What is printed at the moments of the job.
     moments: Vec<moments::MomentRow>,
-    /// What comes on top of the prediction.
+    /// The overheads on top of the prediction.
     overheads: Vec<Overhead>,
     /// The prediction with the least and with the most of all overheads.
     device: String,
 }
 
-/// What comes on top of the prediction for one reason.
+/// An overhead on top of the prediction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Overhead {
     what: &'static str,

@@ -55,7 +55,7 @@ pub(super) fn RanksPanel() -> impl IntoView {
     }
 }
 
-/// What the colors of the map say.
+/// The choice of what the map's colors mean.
 #[component]
 fn ColoringChoice(coloring: RwSignal<Coloring>) -> impl IntoView {
     let choices = Coloring::ALL.map(|choice| {

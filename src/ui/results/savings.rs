@@ -1,4 +1,4 @@
-//! What each way of recomputing or offloading would save on the shown stage. A click makes it so.
+//! The memory that each way of recomputing or offloading would save on the shown stage. A click applies it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which sections of the form are open, and how many of their fields they show.
+//! The sections of the form that are open, and how many of their fields they show.
 
 use megatron_memory::config::field::{Group, Level};
 use megatron_memory::config::fields::FieldId;

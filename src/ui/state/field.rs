@@ -1,4 +1,4 @@
-//! What a single field of the edited module holds, and what is wrong with it.
+//! The value of a single field of the edited module, and its problems.
 
 use super::State;
 use crate::values::same;

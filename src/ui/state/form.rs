@@ -10,7 +10,7 @@ use megatron_memory::config::fields::FieldId;
 pub struct FormState {
     /// The index of the module that the form edits.
     pub module: RwSignal<usize>,
-    /// Which sections are open, and how far.
+    /// The sections that are open, and how far.
     pub disclosure: RwSignal<Disclosure>,
     /// The field of the job that was edited last, beside which its problems are explained; none after the whole job has
     /// been replaced.

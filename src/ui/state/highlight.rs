@@ -1,4 +1,4 @@
-//! What is highlighted in all results at once.
+//! The target that is highlighted in all results at once.
 
 use leptos::prelude::*;
 

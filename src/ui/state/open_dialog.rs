@@ -1,4 +1,4 @@
-//! Which dialog is open.
+//! The dialog that is open.
 
 use leptos::prelude::*;
 
@@ -19,7 +19,8 @@ pub enum DialogKind {
     Help,
 }
 
-/// Which dialog is open; `None` while none is. Provided as context on the calculator's own page: embeds have no dialogs.
+/// The dialog that is open; `None` while none is. Provided as context on the calculator's own page: embeds have no
+/// dialogs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenDialog(pub RwSignal<Option<DialogKind>>);
 

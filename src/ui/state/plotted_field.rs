@@ -1,4 +1,4 @@
-//! Which setting memory is plotted against.
+//! The setting that memory is plotted against.
 
 use leptos::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What a reader sets once for all visits, kept in the browser's storage: the color theme and the unit of memory.
+//! The settings of a reader for all visits, kept in the browser's storage: the color theme and the unit of memory.
 
 use crate::browser;
 use leptos::prelude::*;
@@ -50,7 +50,7 @@ impl Theme {
     }
 }
 
-/// What the reader has set, on this visit or an earlier one.
+/// The reader's settings, of this visit or an earlier one.
 #[derive(Clone, Copy, Debug)]
 pub struct Preferences {
     /// The unit of memory.
@@ -60,7 +60,7 @@ pub struct Preferences {
 }
 
 impl Preferences {
-    /// Those of the last visit.
+    /// The settings of the last visit.
     pub(super) fn stored() -> Self {
         Self {
             unit: RwSignal::new(stored_unit()),

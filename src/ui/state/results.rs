@@ -1,4 +1,4 @@
-//! What the panels of the results share.
+//! The state that the panels of the results share.
 
 use std::sync::Arc;
 

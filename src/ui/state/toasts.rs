@@ -59,7 +59,7 @@ impl Toasts {
         self.announcer.announce(text.into());
     }
 
-    /// What the toast says; `None` where there is no toast.
+    /// The text of the toast; `None` where there is no toast.
     #[must_use]
     pub fn text(self) -> Option<String> {
         let toast = self.toast.read();
@@ -73,7 +73,7 @@ impl Toasts {
         toast.as_ref().is_some_and(|toast| toast.offers_undo)
     }
 
-    /// What screen readers were told last.
+    /// The text that screen readers were told last.
     #[must_use]
     pub fn announced(self) -> String {
         self.announcer.text()

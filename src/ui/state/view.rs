@@ -1,4 +1,4 @@
-//! What the results are about, as far as a link says it too.
+//! The reader's choices among the results, as far as a link has them too.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::browser;
 use megatron_memory::formats::state::{Place, View};
 use megatron_memory::memory::StageRef;
 
-/// What the reader chose among the results.
+/// The reader's choices among the results.
 #[derive(Clone, Copy, Debug)]
 pub struct ViewState {
     /// The tab that is shown.

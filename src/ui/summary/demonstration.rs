@@ -1,4 +1,4 @@
-//! That a link is broken, and that a demonstration is shown in place of its job.
+//! The notice that a link is broken, and that a demonstration is shown in place of its job.
 
 use leptos::prelude::*;
 

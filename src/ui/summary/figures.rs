@@ -84,7 +84,7 @@ pub(super) fn Figures(
     }
 }
 
-/// What the pill beside the total says.
+/// The text of the pill beside the total.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pill {
     /// The verdict on a job that can run.

@@ -1,4 +1,4 @@
-//! Which GPUs the headline is about, and what its numbers count.
+//! The notes of the headline: the GPUs that it is about, and what its numbers count.
 
 use leptos::prelude::*;
 
@@ -15,13 +15,13 @@ use megatron_memory::report::readout::Readout;
 use megatron_memory::report::summary::{Standing, device_monitor, gpu_words, worst_place};
 use megatron_memory::units::Bytes;
 
-/// What the device shows beyond allocated memory.
+/// The memory that the device shows beyond allocated memory.
 const BEYOND: &str = "fragmentation, CUDA context, NCCL and CUDA graphs";
 /// The same for a job whose token dispatcher allocates beside PyTorch.
 const BEYOND_WITH_DISPATCHER: &str =
     "fragmentation, CUDA context, NCCL, CUDA graphs and the token dispatcher's buffers";
 
-/// Which GPUs the headline is about, and how many micro batches they train on.
+/// The GPUs that the headline is about, and how many micro batches they train on.
 pub(super) fn place(config: &Config, estimate: &Estimate) -> String {
     let place = worst_place(config, estimate);
     let module = config.modules().get(estimate.worst.module);

@@ -1,4 +1,4 @@
-//! What follows from the fields of a section, shown next to those that it follows from.
+//! Derived values of a section, shown next to the fields that they follow from.
 
 use crate::state::State;
 use leptos::prelude::*;

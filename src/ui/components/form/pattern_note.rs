@@ -1,4 +1,4 @@
-//! What `hybrid_layer_pattern` decides in place of another field.
+//! The note of a field that `hybrid_layer_pattern` decides in its place.
 
 use crate::state::State;
 use leptos::prelude::*;
@@ -33,7 +33,7 @@ fn is_decided(id: FieldId) -> bool {
     )
 }
 
-/// What a pattern decides for a field, with `pp` pipeline ranks.
+/// The note about a field that a pattern decides, with `pp` pipeline ranks.
 fn note(id: FieldId, pattern: &HybridPattern, pp: u64) -> Option<String> {
     let segments = pattern.segments().len() as u64;
     // A number of segments that is no multiple of the ranks is a problem, which is shown as one.

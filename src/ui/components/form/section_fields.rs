@@ -1,4 +1,4 @@
-//! Which fields of a section show.
+//! The fields of a section that show.
 
 use crate::state::State;
 use leptos::prelude::*;
@@ -11,7 +11,7 @@ pub(super) fn fields_of(group: Group) -> impl Iterator<Item = FieldId> {
     all.filter(move |id| id.field().group == group)
 }
 
-/// Which fields of a section show.
+/// The fields of a section that show.
 #[derive(Clone, Copy)]
 pub(super) struct SectionFields {
     group: Group,

@@ -1,4 +1,4 @@
-//! What stands below the fields of a section.
+//! The foot of a section, below its fields.
 
 use super::ids::line_id;
 use super::section_fields::{SectionFields, fields_of};

@@ -1,4 +1,4 @@
-//! What the line of a section says about its fields, so that a closed section still informs.
+//! The summary of a section's fields in its heading, which is there while the section is closed too.
 
 use crate::state::State;
 use crate::values::shown;

@@ -5,7 +5,7 @@ use crate::state::State;
 use leptos::prelude::*;
 use megatron_memory::presets::encoders::ENCODERS;
 
-/// What stands before the index of a module to copy: `like.1`.
+/// The prefix of the index of a module to copy: `like.1`.
 const COPY: &str = "like.";
 
 /// Adds an encoder, or a copy of a module that is there.

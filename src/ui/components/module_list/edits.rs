@@ -1,4 +1,4 @@
-//! What is done to the list of modules.
+//! Edits of the list of modules.
 
 use crate::browser;
 use crate::state::State;

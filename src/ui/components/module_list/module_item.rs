@@ -59,7 +59,7 @@ pub fn ModuleItem(index: usize, rows: Memo<Vec<ModuleRow>>) -> impl IntoView {
     }
 }
 
-/// What the fullest stage of the module needs on each GPU, and whether that fits.
+/// The memory of the module's fullest stage on each GPU, and whether it fits.
 #[component]
 fn ModuleMemory(row: Memo<Option<ModuleRow>>) -> impl IntoView {
     let state = expect_context::<State>();

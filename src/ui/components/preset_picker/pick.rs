@@ -1,4 +1,4 @@
-//! What a job becomes when another model is picked for it.
+//! Replaces the model of a job by the one that is picked.
 
 use crate::state::State;
 use crate::values::same;

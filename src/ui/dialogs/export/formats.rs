@@ -12,10 +12,10 @@ use megatron_memory::formats::state::ShareState;
 use megatron_memory::report::amount::Unit;
 use megatron_memory::report::rank_map::Coloring;
 
-/// What comes before the name of a chart among the formats.
+/// The prefix of a chart's name among the formats.
 const CHART: &str = "svg:";
 
-/// What the reader has chosen.
+/// The reader's choices.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Selection {
     /// The id of an [`ExportFormat`], or `svg:` and the name of a chart.

@@ -18,7 +18,7 @@ pub(super) struct HubRequest {
     pub(super) refused: String,
 }
 
-/// What the answer to a request becomes.
+/// The use of the answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerUse {
     /// The text that is imported.
@@ -78,7 +78,7 @@ pub(super) fn HubOffer(
     session: RwSignal<ImportSession>,
     /// The model's repository.
     repository: Repository,
-    /// What the answer becomes.
+    /// The use of the answer.
     purpose: AnswerUse,
 ) -> impl IntoView {
     let request: RwSignal<HubRequest> = expect_context();

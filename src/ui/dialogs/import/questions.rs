@@ -1,4 +1,5 @@
-//! What a text leaves open: variables, branches, the number of GPUs, the model, and fields that a job needs.
+//! The questions that a text leaves open: variables, branches, the number of GPUs, the model, and fields that a job
+//! needs.
 
 use leptos::prelude::*;
 

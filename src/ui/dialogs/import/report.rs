@@ -1,4 +1,4 @@
-//! What a text was understood as, and what became of each of its keys.
+//! The report of an import: the format that a text was read as, and how each of its keys was used.
 
 use leptos::prelude::*;
 

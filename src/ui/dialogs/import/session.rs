@@ -1,4 +1,4 @@
-//! What the import dialog knows: the text, the reader's answers to its questions, and the job that both make.
+//! The state of the import dialog: the text, the reader's answers to its questions, and the job that both make.
 
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::import::{Import, Question};
@@ -30,7 +30,7 @@ pub(crate) struct ImportSession {
     imported: Option<Result<ImportedText, String>>,
 }
 
-/// What tells the questions of a text apart.
+/// A key that tells the questions of a text apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum QuestionKey {
     /// A variable, by its name.

@@ -1,4 +1,4 @@
-//! What a search varies, and within which bounds.
+//! The controls of a search: the settings that it varies, and their bounds.
 
 use leptos::prelude::*;
 

@@ -21,7 +21,7 @@ pub(super) fn reach(mark: &Mark) -> Option<&Drawing> {
     (first.class == Class::Reach).then_some(first)
 }
 
-/// What the shape at a column and a row of a mark's reach is about; nothing where there is none.
+/// The target of the shape at a column and a row of a mark's reach; `None` where there is no shape.
 pub(super) fn target_at(mark: &Mark, (column, row): (u32, u32)) -> Option<&Target> {
     let Shape::Rect { x, y, width, height } = reach(mark)?.shape else {
         return None;
@@ -39,7 +39,7 @@ struct Layer {
     outlines: String,
 }
 
-/// What a mark has besides its reach; nothing for a mark without one.
+/// The drawings of a mark besides its reach; nothing for a mark without one.
 fn above_reach(mark: &Mark) -> &[Drawing] {
     match mark.drawings.as_slice() {
         [first, rest @ ..] if first.class == Class::Reach => rest,

@@ -70,7 +70,7 @@ impl ChartState {
         })
     }
 
-    /// What the mouse pointer is on within a mark: a part of it, or the whole mark.
+    /// The target that the mouse pointer is on within a mark: that of a part of it, or that of the whole mark.
     fn target_at(self, number: usize, event: &MouseEvent) -> Option<Target> {
         let scene = self.scene.read_untracked();
         let mark = scene.as_ref()?.marks.get(number)?;
@@ -85,7 +85,7 @@ impl ChartState {
         }
     }
 
-    /// What was clicked or tapped is chosen, and stays highlighted.
+    /// Chooses the part that was clicked or tapped, which stays highlighted.
     fn click(self, number: usize, event: &MouseEvent) {
         if let Some(target) = self.target_at(number, event) {
             event.prevent_default();
@@ -138,7 +138,7 @@ impl ChartState {
         browser::focus(mark_id(self.id, to));
     }
 
-    /// What a mark is about.
+    /// The target of a mark.
     fn target(self, number: usize) -> Option<Target> {
         let scene = self.scene.read_untracked();
         Some(scene.as_ref()?.marks.get(number)?.target.clone())

@@ -12,7 +12,7 @@ use megatron_memory::report::amount::grouped;
 /// A size whose largest value that fits can be found, or, of the number of GPUs, the smallest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitSize {
-    /// What the size is called.
+    /// The name of the size.
     pub(crate) label: &'static str,
     /// What the number counts, in words that follow it: one of them, and several.
     unit: [&'static str; 2],
@@ -84,7 +84,7 @@ pub(crate) enum LargestSize {
 }
 
 impl LargestSize {
-    /// What is known, in words.
+    /// The answer so far, in words.
     pub(crate) fn words(&self, size: LimitSize) -> String {
         match self {
             Self::Nothing => String::from("…"),

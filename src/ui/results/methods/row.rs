@@ -1,4 +1,4 @@
-//! What the table of ways of training says, in words.
+//! The texts of the table of ways of training.
 
 use crate::values::shown;
 use megatron_memory::config::choices::AdapterType;
@@ -32,15 +32,15 @@ pub(super) struct MethodFacts {
     pub(super) result: Result<MethodAmounts, String>,
 }
 
-/// What a job needs when it is trained in one way.
+/// The memory of a job that is trained in one way.
 #[derive(Clone, PartialEq)]
 pub(super) struct MethodAmounts {
     /// The peak of the fullest GPU.
     pub(super) peak: String,
     pub(super) verdict: Verdict,
-    /// What stays free on the GPU, or is missing.
+    /// Memory that stays free on the GPU, or is missing.
     pub(super) gpu: String,
-    /// What stays allocated between iterations.
+    /// Memory that stays allocated between iterations.
     pub(super) steady: String,
     /// How many parameters of the fullest GPU are trained.
     pub(super) trained: String,

@@ -1,4 +1,4 @@
-//! What the columns of plans say: the result of each job, and the settings in which any differs from the job on the
+//! The columns of the table of plans: the result of each job, and the settings in which any differs from the job on the
 //! page.
 
 use std::sync::Arc;

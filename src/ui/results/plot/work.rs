@@ -1,4 +1,4 @@
-//! What a plot shows, worked out between frames.
+//! The points of a plot, computed between frames.
 
 use leptos::prelude::*;
 

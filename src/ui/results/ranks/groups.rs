@@ -18,12 +18,12 @@ struct EqualRanks {
     last: u64,
     /// The stages that they run.
     stages: String,
-    /// What each of them needs.
+    /// The memory of each of them.
     memory: String,
 }
 
 impl EqualRanks {
-    /// Which ranks they are, and how many.
+    /// The ranks, and their number.
     fn ranks(&self) -> String {
         match self.last - self.first + 1 {
             1 => format!("rank {}", grouped(self.first)),

@@ -18,7 +18,7 @@ const NARROWEST: u64 = 64;
 /// The room in pixels around all cells, for the outline of the chosen one.
 const EDGE: u64 = 2;
 
-/// What the map shows.
+/// The contents of the map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Map {
     cells: Cells,
@@ -155,7 +155,7 @@ fn rank_at(event: &MouseEvent, cells: Cells) -> Option<u64> {
     cells.rank_at(column.into(), row.into())
 }
 
-/// What the colors mean.
+/// The legend of the colors.
 #[component]
 fn ColorLegend(map: Memo<Option<Map>>) -> impl IntoView {
     let item = |entry: LegendEntry| {

@@ -1,4 +1,4 @@
-//! Which rank the panel of the ranks is about.
+//! The rank that the panel of ranks is about.
 
 use leptos::prelude::*;
 
@@ -15,7 +15,7 @@ use megatron_memory::report::target::Target;
 #[derive(Clone, Copy)]
 pub(super) struct RanksState {
     pub(super) results: ResultsState,
-    /// What the colors say.
+    /// The meaning of the colors.
     pub(super) coloring: RwSignal<Coloring>,
     /// The rank under the mouse pointer.
     pub(super) pointed: RwSignal<Option<u64>>,

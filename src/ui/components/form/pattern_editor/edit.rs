@@ -62,13 +62,13 @@ pub(super) enum Edit {
     SetDepths(u64),
 }
 
-/// What an edit has led to.
+/// The result of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Edited {
     pub(super) pattern: HybridPattern,
     /// The layer that the next edit is about; `None` for the same as before.
     pub(super) current: Option<LayerPosition>,
-    /// What has changed, in words.
+    /// The change, in words.
     pub(super) message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What keys do in the cells of a pattern.
+//! The keyboard commands in the cells of a pattern.
 
 use super::cells::cell_id;
 use super::edit::{Edit, LayerPosition};

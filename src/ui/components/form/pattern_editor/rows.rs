@@ -13,9 +13,9 @@ pub(super) struct StageRow {
     pub(super) part: PatternPart,
     /// Its layers, counted over its part from 0; may be empty.
     pub(super) layers: Range<usize>,
-    /// Which stage it is, such as `PP 0`.
+    /// The name of the stage, such as `PP 0`.
     pub(super) name: String,
-    /// Which part of the stage it is, such as `chunk 1`; empty where stages have one part.
+    /// The name of the part of the stage, such as `chunk 1`; empty where stages have one part.
     pub(super) detail: String,
 }
 

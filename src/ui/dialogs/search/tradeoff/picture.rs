@@ -9,7 +9,7 @@ use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::report::scene::Px;
 use megatron_memory::search::{Candidate, Column, LayoutTable, Space, Tradeoff};
 
-/// What can be compared: less of each is better.
+/// The measures that can be compared: less of each is better.
 pub(super) const MEASURES: [Column; 5] = [
     Column::Peak,
     Column::Bubble,
@@ -56,7 +56,7 @@ pub(super) fn measure(id: &str) -> Option<Column> {
     MEASURES.into_iter().find(|column| column.id() == id)
 }
 
-/// What a measure is called.
+/// The name of a measure.
 pub(super) fn label(measure: Column) -> &'static str {
     match measure {
         Column::Bubble => "Pipeline bubble",
@@ -67,7 +67,7 @@ pub(super) fn label(measure: Column) -> &'static str {
     }
 }
 
-/// What a layout has of a measure, with its unit.
+/// The value of a layout in a measure, with its unit.
 pub(super) fn amount(measure: Column, space: &Space, c: &Candidate, unit: Unit) -> String {
     let scale = Scale::coarse(unit);
     match measure {

@@ -44,6 +44,7 @@
 
 pub mod python;
 pub mod value;
+mod variants;
 
 pub mod config;
 pub mod memory;

@@ -1,6 +1,8 @@
 //! All formats that a job can be exported in as text: files, and forms of its link.
 
-use strum::{EnumString, IntoStaticStr};
+use strum::{EnumCount, EnumString, IntoStaticStr, VariantArray};
+
+use crate::variants::all;
 
 use super::{EXPORTS, Export};
 
@@ -14,7 +16,7 @@ pub enum ExportFormat {
 }
 
 /// The forms in which a job's link can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumCount, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum LinkForm {
     /// The link alone.
@@ -37,7 +39,7 @@ pub enum LinkForm {
 }
 
 /// The views of an embed: what the calculator shows inside another page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr, EnumCount, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum EmbedView {
     /// A few inputs and the result.
@@ -96,14 +98,7 @@ impl ExportFormat {
 
 impl LinkForm {
     /// All forms, in the order of the menu.
-    pub const ALL: [Self; 6] = [
-        Self::Plain,
-        Self::Pinned,
-        Self::Markdown,
-        Self::Summary,
-        Self::Frame,
-        Self::Element,
-    ];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// The format's id, in the JavaScript API and on the command line.
     #[must_use]
@@ -143,7 +138,7 @@ impl LinkForm {
 
 impl EmbedView {
     /// All views, in the order of the menu.
-    pub const ALL: [Self; 5] = [Self::Compact, Self::Bar, Self::Table, Self::Timeline, Self::Full];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// The view's id: the value of `view` in the embed's URL.
     #[must_use]

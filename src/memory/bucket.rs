@@ -1,14 +1,15 @@
 //! The buckets that a stage's memory is sorted into.
 
-use strum::{EnumCount, EnumString, IntoStaticStr};
+use strum::{EnumCount, EnumString, IntoStaticStr, VariantArray};
 
 use crate::model::tape::Family;
 use crate::model::tape::liveness::TRANSIENT;
 use crate::model::tensor::Sharding;
 use crate::parallel::groups::View;
+use crate::variants::all;
 
 /// A top-level group of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 #[repr(u8)]
 pub enum Bucket {
@@ -49,7 +50,7 @@ pub enum Bucket {
 }
 
 /// The model states: the parameters, and the tensors beside each of them that training needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, VariantArray)]
 pub enum State {
     /// The parameters themselves.
     Weights,
@@ -63,29 +64,16 @@ pub enum State {
     ExpAvgSq,
 }
 
+impl State {
+    /// All states in the order of the rules.
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
+}
+
 impl Bucket {
     /// The number of buckets.
     pub const COUNT: usize = <Self as EnumCount>::COUNT;
     /// All buckets in stacking order.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::WeightsDense,
-        Self::WeightsExpert,
-        Self::MainGradsDense,
-        Self::MainGradsExpert,
-        Self::MainParamsDense,
-        Self::MainParamsExpert,
-        Self::ExpAvgDense,
-        Self::ExpAvgExpert,
-        Self::ExpAvgSqDense,
-        Self::ExpAvgSqExpert,
-        Self::Buffers,
-        Self::ActivationsResidual,
-        Self::ActivationsAttention,
-        Self::ActivationsMlp,
-        Self::ActivationsExperts,
-        Self::ActivationsOutput,
-        Self::Transients,
-    ];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// The bucket's id, in results and in style sheets.
     #[must_use]

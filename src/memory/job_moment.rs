@@ -2,11 +2,25 @@
 //! optimizer's states, which the first step makes.
 
 use serde::{Deserialize, Serialize};
-use strum::{IntoStaticStr, VariantArray};
+use strum::{EnumCount, IntoStaticStr, VariantArray};
+
+use crate::variants::all;
 
 /// A moment at which `torch.cuda.memory_allocated` and `torch.cuda.max_memory_allocated` are read.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    IntoStaticStr,
+    VariantArray,
+    Serialize,
+    Deserialize,
+    EnumCount,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -33,13 +47,7 @@ impl JobMoment {
     /// All moments.
     pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
     /// All moments as an array, in the same order.
-    pub const EACH: [Self; 5] = [
-        Self::FirstIteration,
-        Self::LaterIteration,
-        Self::FirstIterationAfterResume,
-        Self::SkippedSteps,
-        Self::SavingCheckpoint,
-    ];
+    pub const EACH: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// Whether this is the moment that is meant where none is named.
     #[must_use]

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use strum::{EnumCount, VariantArray};
+
 use super::bucket::Bucket;
 use super::line::{Line, stage_lines};
 use super::overhead::memory_range;
@@ -14,9 +16,10 @@ use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
 use crate::units::Bytes;
 use crate::value::Value;
+use crate::variants::all;
 
 /// A way to train a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, VariantArray)]
 pub enum TrainingMethod {
     /// All weights, with distributed data parallelism.
     Full,
@@ -58,7 +61,7 @@ pub struct MethodMemory {
 
 impl TrainingMethod {
     /// All ways.
-    pub const EACH: [Self; 3] = [Self::Full, Self::Adapters, Self::Fsdp];
+    pub const EACH: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// The name of the way.
     #[must_use]

@@ -370,14 +370,3 @@ fn main_grad_bytes(m: &Module) -> u64 {
     };
     if fp32 { 4 } else { 2 }
 }
-
-impl State {
-    /// All states in the order of the rules.
-    pub const ALL: [Self; 5] = [
-        Self::Weights,
-        Self::MainGrads,
-        Self::MainParams,
-        Self::ExpAvg,
-        Self::ExpAvgSq,
-    ];
-}

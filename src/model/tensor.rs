@@ -3,14 +3,17 @@
 mod component;
 mod shape;
 
+use strum::{EnumCount, VariantArray};
+
 pub use component::Component;
 pub use shape::{Factor, Shape, factor};
 
 use crate::parallel::groups::View;
 use crate::source::Source;
+use crate::variants::all;
 
 /// Who holds a parameter, which decides its divisor and its optimizer shard group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, VariantArray)]
 pub enum Sharding {
     /// Split over the tensor-parallel ranks.
     TpSharded,
@@ -22,7 +25,7 @@ pub enum Sharding {
 
 impl Sharding {
     /// All shardings in order.
-    pub const ALL: [Self; 3] = [Self::TpSharded, Self::Replicated, Self::Expert];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// The view of the ranks whose groups share its states.
     #[must_use]

@@ -3,10 +3,13 @@
 
 use core::cmp::Ordering;
 
+use strum::{EnumCount, VariantArray};
+
 use crate::units::Bytes;
+use crate::variants::all;
 
 /// A unit of memory, in which a report gives all amounts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumCount, VariantArray)]
 pub enum Unit {
     /// 2^30 bytes.
     #[default]
@@ -17,7 +20,7 @@ pub enum Unit {
 
 impl Unit {
     /// Both units.
-    pub const ALL: [Self; 2] = [Self::Gib, Self::Gb];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// The unit in bytes.
     #[must_use]

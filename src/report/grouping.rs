@@ -1,13 +1,14 @@
 //! How finely charts tell buckets apart: each by itself, or in four groups of which some are split into their buckets.
 
-use strum::{EnumCount, EnumString, IntoStaticStr};
+use strum::{EnumCount, EnumString, IntoStaticStr, VariantArray};
 
 use super::scene::Class;
 use crate::memory::bucket::{Bucket, State};
 use crate::units::Bytes;
+use crate::variants::all;
 
 /// Buckets of one kind. Their bytes follow each other in the stacking order of [`Bucket::ALL`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 #[repr(u8)]
 pub enum BucketGroup {
@@ -23,7 +24,7 @@ pub enum BucketGroup {
 
 impl BucketGroup {
     /// All groups in stacking order.
-    pub const ALL: [Self; Self::COUNT] = [Self::Weights, Self::Gradients, Self::Optimizer, Self::Activations];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// The group that a bucket belongs to.
     #[must_use]

@@ -3,16 +3,17 @@
 use core::fmt::Write;
 use core::ops::Range;
 
-use strum::{EnumString, IntoStaticStr};
+use strum::{EnumCount, EnumString, IntoStaticStr, VariantArray};
 
 use super::amount::Scale;
 use super::summary::stage_name;
 use crate::config::job::{Config, Module};
 use crate::memory::{Estimate, RankMemory, rank_memory};
+use crate::variants::all;
 use crate::verdict::{Verdict, device};
 
 /// The meaning of a cell's color.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr, EnumCount, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Coloring {
     /// The module.
@@ -26,7 +27,7 @@ pub enum Coloring {
 
 impl Coloring {
     /// Every coloring.
-    pub const ALL: [Self; 3] = [Self::Module, Self::Stage, Self::Memory];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// The coloring's id in options.
     #[must_use]

@@ -1,14 +1,16 @@
 //! The arguments that a search can vary, and the arguments that each rule depends on.
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumCount, VariantArray};
 
 use super::training::Training;
 use crate::config::fields::FieldId;
 use crate::memory::savings::Choice;
+use crate::variants::all;
 
 /// An argument that a search can vary. The order of the variants is the order of the digits of a combination's index:
 /// the arguments whose values rules refuse most often come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, EnumCount, VariantArray)]
 pub enum Axis {
     /// The way to train: in full, with adapters, or with Megatron FSDP.
     Training,
@@ -34,18 +36,7 @@ pub enum Axis {
 
 impl Axis {
     /// All axes, in the order of the digits of an index.
-    pub const ALL: [Self; 10] = [
-        Self::Training,
-        Self::Gpus,
-        Self::Pipeline,
-        Self::Virtual,
-        Self::Tensor,
-        Self::Context,
-        Self::Expert,
-        Self::ExpertTensor,
-        Self::MicroBatch,
-        Self::Recompute,
-    ];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// The field that the axis sets. [`Axis::Training`] and [`Axis::Recompute`] set further fields.
     #[must_use]

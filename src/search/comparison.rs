@@ -6,6 +6,8 @@
 
 use core::cmp::Ordering;
 
+use strum::{EnumCount, VariantArray};
+
 use super::candidate::Candidate;
 #[allow(unused_imports, reason = "a link of the documentation")]
 use super::candidate::SHORT_SEQUENCE;
@@ -13,10 +15,11 @@ use super::placement::GroupKind;
 #[allow(unused_imports, reason = "a link of the documentation")]
 use super::step_cost::StepCost;
 use crate::units::Bytes;
+use crate::variants::all;
 use crate::verdict::Verdict;
 
 /// A property by which layouts are ordered or compared; the order of the variants is that in which gains are listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, VariantArray)]
 pub enum Criterion {
     /// Whether the layout fits the GPU: surely, only with the smallest overheads, or not.
     Fits,
@@ -52,21 +55,7 @@ const PERCENT: u64 = 10_000;
 
 impl Criterion {
     /// All criteria.
-    pub const ALL: [Self; 13] = [
-        Self::Fits,
-        Self::Trained,
-        Self::Gpus,
-        Self::Time,
-        Self::Recomputed,
-        Self::Context,
-        Self::Crossing,
-        Self::Bubble,
-        Self::Network,
-        Self::Near,
-        Self::Overhead,
-        Self::Replica,
-        Self::Peak,
-    ];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// The criteria that decide on the order, the first one first.
     pub const ORDER: [Self; 8] = [

@@ -5,12 +5,14 @@
 //! distance.
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumCount, VariantArray};
 
 use crate::config::job::Module;
 use crate::config::nvlink_domain::NvlinkDomain;
+use crate::variants::all;
 
 /// The process groups between which a step's traffic is split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, EnumCount, VariantArray)]
 pub enum GroupKind {
     /// Tensor parallelism of dense layers.
     Tensor,
@@ -30,15 +32,7 @@ pub enum GroupKind {
 
 impl GroupKind {
     /// All groups.
-    pub const ALL: [Self; 7] = [
-        Self::Tensor,
-        Self::ExpertTensor,
-        Self::Context,
-        Self::Expert,
-        Self::Pipeline,
-        Self::Data,
-        Self::ExpertData,
-    ];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// A short name, such as `TP`.
     #[must_use]

@@ -1,7 +1,11 @@
 //! Where and how soon the form shows a field.
 
+use strum::{EnumCount, VariantArray};
+
+use crate::variants::all;
+
 /// A part of the form, in the order in which people think about a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, EnumCount, VariantArray)]
 pub enum Group {
     /// Layers, widths, vocabulary.
     Model,
@@ -33,19 +37,7 @@ pub enum Group {
 
 impl Group {
     /// All groups in form order.
-    pub const ALL: [Self; 11] = [
-        Self::Model,
-        Self::Attention,
-        Self::Moe,
-        Self::Parallelism,
-        Self::Batch,
-        Self::MemorySavers,
-        Self::Optimizer,
-        Self::Adapters,
-        Self::Kernels,
-        Self::Hardware,
-        Self::Encoder,
-    ];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// The heading on the page.
     #[must_use]

@@ -1,10 +1,13 @@
 //! The parallel sizes and the first rank of one module.
 
+use strum::{EnumCount, VariantArray};
+
 use crate::parallel::groups::{ModelParallel, RankGrids, RankOrder};
 use crate::python::{Exception, PythonError};
+use crate::variants::all;
 
 /// What can be set for a module, in the order of the framework's class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, EnumCount, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "each variant is the argument of its name")]
 pub enum Field {
@@ -19,15 +22,7 @@ pub enum Field {
 
 impl Field {
     /// Every field.
-    pub const ALL: [Self; 7] = [
-        Self::TensorModelParallelSize,
-        Self::PipelineModelParallelSize,
-        Self::ContextParallelSize,
-        Self::ExpertModelParallelSize,
-        Self::ExpertTensorParallelSize,
-        Self::DataParallelSize,
-        Self::RankOffset,
-    ];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// Megatron's argument name.
     #[must_use]

@@ -5,10 +5,14 @@ mod parse;
 use core::fmt;
 use core::str::FromStr;
 
+use strum::{EnumCount, VariantArray};
+
+use crate::variants::all;
+
 pub use parse::{LayoutError, LayoutErrorKind, MAX_LAYOUT_ITEMS, MAX_LAYOUT_LEN, nests};
 
 /// A kind of layer in a layout. Megatron knows `encoder` too and refuses it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, VariantArray)]
 pub enum LayerType {
     /// `E`: the input embedding.
     Embedding,
@@ -22,7 +26,7 @@ pub enum LayerType {
 
 impl LayerType {
     /// All kinds, in the order in which a microbatch meets them.
-    pub const ALL: [Self; 4] = [Self::Embedding, Self::Decoder, Self::Mtp, Self::Loss];
+    pub const ALL: [Self; <Self as EnumCount>::COUNT] = all(Self::VARIANTS);
 
     /// Its letter in a layout string.
     #[must_use]

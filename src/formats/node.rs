@@ -42,7 +42,7 @@ pub struct Entry {
 }
 
 impl Data {
-    /// The same data without lines.
+    /// The value without the lines of its parts.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match self {
@@ -63,7 +63,7 @@ impl Data {
 }
 
 impl Node {
-    /// The same data without lines.
+    /// The value without the lines of its parts.
     #[must_use]
     pub fn to_value(&self) -> Value {
         self.data.to_value()

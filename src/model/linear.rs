@@ -28,7 +28,7 @@ pub(crate) fn weight_gradient(sizes: &Sizes<'_>, tape: &mut AutogradTape, weight
     tape.tensor_if(separate, "weight gradient", weight, sizes.width())
 }
 
-/// The same for the output layer, whose operations have its gradient with FSDP2 too.
+/// The tensor of the output layer's weight gradient, which counts among its operations with FSDP2 too.
 pub(crate) fn weight_gradient_of_output(sizes: &Sizes<'_>, tape: &mut AutogradTape, weight: Shape) -> Option<TensorId> {
     let separate = !sizes.m.args.gradient_accumulation_fusion && !sizes.m.is_frozen();
     tape.tensor_if(separate, "weight gradient", weight, sizes.width())
@@ -112,7 +112,7 @@ fn delays(sizes: &Sizes<'_>, linear: &Linear) -> bool {
     sizes.m.args.delay_wgrad_compute && !sizes.m.is_frozen() && linear.weight.component != Component::OutputLayer
 }
 
-/// The same needs the gradient of the output, unless that is quantized or gathered.
+/// A delayed weight gradient needs the gradient of the output, unless that is quantized or gathered.
 fn delays_gradient(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
     if delays(sizes, linear) && sizes.fp8.is_none() {
         tape.delays_gradient(linear.output);

@@ -43,7 +43,7 @@ impl<'a> Sizes<'a> {
         self
     }
 
-    /// The same where a linear layer keeps its input as it is, if the recipe can do that.
+    /// The sizes where a linear layer keeps its input as it is, if the recipe can do that.
     #[must_use]
     pub fn sharing(mut self) -> Self {
         if let Some(fp8) = &mut self.fp8 {
@@ -52,7 +52,7 @@ impl<'a> Sizes<'a> {
         self
     }
 
-    /// The same where the input comes out of a recompute module, if that module is chosen.
+    /// The sizes where the input comes out of a recompute module, if that module is chosen.
     #[must_use]
     pub fn sharing_with(self, module: RecomputeModule) -> Self {
         if self.recompute_options.recompute.is_some_and(|set| set.contains(module)) {

@@ -50,7 +50,7 @@ pub struct Traffic {
 /// Operations that a GPU could do while it sends a byte within a node: 40 % of the 989 dense bf16 TFLOP/s of an H100,
 /// at the 450 GB/s of its `NVLink` in one direction ([`H100`]). Both grow together from one generation to the next.
 const OPERATIONS_PER_NEAR_BYTE: u128 = 880;
-/// The same for a byte over a network of 400 Gbit/s for each GPU.
+/// Operations that a GPU could do while it sends a byte over a network of 400 Gbit/s for each GPU.
 const OPERATIONS_PER_FAR_BYTE: u128 = 7_900;
 
 impl Traffic {

@@ -34,7 +34,8 @@ enum Trial {
     Legal(Option<Candidate>),
     /// The combination is legal and does not fit the GPU, and there is one nearer to fitting.
     TooLarge,
-    /// The same, and no combination fits that differs from it only in a larger micro batch.
+    /// The combination is legal and does not fit the GPU, and no combination fits that differs from it only in a larger
+    /// micro batch.
     TooLargeWithLargerMicroBatches,
 }
 

@@ -15,9 +15,9 @@ pub struct Coefficients {
     pub pipeline: f64,
     /// Seconds in practice over nominal ones of messages between pipeline stages.
     pub messages: f64,
-    /// The same for gradients and parameters between data-parallel ranks.
+    /// Seconds in practice over nominal ones of gradients and parameters between data-parallel ranks.
     pub data: f64,
-    /// The same for the optimizer's step.
+    /// Seconds in practice over nominal ones of the optimizer's step.
     pub optimizer: f64,
 }
 

@@ -21,7 +21,7 @@ pub struct ProductSpeed {
 pub struct Hardware {
     /// Matrix products in bf16 and fp16.
     pub half: ProductSpeed,
-    /// Those in the precision of the module's fp8 or fp4.
+    /// Matrix products in the precision of the module's fp8 or fp4.
     pub quantized: ProductSpeed,
     /// Bytes a second of the GPU's memory.
     pub memory: f64,

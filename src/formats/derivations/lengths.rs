@@ -30,7 +30,7 @@ pub(in crate::formats) struct Budget<'k> {
 }
 
 impl<'k> Budget<'k> {
-    /// That of a key.
+    /// The tokens that a key gives.
     pub(in crate::formats) fn of(key: &'k KeyValue) -> Option<Self> {
         let note = "tokens of a micro batch on each GPU";
         let tokens = int(key)?;

@@ -94,7 +94,7 @@ pub(in crate::formats) fn gradients_as_said(draft: &mut JobDraft) {
     say_gradients(draft, in_fp32);
 }
 
-/// The same for front ends in which `grad_reduce_in_fp32` is on by default.
+/// Says the dtype of gradients for front ends in which `grad_reduce_in_fp32` is on by default.
 pub(in crate::formats) fn gradients_in_fp32_by_default(draft: &mut JobDraft) {
     let in_fp32 = is_on(&draft.settings, FP32) || !draft.has(FP32);
     say_gradients(draft, in_fp32);

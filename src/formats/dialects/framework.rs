@@ -49,7 +49,7 @@ pub struct Framework {
     pub find: fn(&str) -> Option<KeyMeaning>,
     /// Its defaults that differ from those of Megatron-LM's command line. The first table that has a field counts.
     pub defaults: &'static [Defaults],
-    /// The same of models with a `hybrid_layer_pattern`, where these are built from another class.
+    /// The defaults of models with a `hybrid_layer_pattern`, where these are built from another class.
     pub hybrid_defaults: Defaults,
     /// Releases of it with other defaults than the revision that is read.
     pub releases: &'static [Release],
@@ -166,7 +166,7 @@ impl Framework {
             .or_else(|| megatron_args::default_of(destination))
     }
 
-    /// The same for a model with a `hybrid_layer_pattern`.
+    /// The value that a field has by default in a model with a `hybrid_layer_pattern`.
     #[must_use]
     pub fn hybrid_default_of(&self, destination: &str) -> Option<&'static str> {
         let mut defaults = self.hybrid_defaults.iter();

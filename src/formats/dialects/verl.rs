@@ -33,7 +33,7 @@ use crate::value::Value;
 /// verl's Megatron back end with mbridge, which builds the model unless `vanilla_mbridge` is off.
 pub static VERL: Framework = BY_MBRIDGE;
 
-/// The same with Megatron-Bridge.
+/// verl's Megatron back end with Megatron-Bridge, where `vanilla_mbridge` is off.
 static BY_MEGATRON_BRIDGE: Framework = Framework {
     defaults: &[OF_MEGATRON_BRIDGE, DEFAULTS],
     after_defaults: precision::gradients_as_said,
@@ -356,7 +356,7 @@ const OF_MBRIDGE: Defaults = &[
     ("moe_grouped_gemm", "True"),
 ];
 
-/// The same with Megatron-Bridge: `GPTModelProvider` and its providers of models.
+/// The defaults of Megatron-Bridge: `GPTModelProvider` and its providers of models.
 const OF_MEGATRON_BRIDGE: Defaults = &[
     ("apply_rope_fusion", "False"),
     ("bias_dropout_fusion", "False"),
@@ -367,7 +367,8 @@ const OF_MEGATRON_BRIDGE: Defaults = &[
     ("moe_permute_fusion", "True"),
 ];
 
-/// What mbridge sets for models with experts, as verl's own `hf_to_mcore_config_qwen2moe`, `_qwen3moe` and `_dpskv3` do.
+/// What mbridge sets for models with experts, as verl's own `hf_to_mcore_config_qwen2moe`, `_qwen3moe` and `_dpskv3`
+/// do.
 fn of_mbridge(_: &mut RawJob, model: &mut Settings) {
     if model.get(FieldId::num_experts).is_none() {
         return;

@@ -44,7 +44,7 @@ impl<'a> Keys<'a> {
         self.all.iter().find(|item| item.key == path)
     }
 
-    /// The same where the last of several counts, as it does on command lines.
+    /// The last key of a tree with a path, which counts on command lines.
     pub(in crate::formats) fn last_at(&self, path: &str) -> Option<&'a KeyValue> {
         self.all.iter().rev().find(|item| item.key == path)
     }

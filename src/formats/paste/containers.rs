@@ -211,7 +211,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// The same for a word of a manifest, in which `$(NAME)` is a variable of the container.
+/// A word of a manifest as a shell reads it back, in which `$(NAME)` is a variable of the container.
 fn expanded(word: &str) -> String {
     let Some((before, rest)) = word.split_once("$(") else {
         return quoted(word);

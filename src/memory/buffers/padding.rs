@@ -33,7 +33,7 @@ struct Aligned {
     /// Bytes that rounding every tensor to whole blocks adds to weights, and to each state in fp32.
     weights: u64,
     fp32: u64,
-    /// The same for weights that are not trained: they are in no buffer.
+    /// Bytes that rounding to whole blocks adds to weights that are not trained: they are in no buffer.
     frozen: u64,
     /// Bytes of the tails that the allocator does not split off behind tensors of 1, 2 and 4 bytes an element.
     unsplit: [u64; 3],

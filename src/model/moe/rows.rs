@@ -20,7 +20,7 @@ pub(crate) struct Rows {
     pub(crate) received: Factor,
     /// Rows that the experts of this rank work on, after the gather over expert-tensor-parallel ranks: R.
     pub(crate) routed: Factor,
-    /// The same with every expert's rows filled up to what fp8 needs.
+    /// Rows that the experts work on, with every expert's rows filled up to what fp8 needs.
     pub(crate) aligned: Factor,
     /// All tokens of the expert-parallel ranks, with the all-gather dispatcher.
     pub(crate) all: Factor,

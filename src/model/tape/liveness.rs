@@ -60,7 +60,7 @@ pub(crate) enum PassKind {
     WithoutAutograd,
     /// The backward pass, from a state in which all that is kept and the output's gradient are alive.
     Backward,
-    /// The same when the caller holds on to the output's gradient.
+    /// The backward pass when the caller holds on to the output's gradient.
     BackwardRetained,
 }
 

@@ -21,7 +21,7 @@ const NAMES: Px = Px::of(200);
 const NAMES_OF_GROUPS: Px = Px::of(240);
 /// The width of the column of numbers.
 const NUMBERS: Px = Px::of(88);
-/// The same where each number has its share of the stage behind it.
+/// The width of the column of numbers where each number has its share of the stage behind it.
 const NUMBERS_AND_SHARES: Px = Px::of(136);
 /// The least width of the column of bars; a narrower picture has them below the names.
 const BARS: Px = Px::of(80);

@@ -36,7 +36,7 @@ const FAMILIES: [(&str, Option<&str>, &str); 4] = [
     ("qwen2_5_vl", Some("Qwen25VL"), "qwen2.5-vl-vit"),
 ];
 
-/// The same of audio towers.
+/// The families whose audio towers are known: the beginning of their `model_type`, and the encoder preset.
 const AUDIO_FAMILIES: [(&str, &str); 1] = [("qwen3_omni_moe", "qwen3-omni-audio")];
 
 /// The encoder preset of a model by its `model_type`.

@@ -14,6 +14,7 @@ mod from_field;
 pub mod gpus;
 pub mod hybrid_pattern;
 pub mod job;
+pub mod launcher_arguments;
 pub mod layers;
 pub mod mixer;
 pub mod modality;

@@ -1,7 +1,9 @@
 //! A job's standing: one value, made in one place. All that the page, the command line, the API, searches and exports say
 //! of whether a job runs and fits is read off it; nothing else compares bytes with a GPU.
 
+use crate::config::Checked;
 use crate::config::job::Config;
+pub use crate::config::problem::Refusal;
 use crate::memory::overhead::memory_range;
 use crate::memory::savings::Saved;
 use crate::memory::{Estimate, StageRef, estimate};
@@ -20,25 +22,16 @@ pub enum Verdict {
     DoesNotFit,
     /// The estimate is that of another job: one without what the job's [marks](Config::not_modelled) name.
     NotThisJob,
-    /// Megatron refuses to train it.
+    /// Megatron or the launcher of the job refuses to train it.
     Refused(Refusal),
-}
-
-/// When Megatron refuses a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Refusal {
-    /// Before the model is built: the job breaks a rule on its arguments, and has no estimate.
-    ByRules,
-    /// When training starts: the schedule cannot run its micro batches, although the model can be built.
-    BySchedule,
 }
 
 impl Verdict {
     /// The verdict on a checked job where a device shows from `low` to `high` bytes, as [`device`] gives them.
     #[must_use]
     pub fn of(config: &Config, device: (Bytes, Bytes)) -> Self {
-        if !config.refused_by_schedule().is_empty() {
-            Self::Refused(Refusal::BySchedule)
+        if let Some(refusal) = config.refused_by() {
+            Self::Refused(refusal)
         } else if !config.not_modelled().is_empty() {
             Self::NotThisJob
         } else {
@@ -212,6 +205,14 @@ impl Standing {
     #[must_use]
     pub fn of(config: &Config) -> Self {
         Self::new(config, &estimate(config))
+    }
+
+    /// The verdict on a job as a check found it, and its standing where it can be estimated.
+    #[must_use]
+    pub fn of_checked(checked: &Checked) -> (Verdict, Option<Self>) {
+        let standing = checked.config.as_ref().map(Self::of);
+        let refused = Verdict::Refused(Refusal::ByRules);
+        (standing.map_or(refused, |standing| standing.verdict), standing)
     }
 
     /// What stays free on the GPU, or is missing; `None` where no GPU is chosen, and where the numbers are not those of

@@ -1,5 +1,6 @@
 //! From a raw job to a checked one, or to the list of everything that is wrong with it.
 
+use super::choices::Launcher;
 use super::context::{LanguageModel, ModuleContext, knows_item_tokens};
 use super::draft::Draft;
 use super::field::{Default, Scope};
@@ -39,8 +40,8 @@ impl Checked {
         self.problems.iter().filter(|problem| problem.is_error())
     }
 
-    /// The problems with which Megatron does not train the job: errors, and what its schedule refuses when training
-    /// starts.
+    /// The problems with which the job does not train: errors, what Megatron's schedule refuses when training starts,
+    /// and what the launcher of the job refuses.
     pub fn refusals(&self) -> impl Iterator<Item = &Problem> {
         refusing(&self.problems)
     }
@@ -79,7 +80,8 @@ pub fn validate(raw: &RawJob) -> Checked {
         world_size,
         gpu_memory,
         not_modelled: not_modelled::marks(&raw.not_modelled, &modules),
-        refused_by_schedule: refusing(&problems).map(|problem| problem.message.clone()).collect(),
+        refused_by: refusing(&problems).filter_map(Problem::refusal).max(),
+        refused_at_launch: refusing(&problems).map(|problem| problem.message.clone()).collect(),
         modules,
     });
     Checked { config, problems }
@@ -89,18 +91,11 @@ pub fn validate(raw: &RawJob) -> Checked {
 /// arguments or read its commands.
 #[must_use]
 pub fn launcher_problems(raw: &RawJob) -> Vec<Problem> {
-    let mut problems = validate(raw).problems;
-    problems.retain(Problem::is_of_launcher);
-    let ranges = rank_ranges(raw, &mut Vec::new());
-    let language = LanguageModel::of(raw, &ranges);
-    for (index, range) in ranges.iter().enumerate() {
-        let name = raw.modules.get(index).map_or(LANGUAGE_MODULE, |m| m.name.as_str());
-        let (args, unreadable) = read_args(raw, index, &mut Vec::new());
-        let context = ModuleContext::new(name, raw, index, &language);
-        let mut found = rules::launcher_violations(&Draft::new(&context, args, range.as_ref()));
-        found.retain(|p| !p.fields.iter().any(|field| unreadable.contains(field)));
-        problems.extend(found);
-    }
+    let mut launched = raw.clone();
+    let launcher = Value::Text(Launcher::MegatronLm.name().to_owned());
+    launched.shared.set(FieldId::launcher, launcher);
+    let mut problems = validate(&launched).problems;
+    problems.retain(|problem| problem.stops_launcher && !rules::is_left_open(problem));
     problems
 }
 

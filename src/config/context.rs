@@ -79,6 +79,8 @@ pub(super) struct ModuleContext<'a> {
     pub(super) colocated: bool,
     /// Whether the module says which layers have linear attention.
     pub(super) has_linear_freq: bool,
+    /// Whether the module says how large a micro batch is.
+    pub(super) states_micro_batch: bool,
     /// Whether the module says whether rotary embedding is fused.
     pub(super) states_rope_fusion: bool,
     /// The custom pipeline layout, where its text was read before.
@@ -109,6 +111,7 @@ impl<'a> ModuleContext<'a> {
             own_micro_batch_size: own(FieldId::micro_batch_size),
             colocated: raw.colocates(),
             has_linear_freq: given(FieldId::linear_attention_freq),
+            states_micro_batch: given(FieldId::micro_batch_size),
             states_rope_fusion: given(FieldId::apply_rope_fusion),
             pipeline_layout: None,
             layers: None,

@@ -9,10 +9,10 @@
 use super::choices::{
     AdapterDropout, AdapterType, AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, CudaGraphImpl,
     CudaGraphModule, DsaKernelBackend, FlexBackend, Fp4Format, Fp8Format, Fp8Recipe, FrontEnd, FsdpDtype,
-    GpuGeneration, HybridStackSpec, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule,
-    OptimizerKind, OuterShardingStrategy, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
-    RecomputeMethod, RecomputeModule, RopeType, RouterDtype, RouterScore, ShardingStrategy, SoftmaxType, SoftwareFact,
-    SoftwareStack, TokenDispatcher, TokenLoss, TransformerImpl,
+    GpuGeneration, HybridStackSpec, Launcher, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization,
+    OffloadModule, OptimizerKind, OuterShardingStrategy, PositionEmbedding, ProjectorKind, ProjectorNorm,
+    RecomputeGranularity, RecomputeMethod, RecomputeModule, RopeType, RouterDtype, RouterScore, ShardingStrategy,
+    SoftmaxType, SoftwareFact, SoftwareStack, TokenDispatcher, TokenLoss, TransformerImpl,
 };
 use super::condition::Condition::{
     Adapters as HasAdapters, ChunkedLogits, CudaGraphs, DeltaProducts, Encoder as IsEncoder, ExpertAdapters, Experts,
@@ -399,9 +399,9 @@ fields! {
     /// Whether attention keeps its scores.
     attention_backend: AttentionBackend = Field::choice(AttentionBackend::NAMES, "auto").at(Kernels, More, "attn", "Attention kernel");
     /// Probability of dropping attention weights; above 0 a mask is kept. Megatron-LM's default is 0.1.
-    attention_dropout: Decimal = Field::decimal(0, 999_999, 100_000).at(Kernels, More, "adrop", "Attention dropout");
+    attention_dropout: Decimal = Field::decimal(0, 1_000_000, 100_000).at(Kernels, More, "adrop", "Attention dropout");
     /// Probability of dropping hidden values; above 0 a mask is kept. Megatron-LM's default is 0.1.
-    hidden_dropout: Decimal = Field::decimal(0, 999_999, 100_000).at(Kernels, More, "hdrop", "Hidden dropout");
+    hidden_dropout: Decimal = Field::decimal(0, 1_000_000, 100_000).at(Kernels, More, "hdrop", "Hidden dropout");
     /// Loss in one fused kernel.
     cross_entropy_loss_fusion: bool = Field::flag(false).at(Kernels, More, "cef", "Fused cross-entropy");
     /// Transformer Engine's fused operations run MLPs. Grouped experts then fill up every expert's tokens to a multiple
@@ -494,6 +494,12 @@ fields! {
     /// Transformer Engine nor Apex, so PyTorch's AdamW, which needs 4 bytes a parameter more in its step; on ROCm
     /// hipBLASLt's workspaces.
     software_stack: SoftwareStack = Field::choice(SoftwareStack::NAMES, "megatron_main").at(Hardware, More, "stack", "Software").job().own().also(&["stack", "container", "Transformer Engine version", "Apex", "ROCm"]);
+    /// What starts the job. any: what a single launcher refuses is only warned of. megatron_lm: pretrain_gpt.py or
+    /// pretrain_hybrid.py of Megatron-LM, whose validate_args refuses some jobs that other launchers train.
+    launcher: Launcher = Field::choice(Launcher::NAMES, "any").at(Hardware, All, "launch", "Launcher").job().own().also(&["pretrain_gpt", "pretrain_hybrid", "validate_args"]);
+    /// Arguments of Megatron-LM that change no memory, but that its launcher looks at, as a command has them:
+    /// --moe-router-pre-softmax, --hierarchical-context-parallel-sizes 2 4.
+    launcher_arguments: Option<String> = Field::text(1_000, "none").at(Hardware, All, "largs", "Other launcher arguments").job().own().also(&["hierarchical_context_parallel_sizes", "moe_router_pre_softmax", "mrope_section", "calculate_per_token_loss", "check_for_nan_in_loss_and_grad"]);
     /// Single differences from megatron_main, besides those of the chosen software.
     software_facts: NameSet<SoftwareFact> = Field::set(SoftwareFact::NAMES, "").at(Hardware, All, "facts", "Software differences").job().own();
 

@@ -14,6 +14,7 @@ use super::module_sizes::ModuleSizes;
 use super::not_modelled::NotModelled;
 use super::nvlink_domain::NvlinkDomain;
 use super::packing::Packing;
+use super::problem::Refusal;
 use crate::parallel::groups::seeds::SeedRule;
 use crate::parallel::groups::{ModelParallel, RankGrids, RankOrder};
 use crate::parallel::stages::StageLayout;
@@ -31,8 +32,10 @@ pub struct Config {
     pub(crate) modules: Vec<Module>,
     /// What changes the job's memory and is not modelled, in the order of the keys.
     pub(crate) not_modelled: Vec<NotModelled>,
-    /// Why Megatron's schedule refuses the job when training starts.
-    pub(crate) refused_by_schedule: Vec<String>,
+    /// Who refuses the job.
+    pub(crate) refused_by: Option<Refusal>,
+    /// Why it is refused when it is launched.
+    pub(crate) refused_at_launch: Vec<String>,
 }
 
 /// One checked module: a model with its own parallelism on its own span of ranks.
@@ -247,11 +250,18 @@ impl Config {
         &self.not_modelled
     }
 
-    /// Why Megatron's schedule refuses the job when training starts, a sentence each; empty where it trains. The job
-    /// can be estimated all the same, while it is planned.
+    /// Who refuses the job although it can be estimated: its launcher, or Megatron's schedule when training starts. `None`
+    /// where it trains.
     #[must_use]
-    pub fn refused_by_schedule(&self) -> &[String] {
-        &self.refused_by_schedule
+    pub fn refused_by(&self) -> Option<Refusal> {
+        self.refused_by
+    }
+
+    /// Why the job is refused when it is launched, a sentence each; empty where it trains. It can be estimated all the
+    /// same, while it is planned.
+    #[must_use]
+    pub fn refused_at_launch(&self) -> &[String] {
+        &self.refused_at_launch
     }
 }
 

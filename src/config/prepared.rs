@@ -101,7 +101,8 @@ impl Prepared {
             gpu_memory: self.gpu_memory,
             not_modelled: not_modelled::marks(&self.raw.not_modelled, &modules),
             // Such jobs are refused above.
-            refused_by_schedule: Vec::new(),
+            refused_by: None,
+            refused_at_launch: Vec::new(),
             modules,
         })
     }

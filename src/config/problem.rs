@@ -34,16 +34,51 @@ pub(crate) fn is_refused_at_start(rule: &str) -> bool {
     REFUSED_AT_START.contains(&rule)
 }
 
+/// Whether only Megatron-LM's own launcher refuses what breaks the rule of this name, as a warning.
+pub(crate) fn is_refused_by_launcher(rule: &str) -> bool {
+    REFUSED_BY_LAUNCHER.contains(&rule)
+}
+
+/// Who refuses a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// Megatron, before the model is built: the job breaks a rule on its arguments, and has no estimate.
+    ByRules,
+    /// Megatron's schedule, when training starts: it cannot run the micro batches, although the model can be built.
+    BySchedule,
+    /// The launcher of the job, though others train it. The job can be estimated.
+    ByLauncher,
+}
+
+impl Refusal {
+    /// Its name in programs.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::ByRules => "rules",
+            Self::BySchedule => "schedule",
+            Self::ByLauncher => "launcher",
+        }
+    }
+}
+
 impl Problem {
-    /// Whether Megatron refuses to train with it, at once or when training starts.
+    /// Whether the job does not train with it: Megatron refuses it, at once or when training starts, or its launcher
+    /// does.
     #[must_use]
     pub fn keeps_from_training(&self) -> bool {
-        self.is_error() || is_refused_at_start(self.rule)
+        self.refusal().is_some()
     }
 
-    /// Whether only Megatron-LM's own launcher refuses the job for it.
+    /// Who refuses the job for it; `None` for a warning.
     #[must_use]
-    pub fn is_of_launcher(&self) -> bool {
-        self.severity == Severity::Warning && REFUSED_BY_LAUNCHER.contains(&self.rule)
+    pub fn refusal(&self) -> Option<Refusal> {
+        if self.is_error() {
+            Some(Refusal::ByRules)
+        } else if self.stops_launcher {
+            Some(Refusal::ByLauncher)
+        } else {
+            is_refused_at_start(self.rule).then_some(Refusal::BySchedule)
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod adapters;
 mod batch;
+mod command;
 mod context_parallel;
 mod encoder;
 mod fp8;
@@ -37,8 +38,9 @@ pub use refusals::Refusals;
 pub(super) use stages::{stages, stages_of};
 
 use self::rule::Rule;
+use super::choices::Launcher;
 use super::draft::Draft;
-use super::problem::{Problem, Severity};
+use super::problem::{Problem, Severity, is_refused_by_launcher};
 
 /// Every rule, in the order in which its problems are shown.
 const TABLES: [&[Rule]; 27] = [
@@ -82,17 +84,30 @@ pub(super) fn problems(draft: &Draft<'_>) -> Vec<Problem> {
         );
         Some(problem.of(draft.context.module, rule.name))
     };
-    TABLES.into_iter().flatten().filter_map(broken).collect()
+    let mut problems: Vec<Problem> = TABLES.into_iter().flatten().filter_map(broken).collect();
+    if draft.args.launcher == Launcher::MegatronLm {
+        problems.extend(of_megatron_lm().filter_map(broken));
+        for problem in &mut problems {
+            problem.stops_launcher = stops_launcher(problem);
+        }
+    }
+    problems
 }
 
-/// What a module breaks of the rules that only Megatron-LM's own launcher has, and that are of no other launcher's
-/// concern.
-pub(super) fn launcher_violations(draft: &Draft<'_>) -> Vec<Problem> {
-    let broken = launcher::RULES.iter().filter_map(|rule| {
-        let violation = (rule.check)(draft)?;
-        Some(violation.of(draft.context.module, rule.name))
-    });
-    broken.collect()
+/// Whether Megatron-LM's own launcher stops at a problem that is only warned of under others.
+fn stops_launcher(problem: &Problem) -> bool {
+    let own = |name| of_megatron_lm().any(|rule| rule.name == name);
+    problem.severity == Severity::Warning && (is_refused_by_launcher(problem.rule) || own(problem.rule))
+}
+
+/// The rules that only Megatron-LM's own launcher has.
+fn of_megatron_lm() -> impl Iterator<Item = &'static Rule> {
+    launcher::RULES.iter().chain(command::RULES)
+}
+
+/// Whether a problem is something that a command of Megatron-LM leaves open, and that an export adds.
+pub(super) fn is_left_open(problem: &Problem) -> bool {
+    command::RULES.iter().any(|rule| rule.name == problem.rule)
 }
 
 /// The name of every rule; rules of one concern share a name.

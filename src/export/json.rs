@@ -16,7 +16,7 @@ use crate::value::Value;
 pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String {
     let mut document = job_json::document(state);
     let refusals: Vec<Value> = if let Some((config, _)) = result {
-        config.refused_by_schedule().iter().map(|reason| text(reason)).collect()
+        config.refused_at_launch().iter().map(|reason| text(reason)).collect()
     } else {
         let checked = validate(&state.setup.job);
         checked.refusals().map(|problem| text(&problem.message)).collect()

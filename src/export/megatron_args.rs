@@ -10,6 +10,7 @@ use crate::config::choices::HybridStackSpec;
 use crate::config::condition::Condition;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
+use crate::config::launcher_arguments::{LauncherArguments, text_of};
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
 use crate::config::relevance::Relevance;
@@ -46,6 +47,9 @@ fn flags(settings: &Settings) -> Vec<Flag> {
         .iter()
         .any(|argument| argument.id == FieldId::recompute_modules && argument.words().is_empty());
     let relevance = Relevance::of_settings(settings);
+    let stated = text_of(settings);
+    let stated = LauncherArguments::new(stated.as_deref());
+    let left_open = |name: &&str| !stated.has(name);
     all.iter()
         .filter(|argument| has_effect(settings, &relevance, argument.id))
         .filter(|argument| !(recomputes_nothing && of_selective_recompute(argument.id)))
@@ -56,12 +60,17 @@ fn flags(settings: &Settings) -> Vec<Flag> {
         .filter_map(flag)
         .chain(is_hybrid.then(|| spec(settings)))
         .chain(positions(settings))
-        .chain(launcher::switches(settings).map(switch))
-        .chain(launcher::values(settings).map(|(name, words)| Flag {
-            many: words.len() > 1,
-            words,
-            ..switch(name)
-        }))
+        .chain(launcher::switches(settings).filter(left_open).map(switch))
+        .chain(
+            launcher::values(settings)
+                .filter(|(name, _)| left_open(name))
+                .map(several),
+        )
+        .chain(
+            stated
+                .iter()
+                .map(|(name, values)| several((name, values.into_iter().map(str::to_owned).collect()))),
+        )
         .chain(checkpoints(settings))
         .collect()
 }
@@ -143,6 +152,15 @@ fn switch(name: &str) -> Flag {
         name: name.to_owned(),
         words: Vec::new(),
         many: false,
+    }
+}
+
+/// A flag with these values.
+fn several((name, words): (&str, Vec<String>)) -> Flag {
+    Flag {
+        many: words.len() > 1,
+        words,
+        ..switch(name)
     }
 }
 

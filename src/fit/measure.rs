@@ -45,5 +45,5 @@ pub(super) fn standing(job: &RawJob) -> Option<Standing> {
 /// A job that Megatron trains.
 fn runs(job: &RawJob) -> Option<Config> {
     let config = validate(job).config?;
-    config.refused_by_schedule().is_empty().then_some(config)
+    config.refused_at_launch().is_empty().then_some(config)
 }

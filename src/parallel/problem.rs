@@ -35,6 +35,8 @@ pub struct Problem<F> {
     pub repair: Option<Repair>,
     /// The class of the exception that the framework raises with this message, for the rules of `MegatronMIMO`.
     pub exception: Option<Exception>,
+    /// Whether the launcher of the job stops at it, although the model could be built and trained.
+    pub stops_launcher: bool,
 }
 
 /// A change of one argument that would remove a problem.
@@ -93,6 +95,7 @@ impl<F> Problem<F> {
             fixes: Vec::new(),
             repair: None,
             exception: None,
+            stops_launcher: false,
         }
     }
 
@@ -145,6 +148,7 @@ impl<F> Problem<F> {
             message: self.message,
             repair: self.repair,
             exception: self.exception,
+            stops_launcher: self.stops_launcher,
         }
     }
 

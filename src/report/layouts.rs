@@ -8,7 +8,7 @@ use crate::config::raw::RawJob;
 use crate::config::{check, gpus};
 use crate::search::{Axis, Candidate, Dimension, Pick, Slice, Space};
 use crate::value::Value;
-use crate::verdict::{Headroom, Refusal, Standing, Verdict};
+use crate::verdict::{Headroom, Standing, Verdict};
 
 /// What a search is of: the job as it is, its GPU, what varies and how far, and what does not. Amounts are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -145,12 +145,11 @@ impl LeftAlone {
 /// The verdict on a job as it is, and what a check says of it.
 fn own_standing(job: &RawJob, scale: Scale) -> (Verdict, String) {
     let checked = check(job);
-    if let Some(config) = &checked.config {
-        let standing = Standing::of(config);
-        return (standing.verdict, standing.sentence(config, scale));
+    let (verdict, standing) = Standing::of_checked(&checked);
+    if let (Some(config), Some(standing)) = (&checked.config, standing) {
+        return (verdict, standing.sentence(config, scale));
     }
     let refused: Vec<String> = checked.refusals().map(ToString::to_string).collect();
-    let verdict = Verdict::Refused(Refusal::ByRules);
     (verdict, format!("{}: {}", verdict.words(), refused.join("; ")))
 }
 

@@ -27,7 +27,7 @@ pub fn reason(config: &Config, (low, high): (Bytes, Bytes)) -> String {
 /// Why Megatron refuses a job when training starts; `None` for jobs that it trains.
 #[must_use]
 pub fn refused(config: &Config) -> Option<String> {
-    let reasons = config.refused_by_schedule();
+    let reasons = config.refused_at_launch();
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 

@@ -732,3 +732,86 @@ fn a_table_says_why_a_job_could_not_be_read() {
         "{table}"
     );
 }
+
+/// The table of standings, which the library, the JavaScript API and the page are held to as well: `check` says the same of
+/// its jobs, and a search of each layout what `check` says of it.
+#[test]
+fn checks_and_searches_say_what_the_table_of_standings_says() {
+    let table = include_str!("../standings.jsonl");
+    let rows: Vec<Value> = table.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let folder = scratch("standings");
+    fs::create_dir_all(&folder).unwrap();
+    let file = |name: String, job: &Value| {
+        let path = folder.join(name);
+        fs::write(&path, job.to_string()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let check = |paths: &[String]| {
+        let mut arguments = vec!["check", "--json"];
+        arguments.extend(paths.iter().map(String::as_str));
+        let reports: Vec<Value> = serde_json::from_str(&run(&arguments, "").output).unwrap();
+        reports
+    };
+    let jobs = rows.iter().enumerate();
+    let paths: Vec<String> = jobs.map(|(at, row)| file(format!("{at}.json"), &row["job"])).collect();
+    for (report, row) in check(&paths).iter().zip(&rows) {
+        let verdict = row["verdict"].as_str().unwrap_or("unknown");
+        assert_eq!(report["verdict"], verdict, "{row}");
+        assert_eq!(report["refused_by"], row["refused_by"], "{row}");
+    }
+    let mut layouts = Vec::new();
+    for (row, path) in rows.iter().zip(&paths).step_by(6) {
+        let ended = run(
+            &["search", "--json", "--all", "--vary", "tp,pp", "--limit", "4", path],
+            "",
+        );
+        let Ok(found) = serde_json::from_str::<Value>(&ended.output) else {
+            assert_eq!(row["refused_by"], "rules", "{row}");
+            continue;
+        };
+        for layout in found["layouts"].as_array().unwrap() {
+            let mut job = row["job"].clone();
+            for (name, value) in layout["settings"].as_object().unwrap() {
+                job[name] = value.clone();
+            }
+            let name = format!("layout-{}.json", layouts.len());
+            layouts.push((file(name, &job), layout["verdict"].clone()));
+        }
+    }
+    assert!(layouts.len() > 20, "{}", layouts.len());
+    let paths: Vec<String> = layouts.iter().map(|(path, _)| path.clone()).collect();
+    for (report, (path, verdict)) in check(&paths).iter().zip(&layouts) {
+        assert_eq!(report["verdict"], verdict.as_str().unwrap_or("unknown"), "{path}");
+    }
+}
+
+/// Ctrl-C ends a long search with what it has found by then.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_prints_what_it_has_found() {
+    let vary = "pp,vpp,tp,cp,ep,etp,mbs,recompute";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_megatron-memory"))
+        .args(["search", "deepseek-v3", "--all", "--limit", "3", "--vary", vary])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+    assert!(
+        child
+            .try_wait()
+            .unwrap()
+            .is_none_or(|status| status.code() == Some(130))
+    );
+    let ended = child.wait_with_output().unwrap();
+    let (output, errors) = (
+        String::from_utf8(ended.stdout).unwrap(),
+        String::from_utf8(ended.stderr).unwrap(),
+    );
+    assert_eq!(ended.status.code(), Some(130), "{errors}");
+    assert!(errors.starts_with("Interrupted: "), "{errors}");
+    assert!(errors.contains("of 131,383,296 combinations looked at"), "{errors}");
+    assert!(output.contains("GiB"), "{output}");
+}

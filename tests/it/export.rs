@@ -170,6 +170,8 @@ fn every_preset_comes_back_from_flags_and_yaml() {
         let job = &accepted;
         let mut lost = megatron_args::without_flag(job);
         lost.extend(without_effect(&job.shared));
+        // A command says itself what starts the job.
+        lost.extend([FieldId::launcher, FieldId::launcher_arguments]);
         // Interleaving by the other of its two names.
         lost.push(FieldId::virtual_pipeline_model_parallel_size);
         lost.push(FieldId::num_virtual_stages_per_pipeline_rank);

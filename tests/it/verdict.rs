@@ -1,18 +1,16 @@
 //! One verdict in one place: checks, layout searches and changes say the same of a job.
 
 use megatron_memory::config::check;
-use megatron_memory::config::not_modelled::NotModelled;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::fit::OfferSearch;
 use megatron_memory::search::{Axis, Keep, Options, Space, search};
-use megatron_memory::verdict::{Headroom, Refusal, Standing, Verdict};
+use megatron_memory::verdict::{Headroom, Standing, Verdict};
 use proptest::prelude::*;
 
 /// The verdict on a job, and its standing where it has one.
 fn verdict(job: &RawJob) -> (Verdict, Option<Standing>) {
     let checked = check(job);
-    let standing = checked.config.as_ref().map(Standing::of);
-    let verdict = standing.map_or(Verdict::Refused(Refusal::ByRules), |standing| standing.verdict);
+    let (verdict, standing) = Standing::of_checked(&checked);
     let refused = checked.refusals().next().is_some();
     assert_eq!(
         matches!(verdict, Verdict::Refused(_)),
@@ -23,36 +21,98 @@ fn verdict(job: &RawJob) -> (Verdict, Option<Standing>) {
     (verdict, standing)
 }
 
+/// Numbers that look random, and are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    /// One of these.
+    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let at = usize::try_from((self.0 >> 33) % values.len() as u64).unwrap();
+        values[at]
+    }
+}
+
+/// A random job with every kind of standing among its settings.
+fn random_job(numbers: &mut Numbers) -> serde_json::Value {
+    let (pp, vpp) = (numbers.one_of(&[1, 2, 4]), numbers.one_of(&[1, 2, 3]));
+    let mut job = serde_json::json!({
+        "num_layers": 12, "hidden_size": 2048, "num_attention_heads": numbers.one_of(&[16, 16, 16, 15]),
+        "vocab_size": 32000, "seq_length": numbers.one_of(&[2048, 4096]), "world_size": 16, "bf16": true,
+        "use_distributed_optimizer": true, "global_batch_size": numbers.one_of(&[8, 12, 24, 64]),
+        "tensor_model_parallel_size": numbers.one_of(&[1, 2, 4]), "pipeline_model_parallel_size": pp,
+        "context_parallel_size": numbers.one_of(&[1, 2]), "max_position_embeddings": numbers.one_of(&[2048, 4096]),
+        "position_embedding_type": "rope",
+    });
+    let mut set = |key: &str, value: serde_json::Value| job[key] = value;
+    if vpp > 1 && pp > 1 {
+        set("num_layers_per_virtual_pipeline_stage", (12 / pp / vpp).max(1).into());
+    }
+    if let Some(mib) = numbers.one_of(&[None, Some(3_000), Some(6_000), Some(7_000), Some(12_000), Some(80_000)]) {
+        set("gpu_memory_mib", mib.into());
+    }
+    if numbers.one_of(&[true, false, false, false, false]) {
+        set("perform_rl_step", true.into());
+    }
+    if numbers.one_of(&[true, false, false]) {
+        set("launcher", "megatron_lm".into());
+    }
+    if numbers.one_of(&[true, true, false]) {
+        set("micro_batch_size", 1.into());
+    }
+    job
+}
+
+/// The lines of the table of standings, which the command line, the JavaScript API and the page are held to.
+fn table_of_standings() -> String {
+    let mut numbers = Numbers(29);
+    let line = |_| {
+        let job = random_job(&mut numbers);
+        let verdict = verdict(&serde_json::from_value(job.clone()).unwrap()).0;
+        let refused_by = match verdict {
+            Verdict::Refused(refusal) => Some(refusal.id()),
+            _ => None,
+        };
+        serde_json::json!({"job": job, "verdict": verdict.id(), "refused_by": refused_by}).to_string() + "\n"
+    };
+    (0..120).map(line).collect()
+}
+
+#[test]
+#[ignore = "writes the table"]
+fn write_the_table_of_standings() {
+    std::fs::write(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/standings.jsonl"),
+        table_of_standings(),
+    )
+    .unwrap();
+}
+
+#[test]
+fn the_table_of_standings_is_what_checks_say() {
+    let table = include_str!("../standings.jsonl");
+    assert_eq!(table, table_of_standings());
+    for standing in [
+        "fits",
+        "tight",
+        "does_not_fit",
+        "not_this_job",
+        "rules",
+        "schedule",
+        "launcher",
+    ] {
+        assert!(table.contains(&format!("\"{standing}\"")), "{standing}");
+    }
+    assert!(table.contains("\"verdict\":null"));
+}
+
 fn any_job() -> impl Strategy<Value = RawJob> {
-    let size = || proptest::sample::select(vec![1_u64, 2, 4]);
-    let sizes = (size(), size(), size(), proptest::sample::select(vec![1_u64, 2, 3]));
-    let rest = (
-        proptest::sample::select(vec![8_u64, 12, 24, 64]),
-        proptest::sample::select(vec![None, Some(3_000_u64), Some(6_000), Some(12_000), Some(80_000)]),
-        any::<bool>(),
-    );
-    (sizes, rest).prop_map(|((tp, pp, cp, vpp), (batch, gpu, marked))| {
-        let mut job = serde_json::json!({
-            "num_layers": 12, "hidden_size": 2048, "num_attention_heads": 16, "vocab_size": 32000,
-            "seq_length": 2048, "max_position_embeddings": 2048, "world_size": 16, "micro_batch_size": 1,
-            "bf16": true, "use_distributed_optimizer": true, "global_batch_size": batch,
-            "tensor_model_parallel_size": tp, "pipeline_model_parallel_size": pp, "context_parallel_size": cp,
-        });
-        let mut set = |key: &str, value: serde_json::Value| job[key] = value;
-        if vpp > 1 {
-            set(
-                "num_layers_per_virtual_pipeline_stage",
-                (12 / pp.max(1) / vpp).max(1).into(),
-            );
-        }
-        if let Some(mib) = gpu {
-            set("gpu_memory_mib", mib.into());
-        }
-        let mut job = RawJob::from_value(&serde_json::from_value(job).unwrap());
-        if marked {
-            job.not_modelled.push(NotModelled::of_key("perform_rl_step"));
-        }
-        job
+    any::<u64>().prop_map(|seed| {
+        let job = random_job(&mut Numbers(seed));
+        serde_json::from_value(job).unwrap()
     })
 }
 

@@ -57,6 +57,9 @@ struct Report {
     job: String,
     /// The verdict, as the exit status has it.
     verdict: &'static str,
+    /// Who refuses the job: Megatron's rules, its schedule, or its launcher.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused_by: Option<&'static str>,
     /// The verdict in words.
     reason: String,
     /// The exit status that this job alone would have.
@@ -195,6 +198,7 @@ impl Check {
         let report = |status: Status, verdict, reason: String| Report {
             job: job.to_owned(),
             verdict,
+            refused_by: None,
             reason,
             exit_status: status as u8,
             memory: None,
@@ -235,6 +239,7 @@ impl Check {
                 Report {
                     problems,
                     link,
+                    refused_by: Some(Refusal::ByRules.id()),
                     ..report
                 },
             );
@@ -259,7 +264,8 @@ impl Check {
             scale.number(low),
             scale.amount(high),
         );
-        let refused = config.refused_by_schedule().iter().cloned();
+        let refused_by = config.refused_by().map(Refusal::id);
+        let refused = config.refused_at_launch().iter().cloned();
         let marks = config.not_modelled().iter().map(ToString::to_string);
         let problems = refused.chain(marks).collect();
         let memory = Memory {
@@ -282,6 +288,7 @@ impl Check {
                 explanation,
                 problems,
                 link,
+                refused_by,
                 ..report
             },
         )

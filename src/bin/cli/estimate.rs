@@ -65,7 +65,7 @@ impl EstimateJob {
             Form::Text => output::print_lines(&text)?,
             Form::Json | Form::Csv | Form::Markdown | Form::Tsv => output::print(&text)?,
         }
-        for reason in config.refused_by_schedule() {
+        for reason in config.refused_at_launch() {
             eprintln!("Cannot run: {reason}");
         }
         for mark in config.not_modelled() {

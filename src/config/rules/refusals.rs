@@ -3,10 +3,11 @@
 
 use core::fmt;
 
-use super::TABLES;
 use super::rule::Rule;
+use super::{TABLES, of_megatron_lm, stops_launcher};
+use crate::config::choices::Launcher;
 use crate::config::draft::Draft;
-use crate::config::problem::is_refused_at_start;
+use crate::config::problem::{is_refused_at_start, is_refused_by_launcher};
 
 /// The names of the rules that the split of layers into stages is checked by, which are in no table.
 const STAGES: [&str; 3] = ["stages", "vpp_twice", "layout"];
@@ -28,13 +29,16 @@ impl fmt::Debug for Refusals {
 }
 
 impl Refusals {
-    /// All of them.
+    /// All of them that jobs of a launcher can break.
     #[must_use]
-    pub fn all() -> Self {
-        let all = TABLES.into_iter().flatten();
-        let counts = |rule: &&Rule| !rule.only_warns || is_refused_at_start(rule.name);
+    pub fn all(of: Launcher) -> Self {
+        let by_launcher = of == Launcher::MegatronLm;
+        let own = of_megatron_lm().filter(|_| by_launcher);
+        let counts = |rule: &&Rule| {
+            !rule.only_warns || is_refused_at_start(rule.name) || by_launcher && is_refused_by_launcher(rule.name)
+        };
         Self {
-            rules: all.filter(counts).collect(),
+            rules: TABLES.into_iter().flatten().filter(counts).chain(own).collect(),
             of_stages: STAGES.to_vec(),
         }
     }
@@ -57,7 +61,8 @@ impl Refusals {
     pub(in crate::config) fn first(&self, draft: &Draft<'_>) -> Option<&'static str> {
         self.rules.iter().find_map(|rule| {
             let problem = (rule.check)(draft)?.of(draft.context.module, rule.name);
-            problem.keeps_from_training().then_some(rule.name)
+            let stops = draft.args.launcher == Launcher::MegatronLm && stops_launcher(&problem);
+            (stops || problem.keeps_from_training()).then_some(rule.name)
         })
     }
 }

@@ -38,7 +38,7 @@ impl<'a> FrameResult<'a> {
         let outcome = state.outcome.read();
         let valid = !state.stale.get() && state.link.broken.read().is_none();
         let outcome = outcome.as_ref().filter(|_| valid);
-        let outcome = outcome.filter(|outcome| outcome.config.refused_by_schedule().is_empty());
+        let outcome = outcome.filter(|outcome| outcome.config.refused_at_launch().is_empty());
         let valid = outcome.is_some();
         let summary = outcome.map(|outcome| Standing::new(&outcome.config, &outcome.estimate));
         let marks = outcome.into_iter().flat_map(|outcome| outcome.config.not_modelled());

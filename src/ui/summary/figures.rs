@@ -29,15 +29,8 @@ pub(super) fn Figures(
         headline.as_ref().map(|headline| of(headline, scale()))
     };
     let verdict = Memo::new(move |_| {
-        if state.link.broken.read().is_some() {
-            return Pill::Demonstration;
-        }
-        if state.stale.get() {
-            return Pill::CannotRun;
-        }
-        let headline = headline.read();
-        let verdict = headline.as_ref().map(|headline| headline.summary.verdict);
-        Pill::Verdict(verdict.unwrap_or(Verdict::Unknown))
+        let verdict = headline.read().as_ref().map(|headline| headline.summary.verdict);
+        Pill::of(state.link.broken.read().is_some(), state.stale.get(), verdict)
     });
     let headroom = move || match verdict.get() {
         Pill::CannotRun => headline.read().is_some().then(|| String::from(EARLIER)),
@@ -96,6 +89,15 @@ enum Pill {
 }
 
 impl Pill {
+    /// What is said of a job with this verdict. Numbers are stale where the settings on the page have none.
+    fn of(broken_link: bool, stale: bool, verdict: Option<Verdict>) -> Self {
+        match (broken_link, stale) {
+            (true, _) => Self::Demonstration,
+            (false, true) => Self::CannotRun,
+            (false, false) => Self::Verdict(verdict.unwrap_or(Verdict::Unknown)),
+        }
+    }
+
     const fn words(self) -> &'static str {
         match self {
             Self::Verdict(Verdict::NotThisJob) => "Estimate of another job:",
@@ -161,5 +163,39 @@ fn meter(headline: &Headline, grouping: Grouping) -> impl IntoView + use<> {
             <polygon class="meter-device" points=format!("{from},0 {to},0 {to},10 {from},10") />
             {mark}
         </svg>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pill;
+    use megatron_memory::config::check;
+    use megatron_memory::config::raw::RawJob;
+    use megatron_memory::report::summary::{Standing, Verdict};
+
+    /// What the table of standings says of its jobs.
+    #[test]
+    fn the_headline_says_what_checks_say() {
+        let table = include_str!("../../../tests/standings.jsonl");
+        for line in table.lines() {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+            let job: RawJob = serde_json::from_value(row["job"].clone()).unwrap_or_default();
+            let checked = check(&job);
+            let standing = checked.config.as_ref().map(Standing::of);
+            let pill = Pill::of(
+                false,
+                checked.config.is_none(),
+                standing.map(|standing| standing.verdict),
+            );
+            let words = match row["verdict"].as_str() {
+                None => Verdict::Unknown.words(),
+                Some("fits") => Verdict::Fits.words(),
+                Some("tight") => Verdict::Tight.words(),
+                Some("does_not_fit") => Verdict::DoesNotFit.words(),
+                Some("not_this_job") => "Estimate of another job:",
+                Some(_) => "Cannot run",
+            };
+            assert_eq!(pill.words(), words, "{line}");
+        }
     }
 }

@@ -2,8 +2,10 @@
 
 use super::trees::{framework_of_keys, read_tree};
 use super::{derive, finish, limit_keys, model_zoo, sections};
+use crate::config::choices::Launcher;
 use crate::config::fields::FieldId;
 use crate::config::gpus;
+use crate::config::launcher_arguments::LOOKED_AT;
 use crate::config::not_modelled::{Feature, MemoryEffect};
 use crate::formats::derivations::{adapters, environment as variables, model, vocabulary};
 use crate::formats::detect::Format;
@@ -95,6 +97,8 @@ pub(in crate::formats::import) fn command(
     for flag in flags {
         self::flag(&mut draft, &mut keys, flag, &script);
     }
+    selective_recompute(&mut draft, &script);
+    launcher(&mut draft, &script);
     refuse_encoders(&keys)?;
     derive(&mut draft, &keys);
     add_questions(&mut draft, &script);
@@ -235,6 +239,41 @@ fn entry_point(draft: &mut JobDraft, script: &ShellImport) -> Result<(), ImportE
         draft.not_modelled(&item, MemoryEffect::More, feature.reason);
     }
     Ok(())
+}
+
+/// `--recompute-activations` sets the granularity to selective, whatever stands beside it (`validate_args`).
+fn selective_recompute(draft: &mut JobDraft, script: &ShellImport) {
+    let given = draft.settings.get(FieldId::recompute_granularity).is_some();
+    if given && *draft.framework == MEGATRON_LM && script.flag("recompute-activations").is_some() {
+        let selective = Value::Text("selective".to_owned());
+        draft.settings.set(FieldId::recompute_granularity, selective);
+    }
+}
+
+/// The programs that Megatron-LM's own launcher is: they check their arguments by `validate_args`.
+const MEGATRON_LM_PROGRAMS: [&str; 3] = ["pretrain_gpt.py", "pretrain_hybrid.py", "pretrain_mamba.py"];
+
+/// Says that Megatron-LM's own launcher starts the job, where it does, with the arguments that no field has and that the
+/// launcher looks at.
+fn launcher(draft: &mut JobDraft, script: &ShellImport) {
+    let program = program(script);
+    let is_own = program.is_some_and(|program| MEGATRON_LM_PROGRAMS.contains(&program.key.as_str()));
+    if !is_own || *draft.framework != MEGATRON_LM {
+        return;
+    }
+    let name = Value::Text(Launcher::MegatronLm.name().to_owned());
+    draft.settings.set(FieldId::launcher, name);
+    let flags = script.flags().iter();
+    let looked_at = flags.filter(|flag| LOOKED_AT.iter().any(|name| shell::same_name(name, &flag.name)));
+    let texts = looked_at.map(|flag| {
+        let values = flag.values.iter().map(|word| format!(" {}", word.text));
+        format!("--{}{}", flag.name.replace('_', "-"), values.collect::<String>())
+    });
+    let texts: Vec<String> = texts.collect();
+    if !texts.is_empty() {
+        let text = Value::Text(texts.join(" "));
+        draft.settings.set(FieldId::launcher_arguments, text);
+    }
 }
 
 /// The program of a script, by its name without its folder.

@@ -33,7 +33,7 @@ mod walk;
 pub use axis::{Axis, Pick};
 pub use best::Best;
 pub use bubble::{Bubbles, bubble_ppm};
-pub use candidate::{Candidate, SHORT_SEQUENCE, replica, splits_short_sequences};
+pub use candidate::{Candidate, ROOM_FOR_SPEED, SHORT_SEQUENCE, replica, splits_short_sequences};
 pub use comparison::{Criterion, Gain, percent, seconds};
 pub use frontier::frontier;
 pub use options::{Options, Split};

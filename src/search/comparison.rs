@@ -8,9 +8,9 @@ use core::cmp::Ordering;
 
 use strum::{EnumCount, VariantArray};
 
-use super::candidate::Candidate;
 #[allow(unused_imports, reason = "a link of the documentation")]
 use super::candidate::SHORT_SEQUENCE;
+use super::candidate::{Candidate, ROOM_FOR_SPEED};
 use super::placement::GroupKind;
 #[allow(unused_imports, reason = "a link of the documentation")]
 use super::step_cost::StepCost;
@@ -21,7 +21,8 @@ use crate::verdict::Verdict;
 /// A property by which layouts are ordered or compared; the order of the variants is that in which gains are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, VariantArray)]
 pub enum Criterion {
-    /// Whether the layout fits the GPU: surely, only with the smallest overheads, or not.
+    /// Whether the layout fits the GPU: with room to run as fast as predicted, surely, only with the smallest overheads, or
+    /// not.
     Fits,
     /// Whether all weights are trained: adapters alone are another training, and no layout of the same.
     Trained,
@@ -73,7 +74,7 @@ impl Criterion {
     fn number(self, c: &Candidate) -> u64 {
         let whole_percent = |ppm: u64| ppm.saturating_add(PERCENT / 2) / PERCENT;
         match self {
-            Self::Fits => fit(c.verdict()),
+            Self::Fits => fit(c),
             Self::Trained => u64::from(c.adapters),
             Self::Gpus => c.gpus,
             Self::Time => c.step_nanoseconds.unwrap_or(u64::MAX),
@@ -91,12 +92,14 @@ impl Criterion {
     }
 }
 
-/// The place of a verdict by the numbers of a layout: what fits comes first. Without a GPU all are equal.
-const fn fit(verdict: Verdict) -> u64 {
-    match verdict {
+/// The place of a layout by the verdict on its numbers: what fits comes first, and before what leaves too little room to
+/// run as fast as predicted. Without a GPU all are equal.
+fn fit(c: &Candidate) -> u64 {
+    match c.verdict() {
+        Verdict::Fits if c.is_nearly_full() => 1,
         Verdict::Unknown | Verdict::Fits => 0,
-        Verdict::Tight => 1,
-        Verdict::DoesNotFit | Verdict::NotThisJob | Verdict::Refused(_) => 2,
+        Verdict::Tight => 2,
+        Verdict::DoesNotFit | Verdict::NotThisJob | Verdict::Refused(_) => 3,
     }
 }
 
@@ -146,6 +149,7 @@ impl Gain {
         let (a, b) = (&self.better, &self.worse);
         match self.criterion {
             Criterion::Fits if b.is_too_large() => "fits the GPU".to_owned(),
+            Criterion::Fits if b.is_nearly_full() => format!("leaves more than {} free", amount(ROOM_FOR_SPEED)),
             Criterion::Fits => "fits the GPU also with the largest overheads".to_owned(),
             Criterion::Trained => "trains all weights".to_owned(),
             Criterion::Gpus => format!("{} GPUs instead of {}", a.gpus, b.gpus),

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::layouts::{SearchHead, closest, counts};
 use megatron_memory::search::{
-    Axis, Best, Candidate, GroupKind, Keep, Options, OwnLayout, Searcher, Space, percent, seconds,
+    Axis, Best, Candidate, GroupKind, Keep, Options, OwnLayout, ROOM_FOR_SPEED, Searcher, Space, percent, seconds,
 };
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
@@ -81,6 +81,8 @@ struct Layout {
     /// Whether it fits by its numbers alone, also where they are those of another job.
     #[serde(skip)]
     fit: Verdict,
+    /// Whether it fits, but leaves so little room that it runs slower than predicted.
+    nearly_full: bool,
     /// The settings in which the layout differs from the job, as JSON; null stands for a default.
     settings: serde_json::Value,
     /// The largest peak of a rank, in bytes.
@@ -226,12 +228,18 @@ fn text(space: &Space, best: &Best, layouts: &[Layout]) -> Vec<String> {
         (_, Some(own)) if !nothing_fits => lines.push(place(best, own, scale)),
         _ => {}
     }
-    let mut last = Verdict::Fits;
+    let mut last = (Verdict::Fits, false);
     for layout in layouts {
-        if ![last, Verdict::Unknown].contains(&layout.fit) {
-            lines.push(format!("---------- {}", layout.fit.words()));
+        let group = (layout.fit, layout.nearly_full);
+        if group != last && layout.fit != Verdict::Unknown {
+            let words = if layout.nearly_full {
+                format!("Less than {} free: slower than predicted", scale.amount(ROOM_FOR_SPEED))
+            } else {
+                layout.fit.words().to_owned()
+            };
+            lines.push(format!("---------- {words}"));
         }
-        last = layout.fit;
+        last = group;
         lines.push(format!(
             "{:>10} {}  {}  {}{} per replica, bubble {}, recomputes {}, {} over the network{}{}",
             scale.amount(Bytes(layout.peak_bytes)),
@@ -291,6 +299,7 @@ fn layout(space: &Space, candidate: &Candidate, own: Option<&Candidate>) -> Layo
         verdict: verdict.id(),
         sign: verdict.sign(),
         fit: candidate.verdict(),
+        nearly_full: candidate.is_nearly_full(),
         settings: serde_json::from_str(&settings).unwrap_or_default(),
         peak_bytes: candidate.peak.0,
         device_bytes: candidate.least.0,

@@ -22,10 +22,11 @@ fn config(job: &RawJob) -> Config {
     checked.config.unwrap_or_else(|| panic!("{:?}", checked.problems))
 }
 
-/// The layouts that NVIDIA publishes for H100, as the presets have them and as `perf` recipes of Megatron-Bridge do:
-/// every better one says what it gains.
+/// The layouts that NVIDIA publishes for H100, as the presets have them and as `perf` recipes of Megatron-Bridge do: some
+/// are among the first five of those that fit, and every better one says what it gains.
 #[test]
-fn layouts_that_come_before_published_ones_say_why() {
+fn published_layouts_are_among_the_best_or_the_better_ones_say_why() {
+    let mut first = 0;
     for link in [
         "v1;m=deepseek-v3@2",
         "v1;m=qwen3-235b-a22b@2",
@@ -39,6 +40,7 @@ fn layouts_that_come_before_published_ones_say_why() {
         let found = search(&space, 0..space.total(), u32::MAX, Keep::Fitting);
         let mut better: Vec<&Candidate> = found.candidates.iter().filter(|c| c.is_before(&own)).collect();
         better.sort_by(|a, b| a.order(b));
+        first += usize::from(better.len() < 5);
         for candidate in better {
             let gains = candidate.gains_over(&own);
             assert!(!gains.is_empty(), "{link} {}", space.sizes(candidate.index));
@@ -48,6 +50,7 @@ fn layouts_that_come_before_published_ones_say_why() {
             }
         }
     }
+    assert!(first >= 1, "{first}");
 }
 
 #[test]

@@ -63,8 +63,37 @@ pub(crate) fn finish() -> Result<(), Error> {
     }
 }
 
+/// What the glue of wasm-bindgen has for the module before it is loaded, and how it asks whether it is.
+const NOT_LOADED: [&str; 2] = [
+    "let wasmModule, wasmInstance, wasm;",
+    "if (wasm !== undefined) return wasm;",
+];
+/// The same with a message for calls that come too early.
+const SAYS_SO: [&str; 2] = [
+    r#"const notLoaded = new Proxy({}, {
+    get() {
+        throw new Error("megatron-memory is not loaded yet: `await init()` (the default export) before any other call");
+    },
+});
+let wasmModule, wasmInstance, wasm = notLoaded;"#,
+    "if (wasm !== notLoaded) return wasm;",
+];
+
+/// Lets calls before `init()` throw an error that says so.
+fn say_what_is_not_loaded(glue: &Path) -> Result<(), Error> {
+    let mut text = fs::read_to_string(glue)?;
+    for (from, to) in NOT_LOADED.into_iter().zip(SAYS_SO) {
+        if !text.contains(from) {
+            return Err(format!("{} has no “{from}”", glue.display()).into());
+        }
+        text = text.replace(from, to);
+    }
+    Ok(fs::write(glue, text)?)
+}
+
 /// Completes the npm package: its version, where its sources are if that is known, and the texts of its licenses.
 fn package(folder: &Path) -> Result<(), Error> {
+    say_what_is_not_loaded(&folder.join("megatron_memory.js"))?;
     let manifest = folder.join("package.json");
     let text = fs::read_to_string(&manifest)?;
     let text = text.replace("0.0.0", env!("CARGO_PKG_VERSION"));

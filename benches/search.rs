@@ -79,6 +79,14 @@ fn main() {
     };
     let deepseek = "v1;m=deepseek-v3@2";
     let qwen = "v1;m=qwen3-235b-a22b@2;gpus=64";
+    let hybrid = "v1;m=nemotron-3-super-120b-a12b";
+    let several = "v1;m=qwen2.5-vl-7b@1";
+    let llama = "v1;m=llama3-70b@1";
+    let with_training = |link: &str| {
+        let mut options = usual(link);
+        options.vary.push(Axis::Training);
+        options
+    };
     let cases = [
         (
             "DeepSeek-V3 on 2048, default axes",
@@ -98,6 +106,24 @@ fn main() {
             deepseek,
             every(deepseek),
             Keep::Fitting,
+        ),
+        (
+            "A hybrid model, every axis, all legal",
+            hybrid,
+            every(hybrid),
+            Keep::Legal,
+        ),
+        (
+            "Several modules, every axis, all legal",
+            several,
+            every(several),
+            Keep::Legal,
+        ),
+        (
+            "Llama 3 70B, ways of training, all legal",
+            llama,
+            with_training(llama),
+            Keep::Legal,
         ),
     ];
     let only: Option<String> = std::env::args().nth(1).filter(|a| a != "--bench");

@@ -77,8 +77,9 @@ impl Layers {
                     .collect()
             };
             let decoder: Vec<Layer> = layers(&mut pattern.layers());
+            let known = known.filter(|known| known.decoder.layers == decoder);
             return Self {
-                decoder: Arc::new(decoder.into()),
+                decoder: known.map_or_else(|| Arc::new(decoder.into()), |known| known.decoder.clone()),
                 mtp: layers(&mut pattern.mtp().iter().copied()),
             };
         }

@@ -29,21 +29,22 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Reads a job; `None` where it has modules or a pattern, whose sizes other fields follow, or fields that cannot be
-    /// read.
+    /// Reads a job; `None` where it has modules, whose sizes other fields follow, or fields that cannot be read.
     #[must_use]
     pub fn new(raw: &RawJob) -> Option<Self> {
         let mut problems = Vec::new();
         check::report_unknown_keys(raw, &mut problems);
         let (args, _) = check::read_args(raw, 0, &mut problems);
         let unreadable = problems.iter().any(Problem::is_error);
-        if !raw.modules.is_empty() || raw.is_hybrid(0) || unreadable {
+        if !raw.modules.is_empty() || unreadable {
             return None;
         }
         let layout = args.pipeline_model_parallel_layout.as_deref();
+        let language = LanguageModel::default();
+        let context = ModuleContext::new(LANGUAGE_MODULE, raw, 0, &language);
         Some(Self {
             pipeline_layout: layout.and_then(|layout| layout.parse().ok()),
-            layers: Layers::of(&args, None, None),
+            layers: Draft::new(&context, args.clone(), None).layers,
             args,
             gpu_memory: check::gpu_memory(raw, &mut problems),
             raw: raw.clone(),

@@ -131,8 +131,8 @@ pub(crate) struct SharedTables {
 }
 
 impl SharedTables {
-    /// Whether layouts of a module can share tables: CUDA graphs, FSDP, adapters, packed samples and hybrid models
-    /// depend on more than the keys have, and a paged stash needs the operations of the tapes.
+    /// Whether layouts of a module can share tables: CUDA graphs, FSDP, adapters and packed samples depend on more than
+    /// the keys have, and a paged stash needs the operations of the tapes.
     #[must_use]
     pub(crate) fn can_share(m: &Module) -> bool {
         !peak::captures(m)
@@ -141,7 +141,6 @@ impl SharedTables {
             && !m.args.use_torch_fsdp2
             && m.adapters().is_none()
             && m.packing.is_none()
-            && m.hybrid.is_none()
     }
 
     /// The stage that needs most in later iterations, the first of several. Its pipeline rank and its bytes are those

@@ -4,6 +4,8 @@ mod combination;
 mod index;
 mod scope;
 
+use std::collections::BTreeMap;
+
 use super::axis::{Axis, Pick, checkable_at, divisors};
 use super::candidate::Candidate;
 use super::fields::{number, unset};
@@ -11,7 +13,7 @@ use super::options::{Options, Split};
 use super::reference::{reference_config, unset_other_splits};
 use super::training::Training;
 use super::unsearchable::Unsearchable;
-use crate::config::fields::FieldId;
+use crate::config::fields::{Args, FieldId};
 use crate::config::hybrid_pattern::HybridPattern;
 use crate::config::job::Module;
 use crate::config::not_modelled::NotModelled;
@@ -66,6 +68,8 @@ pub struct Space {
     num_layers: u64,
     /// The pattern of a hybrid model, whose `|` decide on stages.
     pattern: Option<HybridPattern>,
+    /// This pattern in as many segments as combinations have chunks, by their number.
+    cuts: BTreeMap<u64, Parsed>,
     gpu: Option<Bytes>,
     not_modelled: Vec<NotModelled>,
     experts: bool,
@@ -139,6 +143,7 @@ impl Space {
             split: options.split,
             num_layers: a.num_layers,
             pattern: m.hybrid().cloned(),
+            cuts: BTreeMap::new(),
             gpu: config.gpu_memory(),
             not_modelled: config.not_modelled().to_vec(),
             experts: a.num_experts.is_some(),
@@ -208,11 +213,44 @@ impl Space {
             }
             None => self.prepared = None,
         }
+        self.cuts = self.all_cuts();
         let of = |d: &Dimension| self.refusals.among(|rule| d.rules.contains(&rule));
         self.refusals_at = self.dimensions.iter().map(of).collect();
         if let Some((_, before)) = self.dimensions.split_last() {
             let at_end = |rule: &str| before.iter().all(|d| !d.rules.contains(&rule));
             self.refusals_at_end = self.refusals.among(at_end);
+        }
+    }
+
+    /// The pattern of a hybrid model in as many segments as combinations have chunks, by their number.
+    fn all_cuts(&self) -> BTreeMap<u64, Parsed> {
+        let values = |axis: Axis| {
+            let varied = self.level(axis).and_then(|level| self.dimensions.get(level));
+            let values = varied.map_or_else(Vec::new, |dimension| dimension.values.clone());
+            let given = number(&self.base, self.module, axis.field()).unwrap_or(1);
+            let sizes = values.into_iter().filter_map(|pick| match pick {
+                Pick::Size(size) => Some(size),
+                Pick::Recompute(_) | Pick::Training(_) => None,
+            });
+            sizes.chain([given]).collect::<Vec<u64>>()
+        };
+        let (stages, chunks) = (values(Axis::Pipeline), values(Axis::Virtual));
+        let products = stages
+            .iter()
+            .flat_map(|pp| chunks.iter().map(|vpp| pp.saturating_mul(*vpp)));
+        let cut = |chunks: u64| Some((chunks, Parsed::Text(self.cut(chunks)?)));
+        products.filter_map(cut).collect()
+    }
+
+    /// Sets the pattern of a hybrid model in arguments whose numbers of stages and chunks are set.
+    pub(super) fn cut_prepared(&self, axis: Axis, args: &mut Args) {
+        if self.pattern.is_none() || !matches!(axis, Axis::Pipeline | Axis::Virtual) {
+            return;
+        }
+        let chunks = args.virtual_pipeline_model_parallel_size.unwrap_or(1);
+        let chunks = args.pipeline_model_parallel_size.saturating_mul(chunks);
+        if let Some(cut) = self.cuts.get(&chunks) {
+            Prepared::set(args, FieldId::hybrid_layer_pattern, Some(cut.clone()));
         }
     }
 

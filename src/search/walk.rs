@@ -201,6 +201,7 @@ impl Walk<'_> {
             for (field, value) in dimension.changes.get(digit).into_iter().flatten() {
                 Prepared::set(&mut args, *field, value.clone());
             }
+            self.space.cut_prepared(dimension.axis, &mut args);
             if level == last {
                 let tried = self.try_args(prepared, args, at, nearest);
                 if let (Trial::TooLargeWithLargerMicroBatches, Some(below)) = (&tried, after_micro_batch) {

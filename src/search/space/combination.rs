@@ -142,19 +142,24 @@ impl Space {
     /// Cuts the pattern of a hybrid model into one segment for each chunk of a combination. Where the job's own pattern
     /// has as many segments, it stays as it is.
     fn cut_pattern(&self, job: &mut RawJob) {
-        let Some(pattern) = &self.pattern else { return };
         let size = |field| number(job, self.module, field).unwrap_or(1);
         let chunks = size(FieldId::pipeline_model_parallel_size)
             .saturating_mul(size(FieldId::virtual_pipeline_model_parallel_size));
+        if let Some(cut) = self.cut(chunks) {
+            job.put(self.module, FieldId::hybrid_layer_pattern, Value::Text(cut));
+        }
+    }
+
+    /// The pattern of a hybrid model in one segment for each of these chunks; `None` for other models.
+    pub(super) fn cut(&self, chunks: u64) -> Option<String> {
+        let pattern = self.pattern.as_ref()?;
         let chunks = usize::try_from(chunks).unwrap_or(usize::MAX);
-        let cut = if chunks == pattern.segments().len() {
-            pattern.to_string()
-        } else {
-            // No more segments than layers: a combination with more chunks is refused.
-            let layers = pattern.layers().count();
-            pattern.in_segments(chunks.min(layers)).to_string()
-        };
-        job.put(self.module, FieldId::hybrid_layer_pattern, Value::Text(cut));
+        if chunks == pattern.segments().len() {
+            return Some(pattern.to_string());
+        }
+        // No more segments than layers: a combination with more chunks is refused.
+        let layers = pattern.layers().count();
+        Some(pattern.in_segments(chunks.min(layers)).to_string())
     }
 }
 

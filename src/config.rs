@@ -35,7 +35,7 @@ mod rules;
 pub mod software;
 pub mod suggest;
 
-pub use check::{Checked, launcher_problems, validate};
+pub use check::{Checked, KnownModules, launcher_problems, validate, validate_known};
 pub use from_field::NameSet;
 pub use prepared::Prepared;
 pub use rank_ranges::mimo_input;

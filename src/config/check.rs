@@ -61,6 +61,42 @@ fn refusing(problems: &[Problem]) -> impl Iterator<Item = &Problem> {
 /// [`check`](super::check) adds others.
 #[must_use]
 pub fn validate(raw: &RawJob) -> Checked {
+    validate_known(raw, &mut KnownModules::default())
+}
+
+/// Modules beside the language model that were checked before, for jobs that differ only in the language model.
+#[derive(Debug, Default)]
+pub struct KnownModules(Vec<(usize, LanguageModel, Option<RankRange>, CheckedModule)>);
+
+/// The rank behind the last one of a module, the module where nothing is wrong with it, and its problems.
+type CheckedModule = (u64, Option<Module>, Vec<Problem>);
+
+impl KnownModules {
+    /// The module at an index, checked by `check` where it is met with these ranks and this language model for the first
+    /// time.
+    fn module(
+        &mut self,
+        index: usize,
+        language: &LanguageModel,
+        range: Option<&RankRange>,
+        check: impl FnOnce() -> CheckedModule,
+    ) -> CheckedModule {
+        let is_same = |(of, with, on, _): &&(usize, LanguageModel, Option<RankRange>, CheckedModule)| {
+            *of == index && with == language && on.as_ref() == range
+        };
+        if let Some((.., checked)) = self.0.iter().find(is_same) {
+            return checked.clone();
+        }
+        let checked = check();
+        self.0.push((index, *language, range.cloned(), checked.clone()));
+        checked
+    }
+}
+
+/// Checks a raw job as [`validate`] does. Modules beside the language model are taken from those that are known: all jobs
+/// that share `known` must have the same ones.
+#[must_use]
+pub fn validate_known(raw: &RawJob, known: &mut KnownModules) -> Checked {
     let mut problems = Vec::new();
     report_unknown_keys(raw, &mut problems);
     report_values_of_the_job(raw, &mut problems);
@@ -69,7 +105,18 @@ pub fn validate(raw: &RawJob) -> Checked {
     let mut modules = Vec::new();
     let mut world_size = 1;
     for (index, range) in ranges.iter().enumerate() {
-        let (end, module) = validate_module(raw, index, range.as_ref(), &language, &mut problems);
+        let check = || {
+            let mut problems = Vec::new();
+            let (end, module) = validate_module(raw, index, range.as_ref(), &language, &mut problems);
+            (end, module, problems)
+        };
+        let is_language = raw.modules.get(index).is_none_or(|m| m.name == LANGUAGE_MODULE);
+        let (end, module, found) = if is_language {
+            check()
+        } else {
+            known.module(index, &language, range.as_ref(), check)
+        };
+        problems.extend(found);
         world_size = world_size.max(end);
         modules.extend(module);
     }

@@ -8,6 +8,7 @@ use crate::parallel::mimo::{Field, MimoInput, ModuleInput, ModuleParallelism, Mo
 use crate::value::Value;
 
 /// The ranks of one module.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RankRange {
     /// First rank.
     pub(super) offset: u64,

@@ -11,7 +11,7 @@ use super::space::Space;
 use crate::config::fields::Args;
 use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
-use crate::config::{Prepared, validate};
+use crate::config::{KnownModules, Prepared, validate_known};
 use crate::memory::overhead::memory_range;
 use crate::memory::{self, SharedTables, StageRef, estimate_within, largest_states};
 use crate::parallel::stages::StageLayout;
@@ -61,6 +61,7 @@ pub struct Searcher {
     bubbles: Bubbles,
     times: TimeTables,
     shared: SharedTables,
+    modules: KnownModules,
 }
 
 impl core::fmt::Debug for Searcher {
@@ -271,7 +272,9 @@ impl Walk<'_> {
 
     /// Estimates a checked job, which does not fit where a stage has a peak that is `too_large`.
     fn estimated(&mut self, at: u64, config: &Config, too_large: impl Fn(Bytes) -> bool) -> Trial {
-        let Searcher { bubbles, times, shared } = &mut *self.known;
+        let Searcher {
+            bubbles, times, shared, ..
+        } = &mut *self.known;
         let candidate = if let Some(m) = shareable(config) {
             let (pp_rank, stage) = match shared.worst_stage(m, too_large) {
                 Ok(worst) => worst,
@@ -349,7 +352,7 @@ impl Walk<'_> {
             self.chosen.push(pick);
         }
         self.checks += 1;
-        let checked = validate(&self.job);
+        let checked = validate_known(&self.job, &mut self.known.modules);
         let refusing = checked.problems.iter().find(|p| p.keeps_from_training());
         match (refusing, checked.config) {
             (Some(problem), _) => Trial::Refused(last, problem.rule),
@@ -369,7 +372,7 @@ impl Walk<'_> {
     /// count.
     fn broken_rule(&mut self, rules: &[&'static str]) -> Option<&'static str> {
         self.checks += 1;
-        let problems = validate(&self.job).problems;
+        let problems = validate_known(&self.job, &mut self.known.modules).problems;
         let mut refusing = problems.iter().filter(|p| p.keeps_from_training()).map(|p| p.rule);
         refusing.find(|rule| rules.contains(rule))
     }

@@ -176,41 +176,28 @@ fn names(list: &str) -> impl Iterator<Item = &str> {
 /// Whether a pattern means a whole name: `*` stands for any characters, and a dot, as in the regular expression that
 /// Megatron-Bridge makes of it (`wildcard_match`), for any one.
 fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    // Which beginnings of the pattern match the name so far.
-    let mut reached = vec![false; pattern.len() + 1];
-    let through_stars = |reached: &mut Vec<bool>| {
-        for (at, c) in pattern.iter().enumerate() {
-            if *c == '*'
-                && reached.get(at) == Some(&true)
-                && let Some(next) = reached.get_mut(at + 1)
-            {
-                *next = true;
+    if !pattern.contains(['*', '.']) {
+        return pattern == name;
+    }
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
+    // What follows the last star, and the letters from which on it has not been tried.
+    let mut star = None;
+    loop {
+        let (mut after, mut rest) = (pattern.clone(), name.clone());
+        match (after.next(), rest.next()) {
+            (Some('*'), _) => {
+                star = Some((after.clone(), name.clone()));
+                pattern = after;
+            }
+            (Some(c), Some(letter)) if c == '.' || c == letter => (pattern, name) = (after, rest),
+            (None, None) => return true,
+            _ => {
+                let Some((after, from)) = &mut star else { return false };
+                if from.next().is_none() {
+                    return false;
+                }
+                (pattern, name) = (after.clone(), from.clone());
             }
         }
-    };
-    if let Some(first) = reached.first_mut() {
-        *first = true;
     }
-    through_stars(&mut reached);
-    for letter in name {
-        let mut next = vec![false; reached.len()];
-        for (at, c) in pattern.iter().enumerate() {
-            if reached.get(at) != Some(&true) {
-                continue;
-            }
-            let to = match c {
-                '*' => at,
-                '.' => at + 1,
-                c if *c == letter => at + 1,
-                _ => continue,
-            };
-            if let Some(slot) = next.get_mut(to) {
-                *slot = true;
-            }
-        }
-        through_stars(&mut next);
-        reached = next;
-    }
-    reached.last() == Some(&true)
 }

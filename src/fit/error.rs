@@ -2,7 +2,7 @@
 
 use crate::config::Checked;
 use crate::config::job::Config;
-use crate::config::problem::Problem;
+use crate::config::problem::{Problem, Refusal};
 
 /// Why it cannot be asked what would make a job fit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -15,13 +15,11 @@ pub enum FitError {
     NoGpu,
 }
 
-/// The configuration of a job that has a GPU.
-pub(super) fn with_gpu(checked: Checked) -> Result<Config, FitError> {
-    let Some(config) = checked.config else {
-        let problems = checked.problems.into_iter();
-        return Err(FitError::Refused(
-            problems.filter(Problem::keeps_from_training).collect(),
-        ));
+/// The configuration of a job that has a GPU, and that its launcher takes: no change of its memory helps with that.
+pub(super) fn with_gpu(Checked { config, problems }: Checked) -> Result<Config, FitError> {
+    let Some(config) = config.filter(|config| config.refused_by() != Some(Refusal::ByLauncher)) else {
+        let refusing = problems.into_iter().filter(Problem::keeps_from_training);
+        return Err(FitError::Refused(refusing.collect()));
     };
     config.gpu_memory().map_or(Err(FitError::NoGpu), |_| Ok(config))
 }

@@ -12,6 +12,7 @@
 
 use std::path::Path;
 
+mod context;
 pub mod page;
 pub mod server;
 pub mod site;

@@ -49,7 +49,7 @@ static SITE: LazyLock<String> = LazyLock::new(|| {
     format!("http://{address}{FOLDER}")
 });
 
-/// A page in a browser of its own.
+/// A page in a browser, or a context of one, of its own.
 pub struct Page {
     browser: Browser,
 }
@@ -78,8 +78,9 @@ impl Page {
         let page = Self {
             browser: Browser::chromium(font),
         };
-        // What the browser does on its own account is none of the page's.
+        // What the browser does on its own account is none of the page's, and neither is what an earlier page did.
         page.requests();
+        page.complaints();
         page
     }
 

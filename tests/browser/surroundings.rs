@@ -103,7 +103,10 @@ fn nothing_is_requested_while_the_job_is_edited() {
     }
     page.choose_preset("qwen3-235b-a22b");
     page.click("#tab-1");
-    assert_eq!(page.requests(), Vec::<String>::new());
+    // A browser without a history looks for the icon of every address anew.
+    let mut requests = page.requests();
+    requests.retain(|address| !address.starts_with("./favicon.svg"));
+    assert_eq!(requests, Vec::<String>::new());
 }
 
 #[test]

@@ -14,13 +14,15 @@ use fantoccini::{
     Client, ClientBuilder, Locator,
     actions::{InputSource, KeyAction, KeyActions},
     elements::{Element, ElementRef},
-    wd::{Capabilities, PrintConfiguration, PrintSize, WebDriverCompatibleCommand},
+    wd::{Capabilities, PrintConfiguration, PrintSize, WebDriverCompatibleCommand, WindowHandle},
 };
 use http::Method;
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use url::{ParseError, Url};
+
+use super::context::Context;
 
 /// How long an element may take to be drawn, on a machine that has other things to do.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -43,7 +45,7 @@ fn wait<T, E: Display>(step: impl Future<Output = Result<T, E>>) -> T {
 }
 
 /// The one font, besides one of fixed width, that a browser finds: the layout must not depend on a machine's fonts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Font {
     /// `DejaVu Sans`, among the widest of the usual ones.
     Wide,
@@ -53,7 +55,7 @@ pub enum Font {
 
 impl Font {
     /// A configuration for fontconfig in which there is nothing else.
-    fn configuration(self) -> PathBuf {
+    pub(crate) fn configuration(self) -> PathBuf {
         let (name, files) = match self {
             Self::Wide => ("wide", ["DejaVuSans.ttf", "DejaVuSans-Bold.ttf"]),
             Self::Narrow => (
@@ -80,35 +82,19 @@ impl Font {
     }
 }
 
-/// A browser of one's own, with nothing in its profile. Closed when dropped.
-pub struct Browser {
-    driver: Child,
-    client: Option<Client>,
-}
+/// A browser with nothing in its profile, for one test.
+pub struct Browser(Kind);
 
-/// What a driver prints, line by line.
-type Output = Lines<BufReader<ChildStdout>>;
+enum Kind {
+    /// A context of one's own in a Chromium that others use before and after.
+    Lent(Box<Context>),
+    /// A process of one's own.
+    Own(Driver),
+}
 
 impl Browser {
     pub fn chromium(font: Font) -> Self {
-        let arguments = [
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--window-size=1280,720",
-        ];
-        let capabilities = json!({
-            "browserName": "chrome",
-            // The accessibility checker looks at every element of a page, on a machine that may have other things to
-            // do.
-            "timeouts": { "script": 180_000 },
-            "goog:chromeOptions": { "args": arguments },
-            "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
-        });
-        let mut driver = Command::new("chromedriver");
-        driver.arg("--port=0").env("FONTCONFIG_FILE", font.configuration());
-        Self::start(driver, &capabilities)
+        Self(Kind::Lent(Box::new(Context::open(font))))
     }
 
     pub fn firefox() -> Self {
@@ -120,27 +106,18 @@ impl Browser {
         driver
             .arg("--port=0")
             .env("FONTCONFIG_FILE", Font::Wide.configuration());
-        Self::start(driver, &capabilities)
+        Self(Kind::Own(Driver::start(driver, capabilities)))
     }
 
-    fn start(mut driver: Command, capabilities: &Value) -> Self {
-        // A port that was free a moment ago may be taken when the driver binds it.
-        let (driver, port, output) = (0..5)
-            .find_map(|_| listening(&mut driver))
-            .expect("the driver says on which port it listens");
-        // Something must go on reading, or the driver blocks once the pipe is full.
-        std::thread::spawn(move || output.for_each(drop));
-        let mut browser = Self { driver, client: None };
-        let capabilities: Capabilities = serde_json::from_value(capabilities.clone()).unwrap();
-        let mut builder = ClientBuilder::new(HttpConnector::new());
-        let address = format!("http://127.0.0.1:{port}");
-        let session = builder.capabilities(capabilities).connect(&address);
-        browser.client = Some(wait(session));
-        browser
+    fn driver(&self) -> &Driver {
+        match &self.0 {
+            Kind::Lent(context) => context.driver(),
+            Kind::Own(driver) => driver,
+        }
     }
 
     fn client(&self) -> &Client {
-        self.client.as_ref().expect("the browser is open")
+        self.driver().client()
     }
 
     #[track_caller]
@@ -255,14 +232,63 @@ impl Browser {
     }
 }
 
-impl Drop for Browser {
+/// What a driver prints, line by line.
+type Output = Lines<BufReader<ChildStdout>>;
+
+/// A driver with its browser. Both are ended when this is dropped.
+pub(crate) struct Driver {
+    process: Child,
+    client: Option<Client>,
+}
+
+impl Driver {
+    /// Starts a driver, and through it a browser with these capabilities.
+    pub(crate) fn start(mut driver: Command, capabilities: Value) -> Self {
+        // A port that was free a moment ago may be taken when the driver binds it.
+        let (process, port, output) = (0..5)
+            .find_map(|_| listening(&mut driver))
+            .expect("the driver says on which port it listens");
+        // Something must go on reading, or the driver blocks once the pipe is full.
+        std::thread::spawn(move || output.for_each(drop));
+        let mut started = Self { process, client: None };
+        let capabilities: Capabilities = serde_json::from_value(capabilities).unwrap();
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        let address = format!("http://127.0.0.1:{port}");
+        let session = builder.capabilities(capabilities).connect(&address);
+        started.client = Some(wait(session));
+        started
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        self.client.as_ref().expect("the browser is open")
+    }
+
+    /// The id of the driver's process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// The window that commands go to.
+    #[track_caller]
+    pub(crate) fn window(&self) -> WindowHandle {
+        wait(self.client().window())
+    }
+
+    /// Lets commands go to this window from now on.
+    #[track_caller]
+    pub(crate) fn switch_to(&self, window: WindowHandle) {
+        wait(self.client().switch_to_window(window));
+    }
+}
+
+impl Drop for Driver {
     fn drop(&mut self) {
         // The session first: a driver that is killed leaves its browser behind.
         if let Some(client) = self.client.take() {
             RUNTIME.block_on(client.close()).ok();
         }
-        self.driver.kill().ok();
-        self.driver.wait().ok();
+        self.process.kill().ok();
+        self.process.wait().ok();
     }
 }
 

@@ -13,6 +13,7 @@ use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::line::stage_lines;
 use megatron_memory::memory::{self};
 use megatron_memory::search::{Axis, Keep, Options, Space, search};
+use megatron_memory::time::step_time;
 use megatron_memory::value::Value;
 
 /// DeepSeek-V3 on 2048 GPUs: PP 16 with two chunks each, EP 64, 240 micro batches.
@@ -30,6 +31,9 @@ fn estimate(criterion: &mut Criterion) {
     group.bench_function("check", |bencher| bencher.iter(|| check(black_box(&raw))));
     group.bench_function("estimate", |bencher| {
         bencher.iter(|| memory::estimate(black_box(&config)));
+    });
+    group.bench_function("estimate and time of a step", |bencher| {
+        bencher.iter(|| step_time(black_box(&config), &memory::estimate(&config)));
     });
     group.bench_function("lines of the worst stage", |bencher| {
         bencher.iter(|| stage_lines(black_box(&config), black_box(&result), result.worst));

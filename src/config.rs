@@ -33,6 +33,7 @@ pub mod raw;
 pub mod relevance;
 mod rules;
 pub mod software;
+pub mod step_time_calibration;
 pub mod suggest;
 
 pub use check::{Checked, KnownModules, launcher_problems, validate, validate_known};

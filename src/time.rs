@@ -12,6 +12,7 @@
     reason = "a time is an estimate in seconds, and no count of elements or bytes"
 )]
 
+mod calibration;
 pub mod coefficients;
 pub mod cost;
 mod exchange;
@@ -30,7 +31,9 @@ use thiserror::Error;
 
 use crate::config::choices::OptimizerKind;
 use crate::config::job::{Config, Module};
+use crate::config::step_time_calibration::StepTimeCalibration;
 use crate::memory::Estimate;
+pub use calibration::calibrate;
 use coefficients::Coefficients;
 use hardware::Hardware;
 pub use layers::Software;
@@ -39,12 +42,25 @@ pub use pipeline::Replay;
 pub use step::{Nominal, Part, Parts};
 pub use tables::TimeTables;
 
-/// The part by which the measured time of a dense job is shorter or longer than predicted in four of five runs.
+/// The part by which the measured time of a dense job in 16 bits is shorter or longer than predicted in four of five of
+/// the runs of `src/evidence/step_times`.
 const DENSE_INTERVAL: f64 = 0.20;
-/// The same for jobs with experts, whose routing and dispatchers differ more.
-const MOE_INTERVAL: f64 = 0.35;
-/// Two layouts whose predicted times differ by less are not told apart.
-pub const TIE: f64 = 0.05;
+/// The same for dense jobs in fp8 and fp4.
+const QUANTIZED_INTERVAL: f64 = 0.45;
+/// The same for jobs with experts, whose routing and dispatchers differ most.
+const MOE_INTERVAL: f64 = 0.60;
+
+/// The part by which the times of a job without calibration are off in four of five runs.
+#[must_use]
+pub fn interval(m: &Module) -> f64 {
+    if m.moe.is_some() {
+        MOE_INTERVAL
+    } else if m.is_quantized() {
+        QUANTIZED_INTERVAL
+    } else {
+        DENSE_INTERVAL
+    }
+}
 
 /// The time of one optimizer step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -167,9 +183,10 @@ pub fn step_time(config: &Config, estimate: &Estimate) -> Result<StepTime, NoTim
     let (m, on) = timed(config)?;
     let fullest = estimate.worst_stage().ok_or(NoTime::SeveralModules)?;
     let nominal = Nominal::new(m, &fullest.memory, &on, Software::default());
-    let parts = nominal.parts(m, &Coefficients::SHIPPED, Replay::EveryPass);
+    let parts = nominal.parts(m, &Coefficients::of(m), Replay::EveryPass);
     let seconds: f64 = parts.into_iter().sum();
-    let within = if m.moe.is_some() { MOE_INTERVAL } else { DENSE_INTERVAL };
+    let calibrated = StepTimeCalibration::of(m.args());
+    let within = calibrated.map_or_else(|| interval(m), |by| by.within_percent / 100.0);
     let gpus = wide(config.world_size().max(1));
     let tokens = wide(m.global_batch_size) * wide(m.args().seq_length);
     let flops = nominal.flops() / seconds / gpus;

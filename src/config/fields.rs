@@ -483,6 +483,9 @@ fields! {
     /// Bytes that one GPU sends over the network in a second, in GB: what its node's adapters reach, divided by the GPUs
     /// of the node. For the predicted time of a step alone. Left out, that of the vendor's reference system for the GPU.
     network_gb_per_second: Option<Decimal> = Field::optional_decimal(1_000, 10_000_000_000, "that of the GPU's reference system").at(Hardware, More, "netgb", "Network of each GPU").unit("GB/s").job().own();
+    /// Factors on predicted step times, from measured ones of the same model, GPU and precision: of computing, of the
+    /// host and of the network. The page makes it from a training log.
+    step_time_calibration: Option<String> = Field::text(200, "not calibrated").at(Hardware, All, "timecal", "Calibration of step times").job().own();
     /// GPUs of one node.
     gpus_per_node: u64 = Field::int(1, 65_536, 8).at(Hardware, More, "node", "GPUs per node").job().own();
 

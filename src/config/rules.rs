@@ -32,6 +32,7 @@ mod rule;
 mod sparse_attention;
 mod stages;
 mod stash;
+mod step_time;
 mod torch_fsdp2;
 
 pub use refusals::Refusals;
@@ -43,7 +44,7 @@ use super::draft::Draft;
 use super::problem::{Problem, Severity, is_refused_by_launcher};
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 27] = [
+const TABLES: [&[Rule]; 28] = [
     hybrid::RULES,
     model::RULES,
     labels::RULES,
@@ -71,6 +72,7 @@ const TABLES: [&[Rule]; 27] = [
     gpu::RULES,
     graphs::RULES,
     adapters::RULES,
+    step_time::RULES,
 ];
 
 /// The problem of every rule that a module breaks.

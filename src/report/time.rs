@@ -2,7 +2,10 @@
 
 #![allow(clippy::float_arithmetic, reason = "seconds and shares are no counts")]
 
+use super::amount::grouped;
 use crate::config::job::{Config, Module};
+use crate::config::step_time_calibration::StepTimeCalibration;
+use crate::formats::training_log::IterationTimes;
 use crate::time::placement::{Group, GroupKind, domain, group};
 use crate::time::{NoTime, Part, StepTime};
 
@@ -18,26 +21,50 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// What a step takes and comes to: `1.24 s (1.03 to 1.49 s) a step, 4123 tokens/s and 402 TFLOP/s per GPU, MFU 41 %`.
+/// What a step takes and comes to: `1.24 s (1.03 to 1.49 s) a step, 4,123 tokens/s and 402 TFLOP/s per GPU, MFU 41 %`.
 #[must_use]
 pub fn headline(time: &StepTime) -> String {
     let [low, high] = time.interval;
     format!(
-        "{} a step ({} to {} in four of five runs), {:.0} tokens/s and {:.0} TFLOP/s per GPU, MFU {:.0} %",
+        "{} a step ({} to {} in four of five runs), {} tokens/s and {:.0} TFLOP/s per GPU, MFU {:.0} %",
         duration(time.seconds),
         duration(low),
         duration(high),
-        time.tokens_per_second_per_gpu,
+        grouped(whole(time.tokens_per_second_per_gpu)),
         time.tflops_per_gpu(),
         100.0 * time.mfu,
     )
+}
+
+/// The same in a few words: `a step of 1.24 s (1.03 to 1.49 s) · 4,123 tokens/s per GPU · MFU 41 %`.
+#[must_use]
+pub fn line(time: &StepTime) -> String {
+    let [low, high] = time.interval.map(duration);
+    format!(
+        "a step of {} ({low} to {high}) · {} tokens/s per GPU · MFU {:.0} %",
+        duration(time.seconds),
+        grouped(whole(time.tokens_per_second_per_gpu)),
+        100.0 * time.mfu,
+    )
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "tokens of a second are positive and below 2^63"
+)]
+fn whole(number: f64) -> u64 {
+    number.round() as u64
 }
 
 /// The time of a step with its interval, what it comes to, and what it is spent on; or why there is none.
 #[must_use]
 pub fn sentence(config: &Config, time: &Result<StepTime, NoTime>) -> String {
     match time {
-        Ok(time) => format!("About {}. {}", headline(time), bottleneck(config, time)),
+        Ok(time) => {
+            let calibration = calibration(config).map_or_else(String::new, |words| format!(", {words}"));
+            format!("About {}{calibration}. {}", headline(time), bottleneck(config, time))
+        }
         Err(why) => no_time(why),
     }
 }
@@ -80,6 +107,55 @@ fn reason(part: Part, m: &Module) -> String {
         Part::Optimizer => ": more micro batches a step make it count less".to_owned(),
         Part::Host => ": CUDA graphs, or larger micro batches, need fewer launches".to_owned(),
     }
+}
+
+/// A part of a step as a piece of a bar of a thousand units.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartShare {
+    /// The part.
+    pub part: Part,
+    /// Where the piece begins.
+    pub from: u64,
+    /// Where it ends.
+    pub to: u64,
+    /// The part with its time and its share: `attention 0.31 s, 7 %`.
+    pub words: String,
+}
+
+/// The parts of a step that take a thousandth of it or more, in the order of a bar.
+#[must_use]
+pub fn shares(time: &StepTime) -> Vec<PartShare> {
+    let mut end = 0.0;
+    let shares = time.by_part().map(|(part, seconds)| {
+        let share = seconds.max(0.0) / time.seconds;
+        let from = whole(end);
+        end += 1000.0 * share;
+        PartShare {
+            part,
+            from,
+            to: whole(end),
+            words: format!("{} {}, {:.0} %", part.label(), duration(seconds), 100.0 * share),
+        }
+    });
+    shares.filter(|share| share.to > share.from).collect()
+}
+
+/// Seconds of an iteration as a log has them.
+#[must_use]
+#[allow(clippy::cast_precision_loss, reason = "a time in seconds")]
+pub fn measured_seconds(times: &IterationTimes) -> f64 {
+    times.median_tenth_ms as f64 * 1e-4
+}
+
+/// What the time of a calibrated job was calibrated on: `calibrated on your log: ±9 %`.
+#[must_use]
+pub fn calibration(config: &Config) -> Option<String> {
+    let by = StepTimeCalibration::of(config.modules().first()?.args())?;
+    let logs = match by.runs {
+        1 => "your log".to_owned(),
+        runs => format!("{runs} of your logs"),
+    };
+    Some(format!("calibrated on {logs}: ±{:.0} %", by.within_percent))
 }
 
 /// Where the ranks of a group are, and the size that would keep them within a node or `NVLink` domain.

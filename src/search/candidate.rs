@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::bubble::Bubbles;
+use super::options::Order;
 use super::placement::Crossing;
 use super::step_cost::StepCost;
 use super::traffic::Traffic;
@@ -74,6 +75,8 @@ pub struct Candidate {
     /// The predicted time of a step in nanoseconds; `None` where the prediction does not follow the job. See
     /// [`time`](crate::time).
     pub step_nanoseconds: Option<u64>,
+    /// By what it is ordered.
+    pub order: Order,
     /// Whether context-parallel ranks have fewer than [`SHORT_SEQUENCE`] tokens of a sequence.
     pub splits_short_sequences: bool,
 }
@@ -139,6 +142,7 @@ impl Candidate {
             exchange_ppm: cost.exchange_ppm,
             weights_ppm: cost.weights_ppm,
             step_nanoseconds: times.step_nanoseconds(config, &memory),
+            order: Order::default(),
             splits_short_sequences: splits_short_sequences(language),
         })
     }

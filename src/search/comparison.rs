@@ -11,6 +11,7 @@ use strum::{EnumCount, VariantArray};
 #[allow(unused_imports, reason = "a link of the documentation")]
 use super::candidate::SHORT_SEQUENCE;
 use super::candidate::{Candidate, ROOM_FOR_SPEED};
+use super::options::Order;
 use super::placement::GroupKind;
 #[allow(unused_imports, reason = "a link of the documentation")]
 use super::step_cost::StepCost;
@@ -77,6 +78,7 @@ impl Criterion {
             Self::Fits => fit(c),
             Self::Trained => u64::from(c.adapters),
             Self::Gpus => c.gpus,
+            Self::Time if c.order == Order::Memory => 0,
             Self::Time => c.step_nanoseconds.unwrap_or(u64::MAX),
             Self::Recomputed => whole_percent(c.recomputed_ppm),
             Self::Context if c.splits_short_sequences => c.cp,

@@ -18,6 +18,16 @@ pub enum Split {
     RestInLastStage,
 }
 
+/// By what layouts that fit are ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// By the predicted time of a step.
+    #[default]
+    Time,
+    /// By what they cost on top of the model's own work, and by the GPUs of a replica: without predicted times.
+    Memory,
+}
+
 /// The axes that a search varies, with their bounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
@@ -27,6 +37,8 @@ pub struct Options {
     pub at_most: Vec<(Axis, u64)>,
     /// How layers are split over stages.
     pub split: Split,
+    /// By what layouts are ordered.
+    pub order: Order,
 }
 
 impl Options {
@@ -50,6 +62,7 @@ impl Options {
             vary: Axis::ALL.into_iter().filter(worth).collect(),
             at_most: node.map(|node| (Axis::Tensor, node)).into_iter().collect(),
             split: Split::AsGiven,
+            order: Order::default(),
         }
     }
 

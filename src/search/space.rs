@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::axis::{Axis, Pick, checkable_at, divisors};
 use super::candidate::Candidate;
 use super::fields::{number, unset};
-use super::options::{Options, Split};
+use super::options::{Options, Order, Split};
 use super::reference::{reference_config, unset_other_splits};
 use super::training::Training;
 use super::unsearchable::Unsearchable;
@@ -65,6 +65,7 @@ pub struct Space {
     pub(super) refusals_at_end: Refusals,
     total: u64,
     split: Split,
+    pub(super) order: Order,
     num_layers: u64,
     /// The pattern of a hybrid model, whose `|` decide on stages.
     pattern: Option<HybridPattern>,
@@ -141,6 +142,7 @@ impl Space {
             refusals_at_end: Refusals::all(a.launcher),
             total: 1,
             split: options.split,
+            order: options.order,
             num_layers: a.num_layers,
             pattern: m.hybrid().cloned(),
             cuts: BTreeMap::new(),

@@ -309,7 +309,8 @@ impl Walk<'_> {
             };
             Candidate::new(at, config, &WorstStage::of(&estimate), (bubbles, times), memory)
         };
-        Trial::Legal(candidate)
+        let order = self.space.order;
+        Trial::Legal(candidate.map(|candidate| Candidate { order, ..candidate }))
     }
 
     /// Whether the model states of a job alone are more than the GPU has, and more than the peak of the combination

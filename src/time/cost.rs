@@ -9,10 +9,9 @@ use super::coefficients::Coefficients;
 /// The kinds of work that a GPU spends the time of a pass on, each with a coefficient of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, EnumIter)]
 pub enum Cost {
-    /// Operations of the matrix products of linear layers, at the peak that products reach on the GPU.
+    /// The matrix products of linear layers: their operations at the peak that products reach on the GPU, or where that
+    /// takes longer, the bytes that they read and write.
     Products,
-    /// Bytes that these products read and write.
-    ProductBytes,
     /// Starts of these products.
     ProductStarts,
     /// Operations of the matrix products of routed experts.
@@ -25,6 +24,8 @@ pub enum Cost {
     Attention,
     /// Bytes that everything else reads and writes.
     Elementwise,
+    /// Starts of the kernels that do so.
+    KernelStarts,
     /// Bytes between tensor-parallel ranks of one `NVLink` domain.
     TensorNear,
     /// Bytes between tensor-parallel ranks over the network.
@@ -35,7 +36,7 @@ pub enum Cost {
     ExpertFar,
     /// Bytes between context-parallel ranks.
     Context,
-    /// Starts of collectives.
+    /// Starts of collectives: each waits until the last of its ranks has launched it.
     Collectives,
 }
 

@@ -5,7 +5,7 @@
 
 use super::cost::{Cost, Seconds};
 use super::hardware::Hardware;
-use super::passes::wide;
+use super::passes::{launched, wide};
 use super::placement::{Group, GroupKind, group};
 use super::sent::{self, Sent};
 use crate::config::choices::TokenDispatcher;
@@ -14,7 +14,7 @@ use crate::config::layers::{CoreAttention, Layer, MlpKind};
 use crate::model::sizes::Sizes;
 use crate::model::tensor::factor;
 
-/// Seconds from the start of a collective to its first byte.
+/// Seconds from the start of a collective to its first byte, as NCCL's tables have it for small messages in a node.
 const START: f64 = 15e-6;
 /// The part of the ring of context parallelism that attention does not hide.
 const RING_EXPOSED: f64 = 0.3;
@@ -97,8 +97,8 @@ fn tensor(m: &Module, sent: Sent, on: &Hardware, out: &mut Exchanges) {
         cost,
         seconds(sent.backward) + GATHERED_AGAIN_EXPOSED * seconds(sent.gathered_again),
     );
-    out.forward.spend(Cost::Collectives, 2.0 * START);
-    out.backward.spend(Cost::Collectives, 2.0 * START);
+    out.forward.spend(Cost::Collectives, 2.0 * START * launched(m));
+    out.backward.spend(Cost::Collectives, 2.0 * START * launched(m));
 }
 
 /// Keys and values on their way around the ring, or queries, keys, values and outputs that change places.
@@ -116,8 +116,8 @@ fn context(m: &Module, core: CoreAttention, on: &Hardware, out: &mut Exchanges) 
     let seconds = |bytes| exposed * seconds(bytes, sent.ranks, ring_speed(of, on));
     out.forward.spend(Cost::Context, seconds(sent.forward));
     out.backward.spend(Cost::Context, seconds(sent.backward));
-    out.forward.spend(Cost::Collectives, START);
-    out.backward.spend(Cost::Collectives, START);
+    out.forward.spend(Cost::Collectives, START * launched(m));
+    out.backward.spend(Cost::Collectives, START * launched(m));
 }
 
 /// Tokens to their experts and back, in each pass.
@@ -145,7 +145,7 @@ fn experts(m: &Module, on: &Hardware, out: &mut Exchanges) {
         };
         seconds.spend(Cost::ExpertNear, 2.0 * near / on.near);
         seconds.spend(Cost::ExpertFar, 2.0 * far / on.far);
-        seconds.spend(Cost::Collectives, 2.0 * START);
+        seconds.spend(Cost::Collectives, 2.0 * START * launched(m));
     }
     if m.etp > 1 {
         let of = group(m, GroupKind::ExpertTensor);
@@ -156,7 +156,7 @@ fn experts(m: &Module, on: &Hardware, out: &mut Exchanges) {
             Cost::TensorNear
         };
         seconds.spend(cost, 2.0 * gathered / ring_speed(of, on));
-        seconds.spend(Cost::Collectives, 2.0 * START);
+        seconds.spend(Cost::Collectives, 2.0 * START * launched(m));
     }
     let exposed = if a.overlap_moe_expert_parallel_comm {
         EP_OVERLAPPED

@@ -3,7 +3,7 @@
 use super::cost::Seconds;
 use super::exchange::{Exchanges, ends, exchanges};
 use super::hardware::Hardware;
-use super::passes::{Passes, passes, wide};
+use super::passes::{Passes, launched, passes, wide};
 use crate::config::choices::{RecomputeGranularity, RecomputeMethod, RecomputeModule};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
@@ -13,7 +13,7 @@ use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tap
 use crate::parallel::stages::Chunk;
 
 /// Facts about a machine and its software that no argument of Megatron says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Software {
     /// Whether norms are one kernel each. Those of PyTorch are a chain of kernels that read and write eight times more.
     pub fused_norm: bool,
@@ -59,7 +59,7 @@ impl LayerTimes {
         let [of_chain, of_kernel] = NORM_PASSES;
         let norm = if software.fused_norm { of_kernel } else { of_chain };
         let options = RecomputeOptions::of(m);
-        let of = |tape: &AutogradTape| passes(tape, options, on, norm);
+        let of = |tape: &AutogradTape| passes(tape, options, (on, launched(m)), norm);
         let all = LayerSpec::all(m);
         let specs = architecture.specs().iter().map(|spec| {
             let place = all.iter().position(|other| other == spec);

@@ -2,6 +2,8 @@
 
 use super::cost::{Cost, Seconds};
 use super::hardware::Hardware;
+use crate::config::choices::CudaGraphImpl;
+use crate::config::job::Module;
 use crate::model::tape::recompute::{Plan, RecomputeOptions};
 use crate::model::tape::{ActivationTensor, AutogradTape, Gradient, Product, TensorId, UseKind, Work};
 
@@ -18,12 +20,25 @@ pub(super) struct Passes {
     pub(super) flops: f64,
 }
 
-/// The passes over a tape with these modules recomputed. `norm_forward` and
+/// Seconds from the launch of a kernel to its first byte.
+const KERNEL_START: f64 = 5e-6;
+/// The part of the host's launches that is left with CUDA graphs.
+const WITH_GRAPHS: f64 = 0.3;
+
+/// The part of the host's launches of kernels and collectives that takes time.
+pub(super) fn launched(m: &Module) -> f64 {
+    match m.args.cuda_graph_impl {
+        CudaGraphImpl::None => 1.0,
+        CudaGraphImpl::Local | CudaGraphImpl::TransformerEngine | CudaGraphImpl::FullIteration => WITH_GRAPHS,
+    }
+}
+
+/// The passes over a tape with these modules recomputed, of which the host launches this part. `norm_forward` and
 /// `norm_backward` say how often a norm reads or writes its input in each pass.
 pub(super) fn passes(
     tape: &AutogradTape,
     options: RecomputeOptions,
-    on: &Hardware,
+    (on, launched): (&Hardware, f64),
     [norm_forward, norm_backward]: [f64; 2],
 ) -> Passes {
     let plan = Plan::new(tape, options);
@@ -35,7 +50,7 @@ pub(super) fn passes(
                 passes.flops += wide(flops);
                 attention(wide(flops), on)
             }
-            Work::Elementwise => elementwise(tape, index, on),
+            Work::Elementwise => elementwise(tape, index, (on, launched)),
             Work::Product(product) => {
                 passes.flops += wide(product.flops());
                 let (mut forward, mut backward) = product_passes(&product, on);
@@ -78,7 +93,7 @@ fn attention(flops: f64, on: &Hardware) -> (Seconds, Seconds) {
 }
 
 /// Bytes that an operation reads and writes in its two passes.
-fn elementwise(tape: &AutogradTape, op: usize, on: &Hardware) -> (Seconds, Seconds) {
+fn elementwise(tape: &AutogradTape, op: usize, (on, launched): (&Hardware, f64)) -> (Seconds, Seconds) {
     let links = tape.links(op);
     let (mut forward, mut backward) = (0.0, 0.0);
     let mut passed_on = 0;
@@ -115,7 +130,13 @@ fn elementwise(tape: &AutogradTape, op: usize, on: &Hardware) -> (Seconds, Secon
         // The gradients that reach the residual stream from both sides are added up.
         backward = if passed_on > 1 { forward } else { 0.0 };
     }
-    let seconds = |bytes: f64| Seconds::of(Cost::Elementwise, bytes / on.memory);
+    let seconds = |bytes: f64| {
+        let mut seconds = Seconds::of(Cost::Elementwise, bytes / on.memory);
+        if bytes > 0.0 {
+            seconds.spend(Cost::KernelStarts, KERNEL_START * launched);
+        }
+        seconds
+    };
     (seconds(forward), seconds(backward))
 }
 
@@ -127,20 +148,17 @@ fn product_passes(product: &Product, on: &Hardware) -> (Seconds, Seconds) {
     let output = wide(product.rows) * wide(product.columns);
     let weights = wide(product.weights());
     let width = if product.quantized { 1.0 } else { 2.0 };
-    let (ops, moved, starts, count) = match product.experts {
-        Some(experts) => (
-            Cost::ExpertProducts,
-            Cost::ExpertBytes,
-            Cost::ExpertStarts,
-            wide(experts) * 1e-6,
-        ),
-        None => (Cost::Products, Cost::ProductBytes, Cost::ProductStarts, speed.start),
-    };
     let one = |bytes: f64| {
-        let mut seconds = Seconds::of(ops, flops);
-        seconds.spend(moved, bytes / on.memory);
-        seconds.spend(starts, count);
-        seconds
+        let moved = bytes / on.memory;
+        match product.experts {
+            Some(experts) => {
+                let mut seconds = Seconds::of(Cost::ExpertProducts, flops);
+                seconds.spend(Cost::ExpertBytes, moved);
+                seconds.spend(Cost::ExpertStarts, wide(experts) * 1e-6);
+                seconds
+            }
+            None => Seconds::of(Cost::Products, flops.max(moved)) + Seconds::of(Cost::ProductStarts, speed.start),
+        }
     };
     let mut forward = one((input + weights) * width + 2.0 * output);
     let mut backward = one((output + weights) * width + 2.0 * input);

@@ -7,10 +7,9 @@ use super::cost::{Cost, Seconds};
 use super::exchange::ring_speed;
 use super::hardware::Hardware;
 use super::layers::{ChunkNominal, LayerTimes, Software};
-use super::passes::wide;
+use super::passes::{launched, wide};
 use super::pipeline::{ChunkTime, Replay, pipeline};
 use super::placement::{GroupKind, group};
-use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
 use crate::memory::bucket::Bucket;
 use crate::model::sizes::Sizes;
@@ -20,8 +19,6 @@ use crate::units::Bytes;
 const DATA_EXPOSED: f64 = 0.15;
 /// The part of a micro batch's passes that the exchange of gradients and parameters hides behind.
 const DATA_HIDING: f64 = 0.5;
-/// The part of the host's work that is left with CUDA graphs.
-const HOST_WITH_GRAPHS: f64 = 0.3;
 
 /// What a step spends its time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, EnumIter, strum::IntoStaticStr)]
@@ -91,12 +88,12 @@ impl Cost {
     const fn part(self) -> Part {
         match self {
             Self::Products
-            | Self::ProductBytes
             | Self::ProductStarts
             | Self::ExpertProducts
             | Self::ExpertBytes
             | Self::ExpertStarts
-            | Self::Elementwise => Part::Compute,
+            | Self::Elementwise
+            | Self::KernelStarts => Part::Compute,
             Self::Attention => Part::Attention,
             Self::TensorNear | Self::TensorFar | Self::Collectives => Part::TensorParallel,
             Self::ExpertNear | Self::ExpertFar => Part::ExpertParallel,
@@ -120,7 +117,7 @@ pub struct Nominal {
     optimizer: f64,
     /// Whether gradients are reduced while the backward pass runs.
     overlaps: bool,
-    /// The part of the host's work that CUDA graphs leave.
+    /// The part of the host's work that takes time.
     host: f64,
     /// Floating-point operations of the model for one step, over all ranks.
     flops: f64,
@@ -149,12 +146,7 @@ impl Nominal {
             data: data(m, bytes, on),
             optimizer: optimizer(bytes, on),
             overlaps: m.args.overlap_grad_reduce,
-            host: match m.args.cuda_graph_impl {
-                CudaGraphImpl::None => 1.0,
-                CudaGraphImpl::Local | CudaGraphImpl::TransformerEngine | CudaGraphImpl::FullIteration => {
-                    HOST_WITH_GRAPHS
-                }
-            },
+            host: launched(m),
             // Forward, input gradient and weight gradient take as many operations each.
             flops: 3.0 * of_replica * wide(m.tp) * wide(m.sequence_parts()) * wide(m.dp) * wide(m.num_microbatches),
             chunks,

@@ -67,7 +67,7 @@ impl TimeTables {
         let nominal = Nominal::of(m, &layers, fullest, &on);
         Some(nanoseconds(nominal.seconds(
             m,
-            &Coefficients::SHIPPED,
+            &Coefficients::of(m),
             Replay::ClosedForm,
         )))
     }

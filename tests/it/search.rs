@@ -17,6 +17,7 @@ mod frontier;
 mod measured_pairs;
 mod ranking;
 mod table;
+mod ties;
 mod training;
 
 const DENSE: &str = r#"{"num_layers": 4, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 512, "seq_length": 64,

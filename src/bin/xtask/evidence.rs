@@ -7,7 +7,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use megatron_memory::evidence::{Run, compare, read, review, short_table, table};
+use megatron_memory::evidence::{
+    Run, TimeAccuracy, TimeComparison, TimedRun, accuracies, compare, read, read_step_times, review, short_table,
+    table, times_table,
+};
+use megatron_memory::time::Replay;
+use megatron_memory::time::coefficients::Coefficients;
 
 use super::{Error, build, readme};
 
@@ -15,6 +20,24 @@ use super::{Error, build, readme};
 const RUNS: &str = "src/evidence/runs";
 /// Where submitted runs are.
 const SUBMITTED: &str = "src/evidence/runs/submitted";
+/// Step times of runs.
+const STEP_TIMES: &str = "src/evidence/step_times/runs.json";
+
+/// The runs with measured step times, beside what they would take nominally.
+pub(crate) fn step_times() -> Result<Vec<(TimedRun, Option<TimeComparison>)>, Error> {
+    let runs = read_step_times(&fs::read_to_string(STEP_TIMES)?)?;
+    let compared = runs.into_iter().map(|run| {
+        let comparison = TimeComparison::of(&run);
+        (run, comparison)
+    });
+    Ok(compared.collect())
+}
+
+/// How far off step times are, by group.
+fn time_accuracies() -> Result<Vec<TimeAccuracy>, Error> {
+    Ok(accuracies(&step_times()?, &Coefficients::SHIPPED, Replay::EveryPass))
+}
+
 /// Every run.
 fn runs() -> Result<Vec<Run>, Error> {
     let folder = Path::new(RUNS);
@@ -31,7 +54,7 @@ fn runs() -> Result<Vec<Run>, Error> {
 pub(crate) fn html() -> Result<String, Error> {
     let runs = runs()?;
     let compared: Vec<_> = runs.iter().map(|run| (run, compare(run))).collect();
-    Ok(page::page(&compared))
+    Ok(page::page(&compared, &step_times()?))
 }
 
 /// Compares every run, prints the whole table, and brings the README's up to date.
@@ -39,7 +62,10 @@ pub(crate) fn report() -> Result<(), Error> {
     let runs = runs()?;
     let compared: Vec<_> = runs.iter().map(|run| (run, compare(run))).collect();
     print!("{}", table(&compared));
-    readme::replace("evidence", &short_table(&compared))
+    readme::replace("evidence", &short_table(&compared))?;
+    let times = times_table(&time_accuracies()?);
+    print!("\n{times}");
+    readme::replace("step times", &times)
 }
 
 /// Checks the records in these files and folders, or the submitted ones: prints what is predicted for them and what is

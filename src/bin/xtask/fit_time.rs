@@ -1,172 +1,139 @@
-//! `cargo xtask fit-time`: the coefficients of step times, from the measured runs of `tests/oracle/time`.
+//! `cargo xtask fit-time`: the coefficients of step times, from the measured runs of `src/evidence/step_times`.
 //!
 //! Coordinate descent from what is known before ([`Coefficients::PRIOR`]): every coefficient in turn is made a little
 //! larger or smaller where that raises the score. The score counts pairs of layouts of one job in the order of their
 //! measured times, softly, and the distance of predicted from measured times, both by group and each group by the root of
-//! its size; it falls with the distance of coefficients from what was known. No row counts by its name.
+//! its size; and how much slower than the best the layout is that is predicted as the fastest, softly too, among all
+//! layouts and among those that leave memory free. It falls with the distance of coefficients from what was known. No run
+//! counts by its name.
+//!
+//! Beside the fit stands a held-out check: every model with pairs in turn is predicted by coefficients that were fitted
+//! to the runs of all others.
 #![allow(
     clippy::float_arithmetic,
     clippy::cast_precision_loss,
-    clippy::indexing_slicing,
-    reason = "a fit of coefficients to times, from JSON whose missing keys are null"
+    reason = "a fit of coefficients to times"
 )]
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 
-use megatron_memory::config::check;
-use megatron_memory::config::job::Config;
-use megatron_memory::config::raw::RawJob;
-use megatron_memory::memory::estimate;
+use megatron_memory::evidence::{TimeAccuracy, TimeComparison, TimedRun, accuracies, pairs, times_table};
+use megatron_memory::time::Replay;
 use megatron_memory::time::coefficients::Coefficients;
-use megatron_memory::time::{Nominal, Replay, Software, timed};
 
 use super::Error;
+use super::evidence::step_times;
 
-/// Two layouts count as a pair where their times differ by more than this part.
-const PAIR: f64 = 0.05;
 /// How far apart the logarithms of two predicted times are before their order counts as sure.
 const SURE: f64 = 0.03;
 /// The weight of the distance of predicted from measured times beside that of pairs.
 const LEVEL: f64 = 0.3;
+/// A run that is further off than this part counts as one that is so far off: its machine is another one.
+const FARTHEST: f64 = 0.5;
+/// The weight of what the first suggestion loses.
+const FIRST: f64 = 1.0;
+/// How far apart the logarithms of two predicted times are before the lesser one is surely suggested first.
+const SURELY_FIRST: f64 = 0.02;
 /// The weight of the distance of coefficients from what was known.
-const KNOWN: f64 = 0.006;
+const KNOWN: f64 = 0.003;
+/// How often all coefficients are tried, each time in steps of the root of the steps before.
+const ROUNDS: u32 = 6;
+/// The factor of the first steps.
+const FIRST_STEP: f64 = 2.0;
 
-/// A measured run with its nominal times.
-struct Row {
-    group: String,
-    /// What tells its model from others.
-    model: String,
-    /// Measured seconds of a step.
-    seconds: f64,
-    /// Samples of a step for each GPU.
-    samples: f64,
-    config: Config,
-    nominal: Nominal,
-}
-
-impl Row {
-    /// The run of a line; `None` where Megatron refuses the job as it stands.
-    fn read(line: &str) -> Result<Option<Self>, Error> {
-        let row: serde_json::Value = serde_json::from_str(line)?;
-        let mut job = row["job"].clone();
-        let kernel = row["facts"]["attention_kernel"].as_str().unwrap_or("flash");
-        if !kernel.starts_with("flash") {
-            job["attention_backend"] = "unfused".into();
-        }
-        if let Some(network) = row.get("network_gb_per_second") {
-            job["network_gb_per_second"] = network.clone();
-        }
-        let Some(config) = check(&RawJob::from_value(&serde_json::from_value(job)?)).config else {
-            return Ok(None);
-        };
-        let estimate = estimate(&config);
-        let (m, on) = timed(&config)?;
-        let memory = &estimate.worst_stage().ok_or("a job without stages")?.memory;
-        let fused_norm = row["facts"]["fused_norm"].as_bool().unwrap_or(true);
-        let id = row["id"].as_str().unwrap_or_default();
-        let a = m.args();
-        Ok(Some(Self {
-            group: id.split(':').next().unwrap_or_default().to_owned(),
-            model: format!("{} {} {}", a.num_layers, a.hidden_size, a.seq_length),
-            seconds: row["step_seconds"].as_f64().ok_or("a row without a time")?,
-            samples: m.derived().global_batch_size as f64 / config.world_size() as f64,
-            nominal: Nominal::new(m, memory, &on, Software { fused_norm }),
-            config,
-        }))
-    }
-
-    fn predicted(&self, with: &Coefficients) -> f64 {
-        let module = self.config.modules().first();
-        module.map_or(f64::NAN, |m| self.nominal.seconds(m, with, Replay::EveryPass))
-    }
-}
-
-/// The runs, and the pairs of them that are of one job, the faster one first.
+/// The measured runs with their nominal times.
 struct Runs {
-    rows: Vec<Option<Row>>,
+    compared: Vec<(TimedRun, Option<TimeComparison>)>,
+    /// Pairs of layouts, the faster one first.
     pairs: Vec<(usize, usize)>,
-}
-
-/// How well coefficients predict some of the runs.
-struct Fit {
-    score: f64,
-    /// Pairs in the right order, and all pairs.
-    pairs: (usize, usize),
-    /// The median distance of predicted from measured times.
-    median: f64,
 }
 
 impl Runs {
     fn read() -> Result<Self, Error> {
-        let rows = fs::read_to_string("tests/oracle/time/rows.jsonl")?;
-        let rows = rows.lines().map(Row::read).collect::<Result<Vec<_>, _>>()?;
-        let mut pairs = Vec::new();
-        for line in fs::read_to_string("tests/oracle/time/pairs.tsv")?.lines() {
-            let mut cells = line.split('\t');
-            let mut cell = || cells.next().ok_or("a pair with too few columns");
-            let (fast, slow) = (cell()?.parse()?, cell()?.parse()?);
-            if cell()?.parse::<f64>()? > 1.0 + PAIR {
-                pairs.push((fast, slow));
-            }
-        }
-        Ok(Self { rows, pairs })
+        let compared = step_times()?;
+        Ok(Self {
+            pairs: pairs(&compared),
+            compared,
+        })
     }
 
-    /// How well coefficients predict the runs that `takes` accepts.
-    fn judge(&self, with: &Coefficients, takes: &dyn Fn(&Row) -> bool) -> Fit {
-        let rows = self.rows.iter().map(|row| row.as_ref().filter(|row| takes(row)));
-        let rows: Vec<Option<(&Row, f64)>> = rows.map(|row| row.map(|row| (row, row.predicted(with)))).collect();
-        let mut of_groups: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-        let mut right = (0, 0);
-        let row = |at: usize| rows.get(at).copied().flatten();
+    /// How well coefficients predict the runs that `takes` accepts; more is better.
+    fn score(&self, with: &Coefficients, takes: &dyn Fn(&TimedRun) -> bool) -> f64 {
+        let logarithms = self.compared.iter().map(|(run, comparison)| {
+            let comparison = comparison.as_ref().filter(|_| takes(run))?;
+            let seconds = comparison.seconds(with, Replay::ClosedForm);
+            Some((run, seconds.ln(), comparison.for_sample(seconds).ln()))
+        });
+        let logarithms: Vec<Option<(&TimedRun, f64, f64)>> = logarithms.collect();
+        let run = |place: usize| logarithms.get(place).copied().flatten();
+        let mut of_pairs: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
         for (fast, slow) in &self.pairs {
-            let (Some((fast, of_fast)), Some((slow, of_slow))) = (row(*fast), row(*slow)) else {
+            let (Some((run, _, fast)), Some((_, _, slow))) = (run(*fast), run(*slow)) else {
                 continue;
             };
-            let apart = (of_slow / slow.samples / (of_fast / fast.samples)).ln();
-            let group = of_groups.entry(&fast.group).or_default();
-            group.0 += 1.0 / (1.0 + (-apart / SURE).exp());
+            let group = of_pairs.entry(&run.group).or_default();
+            group.0 += 1.0 / (1.0 + ((fast - slow) / SURE).exp());
             group.1 += 1.0;
-            right.0 += usize::from(apart > 0.0);
-            right.1 += 1;
         }
-        let order = weighted(of_groups.into_values());
+        let mut jobs: BTreeMap<usize, Vec<(&str, bool, f64, f64)>> = BTreeMap::new();
+        for ((run, comparison), logarithm) in self.compared.iter().zip(&logarithms) {
+            if let (Some(job), Some(comparison), Some((_, _, predicted))) = (run.layouts_of, comparison, logarithm) {
+                let measured = comparison.for_sample(run.seconds);
+                let layout = (run.group.as_str(), comparison.crowded, measured, *predicted);
+                jobs.entry(job).or_default().push(layout);
+            }
+        }
+        let mut losses: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+        for layouts in jobs.values().filter(|layouts| layouts.len() > 2) {
+            let Some((group, ..)) = layouts.first() else { continue };
+            let best = layouts.iter().map(|layout| layout.2).fold(f64::INFINITY, f64::min);
+            for with_room in [false, true] {
+                let some = layouts.iter().filter(|layout| !(with_room && layout.1));
+                let first = some.clone().map(|layout| layout.3).fold(f64::INFINITY, f64::min);
+                let (sum, weights) = some.fold((0.0, 0.0), |(sum, weights), layout| {
+                    let weight = (-(layout.3 - first) / SURELY_FIRST).exp();
+                    (sum + weight * (layout.2 / best - 1.0), weights + weight)
+                });
+                if weights > 0.0 {
+                    let of_group = losses.entry(group).or_default();
+                    of_group.0 += sum / weights;
+                    of_group.1 += 1.0;
+                }
+            }
+        }
+        let count = losses.len().max(1) as f64;
+        let loss = losses.values().map(|(sum, all)| sum / all).sum::<f64>() / count;
         let mut distances: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-        let mut all = Vec::new();
-        for (row, predicted) in rows.iter().flatten() {
-            let distance = (predicted / row.seconds).ln().abs();
-            let group = distances.entry(&row.group).or_default();
-            group.0 += distance;
+        for (run, predicted, _) in logarithms.iter().flatten() {
+            let group = distances.entry(&run.group).or_default();
+            group.0 += (predicted - run.seconds.ln()).abs().min(FARTHEST);
             group.1 += 1.0;
-            all.push(distance.exp_m1());
         }
-        all.sort_by(f64::total_cmp);
         let (mut with, mut prior) = (*with, Coefficients::PRIOR);
         let changed = with.each_mut().zip(prior.each_mut());
         let changed: f64 = changed.map(|(now, before)| (*now / *before).ln().powi(2)).sum();
-        Fit {
-            score: order - LEVEL * weighted(distances.into_values()) - KNOWN * changed,
-            pairs: right,
-            median: all.get(all.len() / 2).copied().unwrap_or_default(),
-        }
+        weighted(of_pairs.into_values()) - LEVEL * weighted(distances.into_values()) - FIRST * loss - KNOWN * changed
     }
 
     /// The best coefficients for the runs that `takes` accepts.
-    fn fit(&self, takes: &dyn Fn(&Row) -> bool) -> Coefficients {
+    fn fit(&self, takes: &dyn Fn(&TimedRun) -> bool) -> Coefficients {
         let mut best = Coefficients::PRIOR;
-        let mut score = self.judge(&best, takes).score;
+        let mut score = self.score(&best, takes);
         let count = best.each_mut().count();
-        let mut step = 1.4_f64;
-        for _ in 0..5 {
-            for at in 0..count {
+        let mut step = FIRST_STEP;
+        for _ in 0..ROUNDS {
+            for place in 0..count {
                 for factor in [step, 1.0 / step] {
-                    let mut next = best;
-                    if let Some(coefficient) = next.each_mut().nth(at) {
-                        *coefficient *= factor;
-                    }
-                    let of_next = self.judge(&next, takes).score;
-                    if of_next > score {
+                    // As far as it goes in this direction.
+                    loop {
+                        let mut next = best;
+                        if let Some(coefficient) = next.each_mut().nth(place) {
+                            *coefficient *= factor;
+                        }
+                        let of_next = self.score(&next, takes);
+                        if of_next <= score {
+                            break;
+                        }
                         (best, score) = (next, of_next);
                     }
                 }
@@ -174,6 +141,26 @@ impl Runs {
             step = step.sqrt();
         }
         best
+    }
+
+    fn accuracies(&self, with: &Coefficients) -> Vec<TimeAccuracy> {
+        accuracies(&self.compared, with, Replay::EveryPass)
+    }
+
+    /// Pairs of a model in the right order by these coefficients, and all its pairs.
+    fn right(&self, with: &Coefficients, takes: &dyn Fn(&TimedRun) -> bool) -> [usize; 2] {
+        let predicted = |place: usize| {
+            let (run, comparison) = self.compared.get(place)?;
+            let comparison = comparison.as_ref().filter(|_| takes(run))?;
+            Some(comparison.for_sample(comparison.seconds(with, Replay::EveryPass)))
+        };
+        let pairs = self
+            .pairs
+            .iter()
+            .filter_map(|(fast, slow)| Some((predicted(*fast)?, predicted(*slow)?)));
+        pairs.fold([0, 0], |[right, all], (fast, slow)| {
+            [right + usize::from(fast < slow), all + 1]
+        })
     }
 }
 
@@ -185,28 +172,46 @@ fn weighted(groups: impl Iterator<Item = (f64, f64)>) -> f64 {
     if weights > 0.0 { sum / weights } else { 0.0 }
 }
 
-/// Prints the coefficients, and what those of one half of the models predict for the other half.
+/// What tells models apart that are held out.
+fn model(run: &TimedRun) -> (&str, &str) {
+    (&run.group, &run.model)
+}
+
+/// Prints the coefficients and what they predict, and the held-out check.
 pub(crate) fn run() -> Result<(), Error> {
     let runs = Runs::read()?;
-    let print = |what: &str, fit: &Fit| {
-        let (right, all) = fit.pairs;
+    let print = |what: &str, with: &Coefficients| {
+        let accuracies = runs.accuracies(with);
+        let [right, all] = accuracies.iter().fold([0, 0], |[right, all], a| {
+            let [of_right, of_all] = a.pairs;
+            [right + of_right, all + of_all]
+        });
         let share = 100.0 * right as f64 / all.max(1) as f64;
         println!(
-            "{what}: {right} of {all} pairs, {share:.1} %; times {:.1} % off in the median",
-            100.0 * fit.median
+            "{what}: {right} of {all} pairs in order, {share:.1} %\n{}",
+            times_table(&accuracies)
         );
     };
-    let every = |_: &Row| true;
-    print("as shipped", &runs.judge(&Coefficients::SHIPPED, &every));
-    let best = runs.fit(&every);
-    println!("{best:#.3?}");
-    print("fitted to all", &runs.judge(&best, &every));
-    let odd = |row: &Row| row.model.bytes().map(u32::from).sum::<u32>() % 2 == 1;
-    let even = |row: &Row| !odd(row);
-    print(
-        "fitted to one half of the models, on the other",
-        &runs.judge(&runs.fit(&even), &odd),
+    print("As shipped", &Coefficients::SHIPPED);
+    let best = runs.fit(&|_| true);
+    println!("{best:#.4?}");
+    print("Fitted to all", &best);
+    let with_pairs = runs
+        .pairs
+        .iter()
+        .filter_map(|(fast, _)| Some(model(&runs.compared.get(*fast)?.0)));
+    let models: BTreeSet<(&str, &str)> = with_pairs.collect();
+    let mut sum = [0, 0];
+    for held in models {
+        let with = runs.fit(&|run| model(run) != held);
+        let [right, all] = runs.right(&with, &|run| model(run) == held);
+        println!("{} {}, held out: {right} of {all} pairs in order", held.0, held.1);
+        sum = [sum[0] + right, sum[1] + all];
+    }
+    let [right, all] = sum;
+    println!(
+        "Every model held out: {right} of {all} pairs in order, {:.1} %",
+        100.0 * right as f64 / all.max(1) as f64
     );
-    print("the other way round", &runs.judge(&runs.fit(&odd), &even));
     Ok(())
 }

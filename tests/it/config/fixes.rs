@@ -377,6 +377,9 @@ fn more_cases() -> Vec<(Json, Json)> {
         ),
         dense(json!({"gpu": "h100-80gb", "gpu_generation": "ampere"})),
         dense(json!({"gpu": "A100"})),
+        dense(json!({"step_time_calibration": "twice as long"})),
+        dense(json!({"gpu": "b200", "step_time_calibration":
+            "gpu=h100-80gb precision=bf16 model=32x4096 compute=1.1 host=1 network=2 within=9 runs=1"})),
         experts(json!({"gpu": "v100-32gb", "moe_grouped_gemm": true})),
         dense(json!({"gpu": "l40s", "fp8_format": "hybrid", "fp8_recipe": "blockwise"})),
         dense(json!({"gpu": "l40s", "fp8_format": "hybrid", "fp8_recipe": "mxfp8"})),

@@ -5,6 +5,7 @@
 //! group is opened or filtered. A browser without scripts has them in the page.
 
 mod row;
+pub(super) mod times;
 
 use core::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -17,11 +18,12 @@ use megatron_memory::units::Bytes;
 
 use super::chart::chart;
 use crate::filters::{choice, filters};
+use times::{STEP_TIME, Timed};
 
 /// Recordings of jobs that were run twice.
 const REPEATS: &str = include_str!("../../../evidence/repeats.json");
 const TITLE: &str = "Evidence";
-const DESCRIPTION: &str = "Published measurements of GPU memory in Megatron training jobs, beside what this calculator predicts for the same jobs.";
+const DESCRIPTION: &str = "Published measurements of GPU memory and step times in Megatron training jobs, beside what this calculator predicts for the same jobs.";
 const TEMPLATE: &str = include_str!("page.html");
 const SCALE: Scale = Scale::fine(Unit::Gib);
 
@@ -46,18 +48,21 @@ const RESERVED: &str = "peak reserved";
 const DEVICE: &str = "peak on the device";
 
 /// The whole page.
-pub(super) fn page(compared: &[Compared<'_>]) -> String {
+pub(super) fn page(compared: &[Compared<'_>], step_times: &[Timed]) -> String {
     let mut rows: Vec<Row<'_>> = compared.iter().flat_map(rows).collect();
     rows.sort_by_key(|row| {
         let miss = Reverse(row.error.ppm.unsigned_abs());
         (row.run.stale.is_some(), miss, &row.run.id)
     });
     let summaries = summaries(compared);
+    let (accuracies, time_groups) = times::groups(step_times);
     let parts = [
         ("groups", vec![groups(&summaries)]),
         ("chart", vec![chart(&rows)]),
-        ("filters", vec![filters_of_runs(&rows)]),
+        ("filters", vec![filters_of_runs(&rows, step_times)]),
         ("runs", runs(&summaries, &rows)),
+        ("times", vec![time_groups]),
+        ("timed runs", times::runs(&accuracies, step_times)),
         ("others", vec![row::others(compared)]),
         ("repeats", vec![repeats()]),
         ("checkpoints", vec![checkpoints()]),
@@ -134,17 +139,23 @@ fn groups(summaries: &[Summary]) -> Markup {
     table("groups-title", "groups", &headings, rows.collect())
 }
 
-fn filters_of_runs(rows: &[Row<'_>]) -> Markup {
-    let of = |id, label, of: &dyn Fn(&Row<'_>) -> String| {
-        let names: BTreeSet<String> = rows.iter().map(of).collect();
+fn filters_of_runs(rows: &[Row<'_>], step_times: &[Timed]) -> Markup {
+    let of = |id, label, of: &dyn Fn(&Row<'_>) -> String, of_time: &dyn Fn(&Timed) -> Option<String>| {
+        let of_times = step_times.iter().filter_map(of_time);
+        let names: BTreeSet<String> = rows.iter().map(of).chain(of_times).collect();
         choice(id, label, names.into_iter().map(|name| (name.clone(), name)))
     };
     let choices = [
-        of("measure", "Measured", &|row| row.measure.to_owned()),
-        of("confidence", "Confidence", &|row| {
-            row.run.confidence.letter().to_owned()
+        of("measure", "Measured", &|row| row.measure.to_owned(), &|_| {
+            Some(STEP_TIME.to_owned())
         }),
-        of("hardware", "GPU", &row::hardware),
+        of(
+            "confidence",
+            "Confidence",
+            &|row| row.run.confidence.letter().to_owned(),
+            &|(run, _)| Some(run.confidence.letter().to_owned()),
+        ),
+        of("hardware", "GPU", &row::hardware, &times::hardware),
     ];
     filters(choices, "moe, H100, …")
 }

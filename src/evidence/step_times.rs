@@ -1,0 +1,177 @@
+//! Step times that somebody measured, each with the run's complete job.
+//!
+//! The runs are data, in `src/evidence/step_times/runs.json`, and not compiled in: a list of sets of runs of one model,
+//! each with what their jobs have in common, and for every run what its job has besides. The runs of some sets are one
+//! job in several layouts, so that their order can be predicted.
+
+mod accuracy;
+mod tables;
+
+use serde::Deserialize;
+
+pub use accuracy::{TimeAccuracy, accuracies, pairs};
+pub use tables::times_table;
+
+use super::record::{ReadError, read_records};
+use super::run::Confidence;
+use crate::config::check;
+use crate::config::job::Config;
+use crate::config::raw::RawJob;
+use crate::memory::estimate;
+use crate::search::ROOM_FOR_SPEED;
+use crate::time::coefficients::Coefficients;
+use crate::time::{Nominal, Replay, Software, timed};
+use crate::units::Bytes;
+use crate::value::Value;
+
+/// A measured run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimedRun {
+    /// The run's name within its group.
+    pub id: String,
+    /// Runs of one source.
+    pub group: String,
+    /// Where the time is published.
+    pub source: String,
+    /// The model in words.
+    pub model: String,
+    /// How exact the time is, and how complete the arguments.
+    pub confidence: Confidence,
+    /// Measured seconds of a step.
+    pub seconds: f64,
+    /// The complete job.
+    pub job: RawJob,
+    /// What no argument says.
+    pub software: Software,
+    /// The number of the set of runs that are one job in several layouts; `None` for a run that is in none.
+    pub layouts_of: Option<usize>,
+    /// What tells layouts of a set apart: the job without its batch.
+    layout: Value,
+}
+
+/// Runs of one model, as they are written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Set {
+    group: String,
+    source: String,
+    model: String,
+    /// Whether they are one job in several layouts.
+    compares_layouts: bool,
+    /// What their jobs have in common.
+    job: Value,
+    runs: Vec<Entry>,
+}
+
+/// A run of a set, as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    id: String,
+    seconds: f64,
+    confidence: Confidence,
+    /// Whether its norms are chains of PyTorch's kernels.
+    #[serde(default)]
+    unfused_norm: bool,
+    /// What its job has besides.
+    job: Value,
+}
+
+/// Reads all runs.
+///
+/// # Errors
+///
+/// When the text is not JSON, or a field is missing or has a wrong value.
+pub fn read_step_times(text: &str) -> Result<Vec<TimedRun>, ReadError> {
+    let sets: Vec<Set> = read_records(text, |_| Ok(()))?;
+    let runs = sets.into_iter().enumerate().flat_map(|(number, set)| {
+        let Set {
+            group,
+            source,
+            model,
+            compares_layouts,
+            job,
+            runs,
+        } = set;
+        runs.into_iter().map(move |run| TimedRun {
+            id: run.id,
+            group: group.clone(),
+            source: source.clone(),
+            model: model.clone(),
+            confidence: run.confidence,
+            seconds: run.seconds,
+            job: RawJob::from_value(&both(&job, &run.job)),
+            software: Software {
+                fused_norm: !run.unfused_norm,
+            },
+            layouts_of: compares_layouts.then_some(number),
+            layout: without_batch(run.job),
+        })
+    });
+    Ok(runs.collect())
+}
+
+/// A job of what a set has in common and what a run has besides.
+fn both(common: &Value, own: &Value) -> Value {
+    let entries = [common, own].into_iter().flat_map(|job| match job {
+        Value::Map(entries) => entries.as_slice(),
+        _ => &[],
+    });
+    Value::Map(entries.cloned().collect())
+}
+
+fn without_batch(mut job: Value) -> Value {
+    if let Value::Map(entries) = &mut job {
+        entries.retain(|(key, _)| key != "global_batch_size");
+    }
+    job
+}
+
+/// A run's job with what it would take nominally.
+#[derive(Clone, Debug)]
+pub struct TimeComparison {
+    /// The checked job.
+    pub config: Config,
+    nominal: Nominal,
+    /// Samples of a step for each GPU.
+    samples: f64,
+    /// Whether the layout leaves so little memory free that it runs slower than it should.
+    pub crowded: bool,
+}
+
+#[allow(
+    clippy::float_arithmetic,
+    clippy::cast_precision_loss,
+    reason = "times and their shares are no counts of elements or bytes"
+)]
+impl TimeComparison {
+    /// That of a run; `None` where Megatron refuses the job, or no time is predicted for it.
+    #[must_use]
+    pub fn of(run: &TimedRun) -> Option<Self> {
+        let config = check(&run.job).config?;
+        let estimate = estimate(&config);
+        let (m, on) = timed(&config).ok()?;
+        let nominal = Nominal::new(m, &estimate.worst_stage()?.memory, &on, run.software);
+        let samples = m.derived().global_batch_size as f64 / config.world_size() as f64;
+        let memory = config.gpu_memory().unwrap_or(Bytes(u64::MAX));
+        Some(Self {
+            crowded: estimate.worst_rank.total + ROOM_FOR_SPEED > memory,
+            nominal,
+            samples,
+            config,
+        })
+    }
+
+    /// Predicted seconds of a step.
+    #[must_use]
+    pub fn seconds(&self, with: &Coefficients, replay: Replay) -> f64 {
+        let module = self.config.modules().first();
+        module.map_or(f64::NAN, |m| self.nominal.seconds(m, with, replay))
+    }
+
+    /// Seconds of a step as those of a GPU for one sample, which runs of several batches share.
+    #[must_use]
+    pub fn for_sample(&self, seconds: f64) -> f64 {
+        seconds / self.samples
+    }
+}

@@ -13,7 +13,7 @@ use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::savings::Choice;
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::search::{
-    self, Axis, Candidate, Dimension, Keep, Options, Pick, Slice, Space, Split, Unsearchable,
+    self, Axis, Candidate, Dimension, Keep, Options, Order, Pick, Slice, Space, Split, Unsearchable,
 };
 use megatron_memory::value::Value;
 
@@ -54,6 +54,10 @@ pub struct SearchOptions {
     /// the last stage where the number of layers is not divisible. The default is `as_given`.
     #[tsify(type = "\"as_given\" | \"rest_in_last_stage\" | null")]
     split: Option<String>,
+    /// By what layouts that fit are ordered: the predicted time of a step (`time`, the default), or what they cost on top
+    /// of the model's own work and the GPUs of a replica (`memory`), as where no time is predicted.
+    #[tsify(type = "\"time\" | \"memory\" | null")]
+    order: Option<String>,
     /// The layouts that are listed: all that Megatron runs (`legal`, the default), or of these those that fit the GPU.
     #[tsify(type = "\"legal\" | \"fitting\" | null")]
     keep: Option<String>,
@@ -276,6 +280,11 @@ impl SearchOptions {
             None | Some("as_given") => Split::AsGiven,
             Some("rest_in_last_stage") => Split::RestInLastStage,
             Some(_) => return Err(type_error("split must be as_given or rest_in_last_stage")),
+        };
+        checked.order = match self.order.as_deref() {
+            None | Some("time") => Order::Time,
+            Some("memory") => Order::Memory,
+            Some(_) => return Err(type_error("order must be time or memory")),
         };
         Ok(checked)
     }

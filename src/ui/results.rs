@@ -3,6 +3,7 @@
 //! Everything here is about a [`Target`](megatron_memory::report::target::Target). Pointing at one, or moving the focus to it,
 //! highlights all that is about the same; choosing it shows its stage, and explains its number.
 
+mod calibrate;
 mod chart;
 mod checks;
 mod compare;
@@ -21,6 +22,7 @@ mod plot;
 mod ranks;
 mod savings;
 mod stages;
+mod step_time;
 
 use leptos::prelude::*;
 
@@ -47,6 +49,7 @@ pub(super) use plot::SettingPlot;
 use ranks::RanksPanel;
 use savings::SavingsPanel;
 pub(super) use stages::{StagesPanel, pointed_at};
+use step_time::StepTimePanel;
 
 /// The id of the element that holds the panels of the open tab.
 const TAB_PANEL: &str = "results-tab";
@@ -96,7 +99,7 @@ fn panels_of(tab: ResultsTab) -> Vec<Part> {
             || view! { <StagesPanel /> }.into_any(),
             || view! { <DetailPanel /> }.into_any(),
             || view! { <NumbersPanel /> }.into_any(),
-            || view! { <RanksPanel /> }.into_any(),
+            || view! { <RanksPanel /><StepTimePanel /> }.into_any(),
         ],
         ResultsTab::Change => vec![
             || view! { <FitPanel /> }.into_any(),

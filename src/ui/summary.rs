@@ -7,6 +7,7 @@ mod marks;
 mod notes;
 mod out_of_memory;
 mod refusal;
+mod step_time;
 
 use leptos::prelude::*;
 
@@ -26,6 +27,7 @@ use megatron_memory::units::Bytes;
 use notes::{Details, Notes};
 use out_of_memory::OutOfMemoryNotes;
 use refusal::Refusal;
+use step_time::StepTimeLine;
 
 /// The headline, which stays in sight while the rest of the page scrolls.
 #[component]
@@ -45,6 +47,7 @@ pub(super) fn Summary() -> impl IntoView {
                     <Refusal />
                     <OutOfMemoryNotes />
                     <Notes headline=headline />
+                    <StepTimeLine />
                 </div>
                 <Answers />
             </div>

@@ -646,7 +646,7 @@ fn the_same_job_is_shown_on_every_gpu_and_a_click_moves_it() {
 }
 
 /// Of every panel the id of its heading, which a link can name.
-const HEADINGS: [&str; 14] = [
+const HEADINGS: [&str; 15] = [
     "fit-title",
     "stages-title",
     "detail-title",
@@ -659,6 +659,7 @@ const HEADINGS: [&str; 14] = [
     "measured-title",
     "numbers-title",
     "ranks-title",
+    "step-time-title",
     "evidence-title",
     "one-gpu-title",
 ];

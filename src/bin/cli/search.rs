@@ -4,12 +4,13 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use clap::Args;
 use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Args, ValueEnum};
 use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::layouts::{SearchHead, closest, counts};
 use megatron_memory::search::{
-    Axis, Best, Candidate, GroupKind, Keep, Options, OwnLayout, ROOM_FOR_SPEED, Searcher, Space, percent, seconds,
+    Axis, Best, Candidate, GroupKind, Keep, Options, Order, OwnLayout, ROOM_FOR_SPEED, Searcher, Space, TIE_PERCENT,
+    percent, ranks, seconds,
 };
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
@@ -37,12 +38,25 @@ pub(crate) struct SearchLayouts {
     /// List layouts that do not fit the GPU too
     #[arg(long)]
     all: bool,
+    /// By what layouts that fit are ordered: the predicted time of a step, or what they cost in memory, recomputation and
+    /// waiting
+    #[arg(long, value_enum, default_value_t = By::Time)]
+    order: By,
     /// How many layouts to list
     #[arg(long, default_value_t = 20)]
     limit: usize,
     /// Print the layouts as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// The orders of layouts that fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// The predicted time of a step.
+    Time,
+    /// Recomputation, waiting, exchanged data and the GPUs of a replica.
+    Memory,
 }
 
 /// A search and what it found. Amounts are in bytes.
@@ -71,6 +85,8 @@ struct Report {
 /// A layout of the list.
 #[derive(Debug, Serialize)]
 struct Layout {
+    /// Its rank, counted from 1. Layouts whose predicted times differ by less than 5 % share one.
+    rank: usize,
     /// The sizes that vary, such as `TP 2, PP 16`.
     sizes: String,
     /// Whether it fits, as `check` says it of the layout; none where no GPU is chosen.
@@ -127,6 +143,10 @@ impl SearchLayouts {
             .at_most
             .retain(|(of, _)| !self.at_most.iter().any(|(axis, _)| axis == of));
         options.at_most.extend(&self.at_most);
+        options.order = match self.order {
+            By::Time => Order::Time,
+            By::Memory => Order::Memory,
+        };
         let space = Space::new(job, &options).map_err(|why| Failure {
             status: Status::CannotRun,
             message: why.to_string(),
@@ -137,7 +157,11 @@ impl SearchLayouts {
         let best = search_on_all_cores(&space, keep, &Best::new(self.limit, own), &progress);
         let found = best.counts();
         let layouts = best.layouts().map(|candidate| layout(&space, candidate, own.as_ref()));
-        let layouts: Vec<Layout> = layouts.collect();
+        let mut layouts: Vec<Layout> = layouts.collect();
+        let candidates: Vec<Candidate> = best.layouts().copied().collect();
+        for (layout, rank) in layouts.iter_mut().zip(ranks(&candidates)) {
+            layout.rank = rank;
+        }
         let scale = Scale::coarse(Unit::Gib);
         let head = SearchHead::new(&space, scale);
         if self.json {
@@ -241,7 +265,8 @@ fn text(space: &Space, best: &Best, layouts: &[Layout]) -> Vec<String> {
         }
         last = group;
         lines.push(format!(
-            "{:>10} {}  {}  {}{} per replica, bubble {}, recomputes {}, {} over the network{}{}",
+            "{:>3}. {:>10} {}  {}  {}{} per replica, bubble {}, recomputes {}, {} over the network{}{}",
+            layout.rank,
             scale.amount(Bytes(layout.peak_bytes)),
             layout.sign,
             layout.sizes,
@@ -254,6 +279,12 @@ fn text(space: &Space, best: &Best, layouts: &[Layout]) -> Vec<String> {
             scale.amount(Bytes(layout.network_bytes)),
             crossing(&layout.crossing_groups),
             if layout.own { ", the job's own" } else { "" },
+        ));
+    }
+    let mut in_order = layouts.iter().zip(layouts.iter().skip(1));
+    if in_order.any(|(one, next)| one.rank == next.rank) {
+        lines.push(format!(
+            "Layouts whose predicted steps differ by less than {TIE_PERCENT} % share a rank: they are a tie."
         ));
     }
     lines
@@ -295,6 +326,7 @@ fn layout(space: &Space, candidate: &Candidate, own: Option<&Candidate>) -> Layo
     // A value prints itself as JSON.
     let settings = Value::Map(settings.collect()).to_string();
     Layout {
+        rank: 1,
         sizes: space.sizes(candidate.index),
         verdict: verdict.id(),
         sign: verdict.sign(),

@@ -12,6 +12,7 @@ use megatron_memory::report::charts::{self, Subject};
 use megatron_memory::report::grouping::{BucketGroup, Grouping};
 use megatron_memory::report::scene::Px;
 use megatron_memory::report::target::Target;
+use megatron_memory::time::{NoTime, StepTime};
 
 /// The height of a chart's row on a touch screen.
 const TOUCH_ROW: Px = Px::of(44);
@@ -25,6 +26,8 @@ pub struct ResultsState {
     pub stage: Memo<Option<StageRef>>,
     /// The lines of that stage: a tree of named amounts of memory.
     pub lines: Memo<Arc<Vec<Line>>>,
+    /// The time of a step, or why none is predicted; none before the first valid job.
+    pub time: RwSignal<Option<Result<StepTime, NoTime>>>,
     /// The path of the line that is explained; empty for the whole stage.
     pub explained: RwSignal<String>,
     /// How finely charts tell buckets apart.
@@ -51,6 +54,7 @@ impl ResultsState {
             page,
             stage,
             lines,
+            time: RwSignal::new(None),
             explained: RwSignal::new(String::new()),
             grouping: RwSignal::new(grouping),
             row_height: if browser::is_coarse() { TOUCH_ROW } else { charts::ROW },

@@ -3,7 +3,7 @@
 /// A tab of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResultsTab {
-    /// What fills the memory: stages, buckets, the timeline, the table, ranks.
+    /// What fills the memory: stages, buckets, the timeline, the table, ranks; and what a step takes.
     #[default]
     Memory,
     /// What can be changed: fit, recompute, plots, ways of training, other GPUs.
@@ -43,7 +43,13 @@ impl ResultsTab {
     /// The ids of the headings of its panels, in their order on the page.
     const fn headings(self) -> &'static [&'static str] {
         match self {
-            Self::Memory => &["stages-title", "detail-title", "numbers-title", "ranks-title"],
+            Self::Memory => &[
+                "stages-title",
+                "detail-title",
+                "numbers-title",
+                "ranks-title",
+                "step-time-title",
+            ],
             Self::Change => &[
                 "fit-title",
                 "savings-title",

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::state::SearchState;
 use crate::dialogs::parts::Menu;
-use megatron_memory::search::{Axis, Keep, Split};
+use megatron_memory::search::{Axis, Keep, Order, Split};
 
 /// The ways to part layers into stages: names of the choices, what they are called, and what they mean.
 const SPLITS: [(&str, &str, Split); 2] = [
@@ -14,6 +14,12 @@ const SPLITS: [(&str, &str, Split); 2] = [
         "evenly, or the last stage has fewer",
         Split::RestInLastStage,
     ),
+];
+
+/// The orders of layouts that fit: names of the choices, and what they are called.
+const ORDERS: [(&str, &str, Order); 2] = [
+    ("time", "time of a step", Order::Time),
+    ("memory", "memory: recompute, bubble, traffic, replica", Order::Memory),
 ];
 
 /// The controls.
@@ -32,6 +38,12 @@ pub(super) fn Controls() -> impl IntoView {
         let known = SPLITS.iter().find(|(.., known)| *known == split);
         known.map_or(String::new(), |(name, ..)| (*name).to_owned())
     });
+    let order = Signal::derive(move || {
+        let order = search.options.read().order;
+        let known = ORDERS.iter().find(|(.., known)| *known == order);
+        known.map_or(String::new(), |(name, ..)| (*name).to_owned())
+    });
+    let orders = ORDERS.map(|(name, label, _)| (name.to_owned(), label.to_owned()));
     let splits = SPLITS.map(|(name, label, _)| (name.to_owned(), label.to_owned()));
     let keep = has_gpu.then(|| {
         view! {
@@ -59,6 +71,18 @@ pub(super) fn Controls() -> impl IntoView {
                     let known = SPLITS.iter().find(|(known, ..)| *known == name);
                     let split = known.map_or(Split::AsGiven, |(.., split)| *split);
                     search.options.update(|options| options.split = split);
+                    search.begin_again();
+                }
+            />
+            <Menu
+                name="order"
+                label="Order"
+                options=orders.into()
+                chosen=order
+                choose=move |name| {
+                    let known = ORDERS.iter().find(|(known, ..)| *known == name);
+                    let order = known.map_or(Order::Time, |(.., order)| *order);
+                    search.options.update(|options| options.order = order);
                     search.begin_again();
                 }
             />

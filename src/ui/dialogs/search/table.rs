@@ -96,15 +96,17 @@ fn Order() -> impl IntoView {
     view! {
         <p class="layouts-order">
             <span>
-                "In this order unless you sort: what fits, then what is tight, all weights trained before adapters alone, no context parallelism below 4,096 tokens, \
-                 least on top of the model's own work (recomputation, bubble, exchanged data, and weights and gradients that are \
-                 read for every micro batch, together), fewest GPUs per replica, lowest peak. The bubble is replayed from the \
-                 schedule, with stages as unequal as their matrix products ("
+                "In this order unless you sort: what fits, then what fits with less than 5 GiB free, which runs slower than \
+                 predicted, then what is tight; all weights trained before adapters alone; then the shortest predicted time of \
+                 a step. Layouts whose steps differ by less than 5 % are a tie. Where no time is predicted: no context \
+                 parallelism below 4,096 tokens, least on top of the model's own work (recomputation, bubble, exchanged \
+                 data, and weights and gradients that are read for every micro batch, together), fewest GPUs per replica, \
+                 lowest peak. The bubble is replayed from the schedule, with stages as unequal as their matrix products ("
             </span>
             <a href=PIPELINE_BUBBLE.url() rel="noopener">
                 "arXiv 2104.04473"
             </a>
-            <span>"); no speed is predicted."</span>
+            <span>")."</span>
         </p>
     }
 }

@@ -35,7 +35,7 @@ struct TradeoffState {
 #[component]
 pub(super) fn Tradeoff() -> impl IntoView {
     let search: SearchState = expect_context();
-    let measures = [Column::Bubble, Column::Peak].map(RwSignal::new);
+    let measures = [Column::Time, Column::Peak].map(RwSignal::new);
     let [across, up] = measures;
     let place = NodeRef::<Div>::new();
     let width = pixel_width(place);
@@ -52,6 +52,12 @@ pub(super) fn Tradeoff() -> impl IntoView {
         let (Some(space), true) = (search.space(), search.table.read().is_sorted()) else {
             return;
         };
+        // Where no time is predicted, waiting stands in for it.
+        let is_timed = search.table.read().columns(&space).contains(&Column::Time);
+        let measures = measures.map(|measure| match measure {
+            Column::Time if !is_timed => Column::Bubble,
+            measure => measure,
+        });
         let start = Drawing::new(space, search.own.get(), measures, width);
         drawing.in_pieces(start, move |drawing| {
             let table = search.table.try_read_untracked();

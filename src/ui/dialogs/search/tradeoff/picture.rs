@@ -10,7 +10,8 @@ use megatron_memory::report::scene::Px;
 use megatron_memory::search::{Candidate, Column, LayoutTable, Space, Tradeoff};
 
 /// The measures that can be compared: less of each is better.
-pub(super) const MEASURES: [Column; 5] = [
+pub(super) const MEASURES: [Column; 6] = [
+    Column::Time,
     Column::Peak,
     Column::Bubble,
     Column::Recomputed,
@@ -59,6 +60,7 @@ pub(super) fn measure(id: &str) -> Option<Column> {
 /// The name of a measure.
 pub(super) fn label(measure: Column) -> &'static str {
     match measure {
+        Column::Time => "Time of a step",
         Column::Bubble => "Pipeline bubble",
         Column::Recomputed => "Recomputed share",
         Column::Network => "Sent over the network a step",
@@ -72,6 +74,7 @@ pub(super) fn amount(measure: Column, space: &Space, c: &Candidate, unit: Unit) 
     let scale = Scale::coarse(unit);
     match measure {
         Column::Peak => scale.amount(c.peak),
+        Column::Time => columns::text(measure, space, c, unit),
         Column::Network => scale.amount(c.traffic.far),
         Column::Near => scale.amount(c.traffic.near),
         _ => format!("{} %", columns::text(measure, space, c, unit)),
@@ -80,9 +83,14 @@ pub(super) fn amount(measure: Column, space: &Space, c: &Candidate, unit: Unit) 
 
 /// A layout with all measures, in one sentence.
 pub(super) fn sentence(space: &Space, c: &Candidate, unit: Unit) -> String {
-    let [peak, bubble, recomputed, network, near] = MEASURES.map(|measure| amount(measure, space, c, unit));
+    let [time, peak, bubble, recomputed, network, near] = MEASURES.map(|measure| amount(measure, space, c, unit));
+    let time = if time.is_empty() {
+        time
+    } else {
+        format!(", which takes about {time}")
+    };
     format!(
-        "{}: peak {peak}, bubble {bubble}, {recomputed} recomputed, {network} over the network and {near} within the node a step.",
+        "{}: peak {peak}, bubble {bubble}, {recomputed} recomputed, {network} over the network and {near} within the node a step{time}.",
         space.sizes(c.index)
     )
 }
@@ -111,6 +119,7 @@ impl Drawing {
     /// Nothing is looked at yet.
     pub(super) fn new(space: Arc<Space>, own: Option<Candidate>, columns: [Column; 2], width: Px) -> Self {
         let mut tradeoff = Tradeoff::new(columns);
+        let own = own.filter(|own| has_measures(columns, own));
         if let Some(own) = &own {
             tradeoff.reach(&space, own);
         }
@@ -131,9 +140,11 @@ impl Drawing {
     pub(super) fn advance(&mut self, table: &LayoutTable) -> bool {
         let run = self.run;
         self.run += 1;
+        let columns = self.columns;
+        let shown = move |c: &&Candidate| has_measures(columns, c);
         match (table.rows_of_run(run), self.picture.is_some()) {
-            (Some(rows), false) => self.tradeoff.add(&self.space, rows),
-            (Some(rows), true) => rows.for_each(|c| self.place_other(*c)),
+            (Some(rows), false) => self.tradeoff.add(&self.space, rows.filter(shown)),
+            (Some(rows), true) => rows.filter(shown).for_each(|c| self.place_other(*c)),
             (None, false) => {
                 self.picture = self.begin();
                 self.run = 0;
@@ -197,6 +208,11 @@ impl Drawing {
             *other = point;
         }
     }
+}
+
+/// Whether a layout has both measures: no time is predicted for some ways of training.
+fn has_measures(columns: [Column; 2], c: &Candidate) -> bool {
+    c.step_nanoseconds.is_some() || !columns.contains(&Column::Time)
 }
 
 impl Point {

@@ -28,6 +28,9 @@ use super::field::{Decimal, Field, dashed};
 use super::from_field::{FromField, NameSet};
 use super::parse::Parsed;
 use super::pattern::LayerPattern;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use strum::VariantArray;
 
 macro_rules! fields {
@@ -798,5 +801,20 @@ impl FieldId {
     #[must_use]
     pub fn by_key(key: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|id| id.field().key == key)
+    }
+}
+
+/// Writes Megatron's name.
+impl Serialize for FieldId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.field().name)
+    }
+}
+
+/// Reads Megatron's name.
+impl<'de> Deserialize<'de> for FieldId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = Cow::<str>::deserialize(deserializer)?;
+        Self::by_name(&name).ok_or_else(|| D::Error::custom(format!("no field is called {name}")))
     }
 }

@@ -8,6 +8,8 @@ pub(crate) use settings::marks;
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use crate::source::Source;
 use crate::value::Value;
 
@@ -15,7 +17,7 @@ use crate::value::Value;
 const LONGEST: usize = 200;
 
 /// How much a key changes the memory of a training step, where the estimate does not follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, Serialize, Deserialize)]
 #[strum(serialize_all = "snake_case")]
 pub enum MemoryEffect {
     /// Nothing.

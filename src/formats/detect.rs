@@ -1,5 +1,9 @@
 //! Recognises the format of a pasted text.
 
+use std::borrow::Cow;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use strum::IntoEnumIterator as _;
 
 use super::dialects::FRAMEWORKS;
@@ -17,6 +21,14 @@ impl Format {
     #[must_use]
     pub fn by_id(id: &str) -> Option<Self> {
         Self::all().find(|format| format.id() == id)
+    }
+}
+
+/// Reads its name in programs.
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let id = Cow::<str>::deserialize(deserializer)?;
+        Self::by_id(&id).ok_or_else(|| D::Error::custom(format!("no format is called {id}")))
     }
 }
 
@@ -139,6 +151,11 @@ fn is_version(fragment: &str, letter: char, end: char) -> bool {
     })
 }
 
+/// Whether a text is a job document of this calculator, which names its schema.
+pub(super) fn is_document(text: &str) -> bool {
+    text.starts_with('{') && text.contains("megatron-memory")
+}
+
 fn json(text: &str) -> Option<Detected> {
     let has = |key: &str| {
         text.match_indices(key).any(|(at, _)| {
@@ -149,7 +166,7 @@ fn json(text: &str) -> Option<Detected> {
         })
     };
     let found = |format, reason| Some(Detected { format, reason });
-    if text.contains("megatron-memory") {
+    if is_document(text) {
         return found(Format::OwnJson, "it names this calculator's schema");
     }
     if has("model_type") || has("architectures") || has("num_hidden_layers") {

@@ -1,5 +1,6 @@
 //! The kinds of texts that are read.
 
+use serde::{Serialize, Serializer};
 use strum::{EnumIter, IntoStaticStr};
 
 use super::dialects::framework::Framework;
@@ -89,5 +90,12 @@ impl Format {
             Self::Arguments => "Megatron-LM's arguments",
             Self::FrameworkYaml(framework) => framework.files.as_ref().map_or("", |files| files.label),
         }
+    }
+}
+
+/// Writes its name in programs.
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id())
     }
 }

@@ -24,7 +24,7 @@ pub use imported::{Choice, Import, Question, Row};
 pub use missing::GPUS;
 pub use options::Options;
 
-use super::detect::{Format, recognize};
+use super::detect::{Format, is_document, is_link, recognize};
 use super::dialects::nemo_rl;
 use super::python::{nemo2, recipe};
 use super::{frameworks, overrides, paste, shell, yaml};
@@ -79,6 +79,21 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         releases::apply(&mut import, pasted);
     }
     Ok(import)
+}
+
+/// Reads a link or a job document of this calculator, with nothing around it; `None` for any other text. Nothing of the
+/// readers of other texts is needed for it.
+#[must_use]
+pub fn import_own(text: &str) -> Option<Result<Import, ImportError>> {
+    let text = text.trim();
+    if text.len() > MAX_BYTES {
+        return None;
+    }
+    if is_link(text) {
+        Some(sources::link(text))
+    } else {
+        is_document(text).then(|| sources::own_json(text))
+    }
 }
 
 /// Whether overrides stand behind a program that knows what they change.

@@ -3,6 +3,7 @@
 
 mod missing_fields;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::detect::Format;
@@ -19,7 +20,7 @@ use crate::presets;
 use crate::value::Value;
 
 /// The user's choices and answers about a text.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportOptions {
     /// The format of the text; recognized from the text where it is `None`.
     pub format: Option<Format>,

@@ -11,6 +11,8 @@ mod traceback;
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 pub use amount::PrintedAmount;
 pub use traceback::FailedPhase;
 
@@ -28,7 +30,7 @@ const MAX_BYTES: usize = 4_000_000;
 const MAX_MESSAGES: usize = 64;
 
 /// One out-of-memory error. An amount that the message does not have is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutOfMemory {
     /// The line where it begins, counted from 1.
     pub line: u32,

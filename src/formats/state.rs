@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::preset_files::settings;
 use crate::config::canonical::normalize_job;
 use crate::config::raw::RawJob;
@@ -17,7 +19,7 @@ const FIRST: &str = "deepseek-v3";
 pub const MAX_PINNED: usize = 8;
 
 /// A preset as links name it: `deepseek-v3@1`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PresetRef {
     /// The preset's id.
     pub id: String,
@@ -26,7 +28,7 @@ pub struct PresetRef {
 }
 
 /// A job, and the preset that it started from.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
     /// The preset; links and files then say only what differs from it.
     pub preset: Option<PresetRef>,
@@ -35,7 +37,7 @@ pub struct Setup {
 }
 
 /// The state of the page that a link restores.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShareState {
     /// The job on the page.
     pub setup: Setup,
@@ -46,7 +48,7 @@ pub struct ShareState {
 }
 
 /// A pipeline stage of a module.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// Index of the module.
     pub module: u16,
@@ -55,7 +57,7 @@ pub struct Place {
 }
 
 /// The part of the results that is shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// The chosen tab, by the page's own name for it.
     pub tab: Option<String>,

@@ -1,16 +1,26 @@
-//! The layout search in a web worker: what the page asks, what the worker answers, and the worker itself.
+//! The page's web worker: what the page asks, what the worker answers, and the worker itself. It searches layouts, and
+//! reads texts of others.
 //!
-//! The page starts some workers, sends each a [`Request::Begin`], and hands out ranges of combinations with
+//! For a search, the page starts some workers, sends each a [`Request::Begin`], and hands out ranges of combinations with
 //! [`Request::Search`]. A worker answers a range in parts of about [`PART_MS`] milliseconds; the page asks for the rest
-//! of the range with the next request. To cancel a search, the page drops the worker's bridge.
+//! of the range with the next request. To cancel anything, the page drops the worker's bridge.
+
+mod reading;
 
 use gloo::worker::{HandlerId, Worker, WorkerScope};
 use js_sys::Date;
 use serde::{Deserialize, Serialize};
 
+use megatron_memory::formats::import_text::ImportOptions;
 use megatron_memory::formats::share_url;
+use megatron_memory::formats::training_log::LogMeasurements;
 use megatron_memory::memory::savings::Choice;
 use megatron_memory::search::{Keep, Options, Searcher, Slice, Space, Suggestion, search, suggestion};
+
+pub use reading::{AsJson, Reading, measurements};
+
+/// The address of the worker's script, beside the page.
+pub const SCRIPT: &str = "./search-worker.js";
 
 /// The time that one answer may take, in milliseconds.
 const PART_MS: f64 = 100.0;
@@ -20,7 +30,7 @@ const MAX_STEPS: f64 = 4096.0;
 /// A request of the page to a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Start a search. Comes before all others.
+    /// Start a search. Comes before all others of a search.
     Begin {
         /// The job, as the fragment of a share link.
         link: String,
@@ -41,6 +51,18 @@ pub enum Request {
         /// The number of the combination.
         index: u64,
     },
+    /// Read a text as a job.
+    Read {
+        /// The text.
+        text: String,
+        /// What the reader has answered, and the job on the page.
+        options: AsJson<ImportOptions>,
+    },
+    /// Read what a training log measured.
+    Measure {
+        /// The log.
+        log: String,
+    },
 }
 
 /// An answer of a worker.
@@ -52,6 +74,10 @@ pub enum Answer {
     Explained(Option<SuggestionNames>),
     /// Why the job cannot be searched.
     Failed(String),
+    /// The text as a job, or why it cannot be imported.
+    Read(Result<Box<Reading>, String>),
+    /// What the log measured; `None` where it has no measurements.
+    Measured(Option<LogMeasurements>),
 }
 
 /// A [`Suggestion`] by its names.
@@ -72,7 +98,7 @@ impl From<Suggestion> for SuggestionNames {
     }
 }
 
-/// A worker of the layout search.
+/// A worker of the page.
 #[derive(Debug)]
 pub struct SearchWorker {
     /// The space to search; `None` before [`Request::Begin`] and where the job cannot be searched.
@@ -104,6 +130,11 @@ impl SearchWorker {
                 let names = candidate.map(|candidate| suggestion(space, candidate).into());
                 Some(Answer::Explained(names))
             }
+            Request::Read { text, options } => {
+                let reading = Reading::of_text(&text, &options.0);
+                Some(Answer::Read(reading.map(Box::new)))
+            }
+            Request::Measure { log } => Some(Answer::Measured(measurements(&log))),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The entry point of a layout search worker. What it does is [`SearchWorker`].
+//! The entry point of the page's worker. What it does is [`SearchWorker`].
 
 use gloo::worker::Registrable;
 use search_worker::SearchWorker;

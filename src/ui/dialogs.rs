@@ -14,7 +14,8 @@ use self::import::session::ImportSession;
 use self::search::SearchDialog;
 use super::browser::files;
 use super::parts::Dialog;
-use super::state::{DialogKind, OpenDialog};
+use super::state::{DialogKind, OpenDialog, TextReader};
+use search_worker::Answer;
 
 /// The `<dialog>` element of import, export and search. Its content is there while it is open. Files dropped and texts
 /// pasted anywhere on the page open the import.
@@ -29,6 +30,9 @@ pub(super) fn Dialogs() -> impl IntoView {
         kind.filter(|kind| matches!(kind, DialogKind::Import | DialogKind::Export | DialogKind::Search))
     });
     import_dropped_and_pasted(open_dialog, session);
+    let reader = TextReader::new();
+    provide_context(reader);
+    read_texts(session, reader);
     let close = move || {
         if let Some(kind) = kind.get_untracked() {
             open_dialog.close(kind);
@@ -52,6 +56,23 @@ pub(super) fn Dialogs() -> impl IntoView {
             {content}
         </Dialog>
     }
+}
+
+/// Lets the worker read each text, with its answers, unless the session could do so by itself.
+fn read_texts(session: RwSignal<ImportSession>, reader: TextReader) {
+    let version = Memo::new(move |_| session.read().version());
+    Effect::new(move |_| {
+        let version = version.get();
+        let request = session.with_untracked(|session| session.is_reading().then(|| session.request()));
+        let Some(request) = request else { return };
+        reader.ask(request, move |answer| {
+            let imported = match answer {
+                Some(Answer::Read(imported)) => imported.map(|reading| *reading),
+                _ => Err(String::from("The text could not be read. Reload the page.")),
+            };
+            session.update(|session| session.take_reading(version, imported));
+        });
+    });
 }
 
 /// Opens the import with a file that is dropped anywhere, or with a text that is pasted where nothing takes it.

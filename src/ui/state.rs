@@ -24,6 +24,7 @@ mod preferences;
 mod results;
 mod results_tab;
 mod saved_plans;
+mod text_reader;
 mod toasts;
 mod view;
 
@@ -43,6 +44,7 @@ pub use preferences::Preferences;
 pub use results::ResultsState;
 pub use results_tab::ResultsTab;
 pub use saved_plans::{Plan, SavedPlans};
+pub use text_reader::TextReader;
 pub use toasts::Toasts;
 pub use view::ViewState;
 

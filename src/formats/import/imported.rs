@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use super::tower::Tower;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
@@ -49,7 +51,7 @@ impl Import {
 }
 
 /// One row of the report.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// The key as the text spells it.
     pub key: String,
@@ -68,7 +70,7 @@ pub struct Row {
 }
 
 /// A question that the text leaves open.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
     /// The value of a variable that the script reads and does not set.
     Variable {
@@ -107,7 +109,7 @@ pub enum Question {
 }
 
 /// A value that a question offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// The models or jobs that have it, in words; empty where the value says enough.
     pub label: String,

@@ -1,9 +1,11 @@
 //! Amounts of memory as PyTorch prints them: `58.15 GiB`, `577.12 MiB`, `0 bytes`.
 
+use serde::{Deserialize, Serialize};
+
 use crate::units::{Bytes, GIB, MIB};
 
 /// An amount with two decimals of its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PrintedAmount {
     /// The printed amount.
     pub bytes: Bytes,

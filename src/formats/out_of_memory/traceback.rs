@@ -1,11 +1,12 @@
 //! Python tracebacks above a message: what the job was doing.
 
+use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
 use super::surroundings::{content, prefix};
 
 /// The phase of a job in which an allocation failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray, Serialize, Deserialize)]
 #[strum(serialize_all = "snake_case")]
 pub enum FailedPhase {
     /// It built the model, its gradients or the optimizer.

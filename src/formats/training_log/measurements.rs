@@ -1,11 +1,13 @@
 //! The measurements of a training run in its log.
 
+use serde::{Deserialize, Serialize};
+
 use super::line::{after, whole};
 use crate::units::Bytes;
 
 /// The memory of one rank at one moment, as PyTorch's allocator counts it. Megatron-LM prints MB of 2²⁰ bytes with two
 /// digits behind the point.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryReport {
     /// The rank in the whole job.
     pub rank: u64,
@@ -30,7 +32,7 @@ pub struct MemoryReport {
 }
 
 /// The parameters of one rank, before they are sharded over data parallelism.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParameterCount {
     /// The tensor-parallel rank.
     pub tp_rank: u64,
@@ -41,7 +43,7 @@ pub struct ParameterCount {
 }
 
 /// What Megatron-LM's own estimator prints (`report_theoretical_memory`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TheoreticalMemory {
     /// Weights, gradients and optimizer states.
     pub weight_and_optimizer: Bytes,
@@ -52,7 +54,7 @@ pub struct TheoreticalMemory {
 }
 
 /// The times of iterations, in tenths of milliseconds, as Megatron-LM prints them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationTimes {
     /// The iterations that the log reports.
     pub count: usize,
@@ -64,7 +66,7 @@ pub struct IterationTimes {
 }
 
 /// An error of PyTorch's that the memory of a GPU does not suffice.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutOfMemory {
     /// The rank, where the line says it.
     pub rank: Option<u64>,
@@ -87,7 +89,7 @@ pub struct OutOfMemory {
 }
 
 /// All that the log of one run says about its memory and time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogMeasurements {
     /// The parameters of ranks, in the order of the log; each rank once.
     pub parameters: Vec<ParameterCount>,

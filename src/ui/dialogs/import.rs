@@ -11,12 +11,14 @@ use leptos::prelude::*;
 
 use self::hub::HubRequest;
 use self::questions::{Questions, variable_id};
-use self::report::{Report, understood_as};
+use self::report::Report;
 use self::session::ImportSession;
 use self::source::Source;
 use super::parts::{Alert, CloseButton, Title};
 use crate::browser;
-use crate::state::{DialogKind, MEASURED_TITLE, MeasuredLog, OpenDialog, OutOfMemoryErrors, ResultsTab, State};
+use crate::state::{
+    DialogKind, MEASURED_TITLE, MeasuredLog, OpenDialog, OutOfMemoryErrors, ResultsTab, State, TextReader,
+};
 
 /// The id of the sentence that says what Apply waits for.
 const WAITS: &str = "apply-waits";
@@ -31,6 +33,7 @@ pub(super) fn ImportDialog(
     let text = NodeRef::<Textarea>::new();
     let request = RwSignal::new(HubRequest::default());
     provide_context(request);
+    expect_context::<TextReader>().prepare();
     session.update(|session| session.open(state.share_untracked()));
     let error = Signal::derive(move || {
         let refused = request.read().refused.clone();
@@ -42,7 +45,7 @@ pub(super) fn ImportDialog(
     });
     let format = Memo::new(move |_| {
         let session = session.read();
-        session.imported().map(understood_as).unwrap_or_default()
+        session.imported().map(|read| read.summary.clone()).unwrap_or_default()
     });
     view! {
         <Title text="Import a job" />
@@ -52,12 +55,34 @@ pub(super) fn ImportDialog(
         </p>
         <Source session text />
         <Alert message=error />
+        <Progress session />
         <p role="status" class="modal-format">
             {format}
         </p>
         <Questions session />
         <Report session />
         <Actions session text />
+    }
+}
+
+/// That a text is still being read, with a button that stops it; nothing for one that takes no time.
+#[component]
+fn Progress(session: RwSignal<ImportSession>) -> impl IntoView {
+    let reader: TextReader = expect_context();
+    let stop = move |_| {
+        reader.stop();
+        session.update(ImportSession::stop_reading);
+    };
+    view! {
+        <p class="modal-progress" role="status">
+            <Show when=move || reader.is_slow.get()>
+                <span>"Reading the text"</span>
+                <progress aria-label="Reading the text"></progress>
+                <button type="button" name="stop-reading" on:click=stop>
+                    "Stop"
+                </button>
+            </Show>
+        </p>
     }
 }
 
@@ -70,8 +95,13 @@ fn Actions(
 ) -> impl IntoView {
     let state: State = expect_context();
     let dialog: OpenDialog = expect_context();
+    // Apply was pressed while the text was being read.
+    let is_awaited = RwSignal::new(false);
     let waits = Memo::new(move |_| {
         let session = session.read();
+        if session.is_reading() {
+            return Some("Apply waits for the text to be read.".to_owned());
+        }
         if session.imported().is_none() {
             return Some("Apply waits for a text that can be read.".to_owned());
         }
@@ -80,22 +110,25 @@ fn Actions(
     });
     let log = use_context::<MeasuredLog>();
     let errors = use_context::<OutOfMemoryErrors>();
-    let apply = move |_| match session.read_untracked().applied() {
+    let apply = move || match session.read_untracked().applied() {
         Some(mut page) => {
             dialog.close(DialogKind::Import);
             // A training log has numbers to set beside the job's own, and they are what its reader came for.
-            let is_measured = log.is_some_and(|log| session.with_untracked(|session| log.read(session.text())));
+            let measured = |session: &ImportSession| session.imported()?.measured.clone();
+            let is_measured = log.is_some_and(|log| log.take(session.with_untracked(measured)));
             if is_measured {
                 page.view.tab = Some(ResultsTab::Compare.id().to_owned());
             }
             if let Some(errors) = errors {
-                session.with_untracked(|session| errors.read(session.text()));
+                let of_text = |session: &ImportSession| Some(session.imported()?.out_of_memory.clone());
+                errors.0.set(session.with_untracked(of_text).unwrap_or_default());
             }
             state.open(page);
             if is_measured {
                 state.view.go_to(MEASURED_TITLE);
             }
         }
+        None if session.read_untracked().is_reading() => is_awaited.set(true),
         None if session.read_untracked().imported().is_none() => {
             if let Some(text) = text.get_untracked() {
                 let _ = text.focus();
@@ -108,6 +141,13 @@ fn Actions(
             }
         }
     };
+    Effect::new(move |_| {
+        let is_read = !session.read().is_reading();
+        if is_read && is_awaited.get_untracked() {
+            is_awaited.set(false);
+            apply();
+        }
+    });
     view! {
         <div class="modal-actions">
             <button
@@ -116,7 +156,7 @@ fn Actions(
                 class="share"
                 aria-disabled=move || waits.read().is_some().to_string()
                 aria-describedby=WAITS
-                on:click=apply
+                on:click=move |_| apply()
             >
                 "Apply"
             </button>

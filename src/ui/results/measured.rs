@@ -6,23 +6,32 @@ use leptos::prelude::*;
 
 use crate::browser::files;
 use crate::parts::{FileButton, Panel, PanelHead, ScrollBox, Table};
-use crate::state::{MEASURED_TITLE, MeasuredLog, ResultsState};
+use crate::state::{MEASURED_TITLE, MeasuredLog, ResultsState, TextReader};
 use megatron_memory::evidence::{LogComparison, Reason, StageComparison, compare_log};
 use megatron_memory::formats::training_log::LogMeasurements;
 use megatron_memory::memory::JobMoment;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::units::Bytes;
+use search_worker::{Answer, Request};
 
 /// The panel: a field for the log, and the comparison.
 #[component]
 pub(super) fn MeasuredPanel() -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
     let log = expect_context::<MeasuredLog>();
+    let reader = TextReader::new();
     let take = move |text: &str| {
-        if !log.read(text) {
-            page.toasts
-                .tell("No memory is reported in it. Megatron-LM prints it with --log-memory-interval or after the first iteration.");
-        }
+        let log_text = text.to_owned();
+        reader.ask(Request::Measure { log: log_text }, move |answer| {
+            let Some(Answer::Measured(measured)) = answer else {
+                return page.toasts.tell("The log could not be read. Reload the page.");
+            };
+            if !log.take(measured) {
+                page.toasts.tell(
+                    "No memory is reported in it. Megatron-LM prints it with --log-memory-interval or after the first iteration.",
+                );
+            }
+        });
     };
     let has_log = Memo::new(move |_| log.0.read().is_some());
     view! {
@@ -38,6 +47,12 @@ pub(super) fn MeasuredPanel() -> impl IntoView {
                     "Forget the log"
                 </button>
             </PanelHead>
+            <p class="panel-note" role="status" hidden=move || !reader.is_slow.get()>
+                "Reading the log. "
+                <button type="button" class="link" name="stop-log" on:click=move |_| reader.stop()>
+                    "Stop"
+                </button>
+            </p>
             <Show when=move || has_log.get() fallback=move || view! { <LogSource take /> }>
                 <StageTable log=log.0 />
             </Show>

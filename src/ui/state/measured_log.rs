@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use megatron_memory::formats::training_log::{self, LogMeasurements};
+use megatron_memory::formats::training_log::LogMeasurements;
 
 /// The id of the title of the panel that shows them.
 pub const MEASURED_TITLE: &str = "measured-title";
@@ -14,12 +14,11 @@ pub const MEASURED_TITLE: &str = "measured-title";
 pub struct MeasuredLog(pub RwSignal<Option<Arc<LogMeasurements>>>);
 
 impl MeasuredLog {
-    /// Reads a log. Returns whether it has measurements.
-    pub fn read(self, text: &str) -> bool {
-        let measured = training_log::read(text).measured;
-        let is_useful = !measured.is_empty();
+    /// Takes the measurements of a log. Returns whether it has some.
+    pub fn take(self, measured: Option<LogMeasurements>) -> bool {
+        let is_useful = measured.is_some();
         if is_useful {
-            self.0.set(Some(Arc::new(measured)));
+            self.0.set(measured.map(Arc::new));
         }
         is_useful
     }

@@ -1,13 +1,10 @@
-//! The report of an import: the format that a text was read as, and how each of its keys was used.
+//! The report of an import: how each key of a text was used.
 
 use leptos::prelude::*;
 
 use super::session::ImportSession;
 use crate::parts::Table;
-use megatron_memory::formats::detect::Format;
-use megatron_memory::formats::import::{Question, Row};
-use megatron_memory::formats::import_text::ImportedText;
-use megatron_memory::formats::report::KeyStatus;
+use megatron_memory::formats::import::Row;
 
 /// The most rows of the report that are shown.
 const MAX_ROWS: usize = 400;
@@ -17,7 +14,7 @@ const MAX_ROWS: usize = 400;
 pub(super) fn Report(session: RwSignal<ImportSession>) -> impl IntoView {
     let rows = Memo::new(move |_| {
         let session = session.read();
-        let rows = session.imported().map(|read| read.import.report.clone());
+        let rows = session.imported().map(|read| read.report.clone());
         rows.unwrap_or_default()
     });
     let more = move || rows.read().len().saturating_sub(MAX_ROWS);
@@ -54,58 +51,5 @@ fn report_row(row: &Row) -> impl IntoView + use<> {
             <td>{field}</td>
             <td>{row.note.to_string()}</td>
         </tr>
-    }
-}
-
-/// What a text was understood as, in a sentence, and how many keys became what.
-pub(super) fn understood_as(read: &ImportedText) -> String {
-    let ImportedText { import, changes } = read;
-    let counts = KeyStatus::ALL.iter().copied().filter_map(|status| {
-        let count = import.report.iter().filter(|row| row.status == status).count();
-        (count > 0).then(|| format!("{count} {}", status.label()))
-    });
-    let counts: Vec<String> = counts.collect();
-    let format = import.format.label();
-    let kind = match import.format {
-        Format::ShareLink | Format::OwnJson => format.to_owned(),
-        Format::HfConfig | Format::HubModel if changes.is_none() => format!(
-            "{format} ({}); parallelism, batch and precision stay{}",
-            import.dialect,
-            conflicts(&import.report)
-        ),
-        _ if let Some(changes) = changes => {
-            let unknown = import.questions.iter().find_map(|question| match question {
-                Question::Model { name } => Some(name),
-                _ => None,
-            });
-            let model = unknown.map_or("without a model".to_owned(), |name| {
-                format!("for {name}, of which nothing is known yet")
-            });
-            let count = settings(changes.len());
-            let but = conflicts(&import.report);
-            format!("{format} {model}: Apply changes {count} of your job, and the rest stays{but}")
-        }
-        _ => format!("{format}, with the defaults of {}", import.dialect),
-    };
-    match counts.as_slice() {
-        [] => format!("This is {kind}."),
-        counts => format!("This is {kind}. Keys: {}.", counts.join(", ")),
-    }
-}
-
-/// How many settings of the page's job cannot stay.
-fn conflicts(report: &[Row]) -> String {
-    let conflicting = |row: &&Row| row.status == KeyStatus::Conflicting && row.line.is_none();
-    match report.iter().filter(conflicting).count() {
-        0 => String::new(),
-        count => format!(", but for {} that cannot apply, see below", settings(count)),
-    }
-}
-
-fn settings(count: usize) -> String {
-    match count {
-        0 => "no setting".to_owned(),
-        1 => "1 setting".to_owned(),
-        count => format!("{count} settings"),
     }
 }

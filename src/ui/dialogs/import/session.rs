@@ -1,14 +1,16 @@
 //! The state of the import dialog: the text, the reader's answers to its questions, and the job that both make.
 
 use megatron_memory::config::fields::FieldId;
-use megatron_memory::formats::import::{Import, Question};
-use megatron_memory::formats::import_text::{ImportOptions, ImportedText, import_text};
-use megatron_memory::formats::out_of_memory;
+use megatron_memory::formats::import::Question;
+use megatron_memory::formats::import_text::ImportOptions;
 use megatron_memory::formats::state::ShareState;
 use megatron_memory::value::Value;
+use search_worker::{AsJson, Reading, Request};
 
 /// The message for a number of GPUs that is none.
 const NO_GPUS: &str = "A whole number above zero.";
+/// What is said of a text that the reader stopped reading.
+const STOPPED: &str = "Reading was stopped. Change the text, or choose the file again, to read it.";
 
 /// The state of the import dialog. It outlives the dialog, so that what was typed is still there when it opens again.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,8 +28,12 @@ pub(crate) struct ImportSession {
     generation: u32,
     /// Why what was typed as the number of GPUs is none.
     wrong_gpus: bool,
-    /// The imported text, or why it cannot be imported; `None` while there is no text.
-    imported: Option<Result<ImportedText, String>>,
+    /// The number of the text with its answers: it grows with each change of either.
+    version: u32,
+    /// The version that was read last.
+    read_version: u32,
+    /// What was read last, or why it cannot be imported; `None` where there is no text.
+    imported: Option<Result<Reading, String>>,
 }
 
 /// A key that tells the questions of a text apart.
@@ -87,6 +93,9 @@ impl ImportSession {
 
     fn replace_text(&mut self, text: &str, file: Option<String>) {
         text.clone_into(&mut self.text);
+        // What is still read of the text before is of no use.
+        self.read_version = self.version;
+        self.imported = None;
         self.file = file;
         self.generation += 1;
         self.questions.clear();
@@ -138,13 +147,48 @@ impl ImportSession {
         self.read();
     }
 
+    /// What is to be read next.
     fn read(&mut self) {
+        self.version += 1;
         if self.text.trim().is_empty() {
             self.imported = None;
+            self.read_version = self.version;
+        } else if let Some(own) = Reading::of_own(&self.text) {
+            self.take_reading(self.version, own);
+        }
+    }
+
+    /// The number of the text with its answers.
+    pub(crate) fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Whether the text, with its answers as they are now, is still to be read.
+    pub(crate) fn is_reading(&self) -> bool {
+        self.read_version != self.version
+    }
+
+    /// What a worker is asked for it.
+    pub(crate) fn request(&self) -> Request {
+        Request::Read {
+            text: self.text.clone(),
+            options: AsJson(self.options.clone()),
+        }
+    }
+
+    /// Gives the text up that is being read.
+    pub(crate) fn stop_reading(&mut self) {
+        self.take_reading(self.version, Err(STOPPED.to_owned()));
+    }
+
+    /// Takes what was read of a version. Where it is no longer the newest, it is shown until that has been read.
+    pub(crate) fn take_reading(&mut self, version: u32, imported: Result<Reading, String>) {
+        // The text may be gone by now.
+        if version <= self.read_version {
             return;
         }
-        let imported = import_text(&self.text, &self.options).map_err(|error| error.to_string());
-        let open = imported.iter().flat_map(|read| &read.import.questions);
+        self.read_version = version;
+        let open = imported.iter().flat_map(|read| &read.questions);
         let options = &self.options;
         // Questions keep their place, so that nobody who is typing an answer loses the field.
         self.questions.retain(|known| {
@@ -165,11 +209,6 @@ impl ImportSession {
             }
         }
         self.imported = Some(imported);
-    }
-
-    /// The text, typed or from a file.
-    pub(super) fn text(&self) -> &str {
-        &self.text
     }
 
     /// What the field for the text holds: nothing while the text is from a file, which may be long.
@@ -207,8 +246,8 @@ impl ImportSession {
         if self.wrong_gpus { NO_GPUS } else { "" }
     }
 
-    /// The imported text; `None` where there is no text or it cannot be imported.
-    pub(super) fn imported(&self) -> Option<&ImportedText> {
+    /// What was read last; `None` where there is no text or it cannot be imported.
+    pub(super) fn imported(&self) -> Option<&Reading> {
         self.imported.as_ref()?.as_ref().ok()
     }
 
@@ -228,18 +267,14 @@ impl ImportSession {
         })
     }
 
-    /// The page with the imported job; `None` while variables are missing. The pinned job and the tab stay, unless the
+    /// The page with the imported job; `None` while variables are missing, or the text is still to be read. The pinned job and the tab stay, unless the
     /// text has its own.
     pub(super) fn applied(&self) -> Option<ShareState> {
-        let ImportedText {
-            import: Import { state, .. },
-            ..
-        } = self.imported()?;
-        if self.missing_variables().next().is_some() {
+        let state = &self.imported()?.state.0;
+        if self.is_reading() || self.missing_variables().next().is_some() {
             return None;
         }
         let mut state = state.clone();
-        out_of_memory::take_capacity(&out_of_memory::read(&self.text), &mut state.setup.job);
         if state.pinned.is_empty() {
             state.pinned.clone_from(&self.page.pinned);
         }
@@ -262,6 +297,15 @@ fn is_answered(question: &Question, options: &ImportOptions) -> bool {
 mod tests {
     use super::{FieldId, ImportSession, QuestionKey, Value};
     use megatron_memory::formats::share_url;
+    use search_worker::Reading;
+
+    /// Reads what is to be read, as the worker does.
+    fn read(session: &mut ImportSession) {
+        if session.is_reading() {
+            let reading = Reading::of_text(&session.text, &session.options);
+            session.take_reading(session.version(), reading);
+        }
+    }
 
     const SCRIPT: &str = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \
         --seq-length 4096 --vocab-size 32000 --micro-batch-size $MBS --global-batch-size ${GBS} --save $OUT";
@@ -277,20 +321,45 @@ mod tests {
         let mut session = opened();
         assert_eq!(session.applied(), None);
         session.type_text("hello world".to_owned());
+        read(&mut session);
         assert!(session.error().starts_with("This is neither"), "{}", session.error());
         assert_eq!(session.applied(), None);
         session.type_text(" ".to_owned());
+        read(&mut session);
         assert_eq!(session.error(), "");
+    }
+
+    #[test]
+    fn what_is_read_counts_only_for_the_text_that_it_is_of() {
+        let mut session = opened();
+        session.type_text(SCRIPT.to_owned());
+        let (version, reading) = (session.version(), Reading::of_text(SCRIPT, &session.options));
+        session.type_text("hello world".to_owned());
+        session.take_reading(version, reading.clone());
+        assert!(session.is_reading() && session.imported().is_some());
+        assert_eq!(session.applied(), None);
+        session.type_text(String::new());
+        session.take_reading(version, reading);
+        assert_eq!(session.imported(), None);
+        // A link is read at once.
+        session.type_text("#v1;m=llama3-8b@1;tp=4".to_owned());
+        assert!(!session.is_reading() && session.applied().is_some());
+        session.type_text(SCRIPT.to_owned());
+        session.stop_reading();
+        assert!(session.error().starts_with("Reading was stopped."));
     }
 
     #[test]
     fn variables_that_settings_need_hold_the_job_back() {
         let mut session = opened();
         session.type_text(SCRIPT.to_owned());
+        read(&mut session);
         assert_eq!(session.missing_variables().collect::<Vec<_>>(), ["MBS", "GBS"]);
         session.set_variable("MBS", "2".to_owned());
+        read(&mut session);
         assert_eq!(session.applied(), None);
         session.set_variable("GBS", "64".to_owned());
+        read(&mut session);
         let page = session.applied().unwrap();
         let value = |id| page.setup.job.shared.get(id).cloned();
         assert_eq!(value(FieldId::micro_batch_size), Some(Value::Int(2)));
@@ -301,6 +370,7 @@ mod tests {
         let asked = QuestionKey::Variable("MBS".to_owned());
         assert!(session.question(&asked).is_some());
         session.set_variable("MBS", String::new());
+        read(&mut session);
         assert_eq!(session.applied(), None);
     }
 
@@ -308,12 +378,16 @@ mod tests {
     fn another_text_is_asked_anew() {
         let mut session = opened();
         session.type_text("pretrain_gpt.py --num-layers 4 --hidden-size 512".to_owned());
+        read(&mut session);
         session.set_gpus("many");
+        read(&mut session);
         assert_eq!(session.gpus_error(), "A whole number above zero.");
         session.set_gpus("16");
+        read(&mut session);
         assert_eq!(session.gpus_error(), "");
         let keys = session.question_keys();
         session.take_file("pretrain_gpt.py --num-layers 8 --hidden-size 512", "job.sh".to_owned());
+        read(&mut session);
         assert_eq!(session.file(), Some(("job.sh", 48)));
         assert_eq!(session.options().gpus, None);
         assert!(session.question_keys().iter().all(|key| !keys.contains(key)));

@@ -8,10 +8,8 @@ use gloo::worker::{Spawnable, WorkerBridge};
 
 use crate::browser;
 use megatron_memory::search::{Keep, Options, Shares};
-use search_worker::{Answer, Request, SearchWorker};
+use search_worker::{Answer, Request, SCRIPT, SearchWorker};
 
-/// The script of a worker, beside the page.
-const SCRIPT: &str = "./search-worker.js";
 /// More workers would take much memory: each holds the whole program.
 const MAX_WORKERS: usize = 16;
 

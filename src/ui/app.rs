@@ -1,4 +1,4 @@
-//! The root component: the calculator's own page, or, in `embed.html`, an embed of it.
+//! The root component: the calculator's own page, or, in `embed.html`, all of it in a frame.
 
 use leptos::prelude::*;
 
@@ -9,27 +9,23 @@ use super::components::help_dialog::HelpDialog;
 use super::components::settings_pane::SettingsPane;
 use super::components::toasts::Toasts;
 use super::dialogs::Dialogs;
-use super::embed::Embed;
+use super::embed::{FullEmbed, provide_state};
 use super::parts::Deferred;
 use super::results::Results;
 use super::state::{
     MeasuredLog, OpenDialog, OutOfMemoryErrors, PlottedField, ResultsState, ResultsTab, SavedPlans, State,
 };
-use super::summary::{Remarks, Summary};
+use super::summary::{Answers, OutOfMemoryNotes, Remarks, Summary};
 use super::title::Title;
 use super::url_sync::UrlSync;
-use megatron_memory::formats::share_url::visit;
 use megatron_memory::report::grouping::Grouping;
 
 /// The application. Provides the page's [`State`] as context to every component below.
 #[component]
 pub fn App() -> impl IntoView {
-    let fragment = browser::fragment();
-    // A fragment that names a panel holds no job.
-    let is_job = ResultsTab::heading_of(&fragment).is_none();
-    provide_context(State::of_visit(visit(if is_job { &fragment } else { "" })));
+    provide_state();
     let content = if browser::is_embed() {
-        view! { <Embed /> }.into_any()
+        view! { <FullEmbed /> }.into_any()
     } else {
         view! { <Page /> }.into_any()
     };
@@ -53,7 +49,7 @@ fn Page() -> impl IntoView {
         <Title />
         <Header />
         <main class="panes">
-            <Summary />
+            <Summary notes=|| view! { <OutOfMemoryNotes /> }.into_any() answers=|| view! { <Answers /> }.into_any() />
             <Show when=move || { started.get() >= Started::Form } fallback=|| view! { <div class="form"></div> }>
                 <SettingsPane />
             </Show>

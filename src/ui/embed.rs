@@ -5,34 +5,45 @@
 //! root element.
 
 mod frame_result;
+mod full;
+mod light;
 mod presentation;
 mod settings;
+
+pub(super) use full::FullEmbed;
+pub(super) use light::LightEmbed;
 
 use leptos::prelude::*;
 
 use super::browser;
 use super::components::toasts::Toasts;
-use super::results::{Legend, NumbersPanel, StagesPanel, TimelinePanel};
-use super::state::{ResultsState, State};
+use super::state::{ResultsState, ResultsTab, State};
 use super::summary::{Remarks, Summary};
 use super::title::job_of;
 use frame_result::FrameResult;
-use megatron_memory::formats::share_url::encode;
+use megatron_memory::formats::share_url::{encode, visit};
 use megatron_memory::report::grouping::Grouping;
-use presentation::{EmbedView, Presentation};
-use settings::Settings;
 
-/// The calculator in a frame of another page.
+/// Provides the state of the job in the address as context.
+pub(super) fn provide_state() {
+    let fragment = browser::fragment();
+    // A fragment that names a panel holds no job.
+    let is_job = ResultsTab::heading_of(&fragment).is_none();
+    provide_context(State::of_visit(visit(if is_job { &fragment } else { "" })));
+}
+
+/// What all embeds have: the title, the headline, what the page around is told, and the link to the page.
 #[component]
-pub(super) fn Embed() -> impl IntoView {
+fn EmbedFrame(
+    /// The name of the view.
+    name: &'static str,
+    /// How finely charts tell buckets apart at first.
+    grouping: Grouping,
+    /// Inputs and results below the headline.
+    children: Children,
+) -> impl IntoView {
     let state = expect_context::<State>();
-    let asked = Presentation::from_query(&browser::query());
-    let view = asked.view;
-    ResultsState::provide(match view {
-        // There is room for the names of four groups.
-        EmbedView::Compact | EmbedView::Bar => Grouping::CLOSED,
-        EmbedView::Full | EmbedView::Table | EmbedView::Timeline | EmbedView::Sweep => Grouping::Buckets,
-    });
+    ResultsState::provide(grouping);
     let job = Memo::new(move |_| job_of(state, state.outcome.read().as_deref()));
     let hash = Memo::new(move |_| encode(&state.share()));
     Effect::new(move |_| {
@@ -40,17 +51,14 @@ pub(super) fn Embed() -> impl IntoView {
         browser::mark_root("data-result", Some(&result));
     });
     view! {
-        <main class="embed-parts" data-view=view.name()>
+        <main class="embed-parts" data-view=name>
             <h1 class="embed-title">
                 <span class="unseen">"Megatron Memory: "</span>
                 {job}
             </h1>
             <Summary />
             <Remarks />
-            <Settings asked=asked />
-            <div class="results-pane">
-                <Panels view=view />
-            </div>
+            {children()}
             <div class="embed-foot">
                 <a href=move || format!("./{}", hash.read()) target="_blank" rel="noopener">
                     "Open in calculator"
@@ -58,17 +66,5 @@ pub(super) fn Embed() -> impl IntoView {
             </div>
         </main>
         <Toasts />
-    }
-}
-
-/// The results below the headline.
-#[component]
-fn Panels(view: EmbedView) -> impl IntoView {
-    match view {
-        EmbedView::Full => view! { <StagesPanel /><TimelinePanel /><NumbersPanel /> }.into_any(),
-        EmbedView::Table => view! { <NumbersPanel /> }.into_any(),
-        EmbedView::Timeline => view! { <TimelinePanel /><StagesPanel /> }.into_any(),
-        EmbedView::Compact | EmbedView::Bar => view! { <Legend /> }.into_any(),
-        EmbedView::Sweep => ().into_any(),
     }
 }

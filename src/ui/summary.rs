@@ -14,7 +14,7 @@ use leptos::prelude::*;
 use super::browser;
 use super::results::HeadlineBar;
 use super::state::{Outcome, State};
-use answers::Answers;
+pub(super) use answers::Answers;
 use demonstration::Demonstration;
 use figures::Figures;
 pub(super) use marks::Remarks;
@@ -25,13 +25,21 @@ use megatron_memory::report::summary::{self as report, Verdict};
 use megatron_memory::report::verdict::refused;
 use megatron_memory::units::Bytes;
 use notes::{Details, Notes};
-use out_of_memory::OutOfMemoryNotes;
+pub(super) use out_of_memory::OutOfMemoryNotes;
 use refusal::Refusal;
 use step_time::StepTimeLine;
 
 /// The headline, which stays in sight while the rest of the page scrolls.
 #[component]
-pub(super) fn Summary() -> impl IntoView {
+pub(super) fn Summary(
+    /// What is noted above the headline's own lines; nothing in an embed.
+    #[prop(optional)]
+    notes: Option<fn() -> AnyView>,
+    /// What can be done about the job. Nothing in an embed: its reader may not change the job, and the link below leads
+    /// to the page.
+    #[prop(optional)]
+    answers: Option<fn() -> AnyView>,
+) -> impl IntoView {
     let state = expect_context::<State>();
     // Everything that shows older numbers is dimmed.
     Effect::new(move |_| browser::mark_root("data-stale", state.stale.get().then_some("")));
@@ -45,11 +53,11 @@ pub(super) fn Summary() -> impl IntoView {
                 <div class="summary-words">
                     <Demonstration />
                     <Refusal />
-                    <OutOfMemoryNotes />
+                    {notes.map(|notes| notes())}
                     <Notes headline=headline />
                     <StepTimeLine />
                 </div>
-                <Answers />
+                {answers.map(|answers| answers())}
             </div>
             <Details headline=headline details_open />
         </section>

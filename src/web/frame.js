@@ -11,7 +11,19 @@
     if (theme === "light" || theme === "dark") root.dataset.theme = theme;
     else delete root.dataset.theme;
   };
-  setTheme(new URLSearchParams(location.search).get("theme"));
+  const query = new URLSearchParams(location.search);
+  setTheme(query.get("theme"));
+
+  // The program that draws the view, and its files, which are fetched while the document is still read.
+  root.dataset.program = query.get("view") === "full" ? "page" : "light-embed";
+  const { src } = document.currentScript;
+  const preload = (file, attributes) => {
+    const link = document.createElement("link");
+    document.head.append(Object.assign(link, { href: new URL(file + new URL(src).search, src).href, ...attributes }));
+  };
+  preload(`${root.dataset.program}.js`, { rel: "modulepreload" });
+  preload(`${root.dataset.program}_bg.wasm`, { rel: "preload", as: "fetch", type: "application/wasm", crossOrigin: "" });
+
   // Opened on its own, there is nobody to talk to.
   if (parent === window) return;
 

@@ -66,10 +66,13 @@
       setTimeout(done, FIRST_PAINT);
     });
 
+  /** The program to start: the page, unless `frame.js` has chosen another for an embed. */
+  const program = document.documentElement.dataset.program ?? "page";
+
   const start = async () => {
     const [{ default: init }, module] = await Promise.all([
-      import(beside("page.js")),
-      compiled(beside("page_bg.wasm")),
+      import(beside(`${program}.js`)),
+      compiled(beside(`${program}_bg.wasm`)),
       painted(),
     ]);
     await init({ module_or_path: module });

@@ -17,7 +17,8 @@ const PAGE: [&str; 6] = [
 ];
 
 /// What else is measured.
-const OTHERS: [&[&str]; 3] = [
+const OTHERS: [&[&str]; 4] = [
+    &["embed.html", "frame.js", "loader.js", "style.css", "light-embed.js", "light-embed_bg.wasm"],
     &["search-worker.js", "search-worker_bg.wasm"],
     &["api/megatron_memory.js", "api/megatron_memory_bg.wasm"],
     &["embed.js"],

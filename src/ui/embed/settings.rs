@@ -3,48 +3,28 @@
 use leptos::prelude::*;
 
 use super::presentation::{EmbedView, Presentation};
-use crate::components::form::{FieldControl, FieldRows, FormSections, control_id};
+use crate::components::form::{FieldControl, control_id};
 use crate::results::SettingPlot;
 use crate::state::State;
 use crate::values;
 use megatron_memory::config::field::{Group, Kind, Level};
 use megatron_memory::config::fields::FieldId;
 
-/// The fields that stay inputs, and those around them for reading.
-#[component]
-pub(super) fn Settings(asked: Presentation) -> impl IntoView {
-    let Presentation { view, fields, readonly } = asked;
-    if view == EmbedView::Sweep {
-        return view! { <fieldset disabled=readonly><Plots fields=fields readonly /></fieldset> }.into_any();
+/// The fields that are shown for reading: those that may not be changed, and what a reader has to know about any job.
+pub(super) fn locked(asked: &Presentation) -> Vec<FieldId> {
+    let mut locked = if asked.readonly { asked.fields.clone() } else { Vec::new() };
+    if matches!(asked.view, EmbedView::Full | EmbedView::Compact) {
+        let others = FieldId::ALL
+            .iter()
+            .filter(|id| is_context(**id) && !asked.fields.contains(id));
+        locked.extend(others);
     }
-    if view == EmbedView::Full && !readonly && fields.is_empty() {
-        return view! { <FormSections /> }.into_any();
-    }
-    let mut locked = if readonly { fields.clone() } else { Vec::new() };
-    if matches!(view, EmbedView::Full | EmbedView::Compact) {
-        locked.extend(
-            FieldId::ALL
-                .iter()
-                .filter(|id| is_context(**id) && !fields.contains(id)),
-        );
-    }
-    let editable = if readonly { Vec::new() } else { fields };
-    let inputs = (!editable.is_empty()).then(|| match view {
-        EmbedView::Compact => view! { <SmallInputs fields=editable /> }.into_any(),
-        EmbedView::Full | EmbedView::Bar | EmbedView::Table | EmbedView::Timeline | EmbedView::Sweep => {
-            view! { <FieldRows fields=editable /> }.into_any()
-        }
-    });
-    view! {
-        {inputs}
-        {(!locked.is_empty()).then(|| view! { <LockedValues fields=locked /> })}
-    }
-    .into_any()
+    locked
 }
 
 /// Inputs side by side, each behind its symbol.
 #[component]
-fn SmallInputs(fields: Vec<FieldId>) -> impl IntoView {
+pub(super) fn SmallInputs(fields: Vec<FieldId>) -> impl IntoView {
     let inputs = fields.into_iter().map(|id| view! { <SmallInput id /> });
     view! { <div class="form small-inputs">{inputs.collect_view()}</div> }
 }
@@ -76,7 +56,7 @@ fn SmallInput(id: FieldId) -> impl IntoView {
 
 /// Memory against some settings, a plot for each that is a number.
 #[component]
-fn Plots(fields: Vec<FieldId>, readonly: bool) -> impl IntoView {
+pub(super) fn Plots(fields: Vec<FieldId>, readonly: bool) -> impl IntoView {
     let plots = fields.into_iter().filter(|id| is_number(*id));
     let plots = plots.map(|id| {
         view! {
@@ -101,7 +81,7 @@ fn is_context(id: FieldId) -> bool {
 
 /// Settings as they are, for reading.
 #[component]
-fn LockedValues(fields: Vec<FieldId>) -> impl IntoView {
+pub(super) fn LockedValues(fields: Vec<FieldId>) -> impl IntoView {
     let values = fields.into_iter().map(|id| view! { <LockedValue id=id /> });
     view! { <dl class="embed-fixed">{values.collect_view()}</dl> }
 }

@@ -36,15 +36,11 @@ enum Answer {
     ShowProblem,
 }
 
-/// The buttons. Nothing in an embed: its reader may not change the job, and the link below leads to the page.
+/// The buttons.
 #[component]
-pub(super) fn Answers() -> impl IntoView {
-    use_context::<OpenDialog>().map(|dialogs| view! { <AnswerButtons dialogs /> })
-}
-
-#[component]
-fn AnswerButtons(dialogs: OpenDialog) -> impl IntoView {
+pub(crate) fn Answers() -> impl IntoView {
     let state = expect_context::<State>();
+    let dialogs = expect_context::<OpenDialog>();
     let answers = Memo::new(move |_| answers(state));
     let primary = Memo::new(move |_| answers.read().first().cloned());
     let others = Memo::new(move |_| answers.read().iter().skip(1).cloned().collect::<Vec<_>>());

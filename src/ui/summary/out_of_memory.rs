@@ -8,11 +8,11 @@ use megatron_memory::report::diagnosis::sentences;
 
 /// The explanation of each error; nothing where the text had none.
 #[component]
-pub(super) fn OutOfMemoryNotes() -> impl IntoView {
+pub(crate) fn OutOfMemoryNotes() -> impl IntoView {
     let state = expect_context::<State>();
-    let errors = use_context::<OutOfMemoryErrors>();
+    let OutOfMemoryErrors(errors) = expect_context();
     let explained = Memo::new(move |_| {
-        let errors = errors.map(|errors| errors.0.get()).unwrap_or_default();
+        let errors = errors.read();
         let outcome = state.outcome.read();
         let outcome = outcome.as_deref().filter(|_| !errors.is_empty());
         let explain = |outcome: &crate::state::Outcome| {

@@ -55,7 +55,13 @@ fn circles_of_imports_are_small() {
 
 /// All files of the library, the page, its worker and the JavaScript API.
 fn files() -> BTreeMap<Path, File> {
-    let entries = ["src/lib.rs", "src/api/main.rs", "src/search_worker/main.rs"];
+    let entries = [
+        "src/lib.rs",
+        "src/api/main.rs",
+        "src/search_worker/main.rs",
+        "src/ui/main.rs",
+        "src/ui/light_embed.rs",
+    ];
     let binary = |path: &str| path.starts_with("src/bin/") || entries.contains(&path);
     let texts = rust_files("src").into_iter().filter(|(path, _)| !binary(path));
     texts

@@ -1,0 +1,61 @@
+//! The small views: a headline with a few inputs, a table, a timeline, or plots. Nothing here knows the form, the dialogs
+//! or the searches, so that the program of small embeds is linked without them.
+
+use leptos::prelude::*;
+
+use super::presentation::{EmbedView, Presentation};
+use super::settings::{LockedValues, Plots, SmallInputs, locked};
+use super::{EmbedFrame, provide_state};
+use crate::browser;
+use crate::results::{Legend, NumbersPanel, StagesPanel, TimelinePanel};
+use crate::url_sync::UrlSync;
+use megatron_memory::report::grouping::Grouping;
+
+/// A small view of the calculator in a frame of another page.
+#[component]
+pub(crate) fn LightEmbed() -> impl IntoView {
+    provide_state();
+    let asked = Presentation::from_query(&browser::query());
+    let view = asked.view;
+    let grouping = match view {
+        // There is room for the names of four groups.
+        EmbedView::Compact | EmbedView::Bar => Grouping::CLOSED,
+        EmbedView::Full | EmbedView::Table | EmbedView::Timeline | EmbedView::Sweep => Grouping::Buckets,
+    };
+    view! {
+        <UrlSync />
+        <EmbedFrame name=view.name() grouping>
+            <Settings asked=asked />
+            <div class="results-pane">
+                <Panels view=view />
+            </div>
+        </EmbedFrame>
+    }
+}
+
+/// The fields that stay inputs, and those around them for reading.
+#[component]
+fn Settings(asked: Presentation) -> impl IntoView {
+    let locked = locked(&asked);
+    let Presentation { view, fields, readonly } = asked;
+    if view == EmbedView::Sweep {
+        return view! { <fieldset disabled=readonly><Plots fields=fields readonly /></fieldset> }.into_any();
+    }
+    let editable = if readonly { Vec::new() } else { fields };
+    view! {
+        {(!editable.is_empty()).then(|| view! { <SmallInputs fields=editable /> })}
+        {(!locked.is_empty()).then(|| view! { <LockedValues fields=locked /> })}
+    }
+    .into_any()
+}
+
+/// The results below the headline.
+#[component]
+fn Panels(view: EmbedView) -> impl IntoView {
+    match view {
+        EmbedView::Table => view! { <NumbersPanel /> }.into_any(),
+        EmbedView::Timeline => view! { <TimelinePanel /><StagesPanel /> }.into_any(),
+        EmbedView::Full | EmbedView::Compact | EmbedView::Bar => view! { <Legend /> }.into_any(),
+        EmbedView::Sweep => ().into_any(),
+    }
+}

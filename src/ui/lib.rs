@@ -1,0 +1,50 @@
+//! The page and its embeds. [`state`] holds what they know; every other module draws a part of them.
+//!
+//! Each of two programs starts a part of this package: the page, and small embeds, which are linked without forms,
+//! dialogs and searches and so are there sooner.
+#![allow(
+    clippy::must_use_candidate,
+    clippy::large_types_passed_by_value,
+    clippy::needless_pass_by_value,
+    unreachable_pub,
+    reason = "components are used by naming them in a view, own their properties, and come with public helpers"
+)]
+
+mod app;
+mod browser;
+mod components;
+mod dialogs;
+mod embed;
+mod parts;
+mod results;
+mod state;
+mod summary;
+mod title;
+mod url_sync;
+mod values;
+
+use leptos::prelude::*;
+
+use app::App;
+use embed::LightEmbed;
+
+/// Starts the page, or the whole calculator in a frame of another page.
+pub fn start_page() {
+    start(|| view! { <App /> });
+}
+
+/// Starts a small view of the calculator in a frame of another page.
+pub fn start_light_embed() {
+    start(|| view! { <LightEmbed /> });
+}
+
+/// Panics go to the console, and the application goes into the element `#app`.
+fn start<V: IntoView + 'static>(application: impl FnOnce() -> V + 'static) {
+    // The loader notices the trap that follows a panic and shows what the reader can do.
+    console_error_panic_hook::set_once();
+
+    // The first view that the document itself brings makes room for the application.
+    if let Some(place) = browser::emptied("app") {
+        mount_to(place, application).forget();
+    }
+}

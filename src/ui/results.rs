@@ -35,7 +35,7 @@ use compare::ComparePanel;
 use detail::DetailPanel;
 pub(super) use detail::TimelinePanel;
 use fit::FitPanel;
-pub(super) use fit::{LargestSize, LimitSize};
+pub(super) use fit::{FoundChanges, LargestSize, LimitSize, apply, call_to_use};
 use frameworks::FrameworksPanel;
 use gpus::GpusPanel;
 pub(super) use legend::Legend;

@@ -80,7 +80,7 @@
       frame.src = url;
 
       const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
-      root.replaceChildren(frame, document.createElement("slot"));
+      root.replaceChildren(frame, this.placeholder());
       this.listening = new AbortController();
       addEventListener("message", (event) => this.take(event), { signal: this.listening.signal });
       this.watch = new MutationObserver(() => this.sync());
@@ -90,6 +90,21 @@
         this.loaded = true;
         this.post("init", { hash: this.hash, theme: (this.shown = this.theme), locale: document.documentElement.lang });
       };
+    }
+
+    // What shows until the calculator is there: the children, or, without any, the picture of a preset, which its host has.
+    placeholder() {
+      const slot = document.createElement("slot");
+      const preset = /^#v1;m=([a-z0-9.-]+)(@\d+)?$/.exec(this.hash)?.[1];
+      if (preset && !this.hasChildNodes()) {
+        const picture = new Image();
+        picture.onerror = () => picture.remove();
+        picture.alt = this.getAttribute("label") ?? "";
+        picture.style.cssText = "display:block;width:100%";
+        picture.src = new URL(`pictures/${preset}.svg`, new URL(this.getAttribute("src") ?? "", home));
+        slot.append(picture);
+      }
+      return slot;
     }
 
     close() {

@@ -123,9 +123,9 @@ fn nothing_is_loaded_before_the_element_is_near() {
         "embed.html",
         "embed.js",
         "frame.js",
+        "light-embed.js",
+        "light-embed_bg.wasm",
         "loader.js",
-        "page.js",
-        "page_bg.wasm",
         "style.css",
     ];
     assert_eq!(
@@ -142,7 +142,7 @@ fn downloads(page: &Page, calculator: &Site) -> [usize; 2] {
     );
     let requests = calculator.requests();
     let count = |name: &str| requests.iter().filter(|path| path.ends_with(name)).count();
-    [count(".wasm"), count("page.js")]
+    [count(".wasm"), count("light-embed.js")]
 }
 
 #[test]

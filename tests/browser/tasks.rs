@@ -99,6 +99,25 @@ fn a_sequence_that_is_too_long_is_answered_with_the_longest_that_fits() {
     page.until("document.querySelector('.summary .primary').innerText === 'Use the free memory'");
 }
 
+/// Who brings a job that does not fit is offered the cheapest change with which it does, and a click makes it.
+#[test]
+fn a_job_that_does_not_fit_is_answered_with_the_cheapest_change() {
+    let page = Page::open("v1;m=llama3-70b@1;seq=16384");
+    let primary = "document.querySelector('.summary .primary')";
+    page.until(&format!("{VERDICT} === 'Does not fit'"));
+    page.until_within(
+        LIMIT,
+        &format!("/^(Use |Offload )/.test({primary}.innerText) && {primary}.title"),
+    );
+    page.click(".summary .primary");
+    page.until(&format!("{VERDICT} === 'Fits'"));
+    // The free memory is the next question.
+    page.until(&format!("{primary}.innerText === 'Use the free memory'"));
+    page.click("[data-testid=undo]");
+    page.until(&format!("{VERDICT} === 'Does not fit'"));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
 /// The answer to the question that was asked comes first, and no other offer beside it denies the question.
 #[test]
 fn one_button_answers_what_was_asked_and_others_are_folded() {

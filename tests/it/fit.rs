@@ -661,6 +661,11 @@ fn a_layout_is_found_for_other_gpus_than_those_of_the_job() {
         let mut search = LayoutSearch::new(&job).unwrap();
         while !search.advance(64) {}
         let settings = search.settings().unwrap();
+        // It is the first of the table of layouts.
+        let space = Space::new(&job, &Options::usual(&job)).unwrap();
+        let found = megatron_memory::search::search(&space, 0..space.total(), u32::MAX, Keep::Fitting);
+        let first = found.candidates.iter().min_by(|a, b| a.order(b)).unwrap();
+        assert_eq!(space.settings(first.index), settings, "{id}");
         let job = with(&job, &settings);
         assert!(fits(&job), "{id}: {settings:?}");
         assert_eq!(check(&job).config.unwrap().world_size(), gpus);

@@ -18,7 +18,14 @@ const PAGE: [&str; 6] = [
 
 /// What else is measured.
 const OTHERS: [&[&str]; 4] = [
-    &["embed.html", "frame.js", "loader.js", "style.css", "light-embed.js", "light-embed_bg.wasm"],
+    &[
+        "embed.html",
+        "frame.js",
+        "loader.js",
+        "style.css",
+        "light-embed.js",
+        "light-embed_bg.wasm",
+    ],
     &["search-worker.js", "search-worker_bg.wasm"],
     &["api/megatron_memory.js", "api/megatron_memory_bg.wasm"],
     &["embed.js"],
@@ -36,6 +43,9 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     .run()?;
     println!("\n## The JavaScript API, under Node\n");
     cmd!(shell, "node benches/api.mjs").run()?;
+    println!("\n## Visits, in Chromium\n");
+    pack()?;
+    cmd!(shell, "cargo bench --quiet --package browser-tests --bench loads").run()?;
     println!("\n## The page, in Chromium\n");
     cmd!(shell, "cargo bench --quiet --package browser-tests --bench page").run()?;
     println!("\n## Sizes in bytes\n\n| | raw | brotli |\n|---|---:|---:|");
@@ -46,21 +56,38 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     Ok(())
 }
 
-/// Prints the sizes of some files as a row.
-fn row(name: &str, files: &[&str]) -> Result<(), Error> {
-    let (mut raw, mut packed) = (0, 0);
-    for file in files {
-        let data = fs::read(Path::new("dist").join(file))?;
-        raw += data.len();
-        packed += brotli(&data)?;
+/// The files of `dist` under Brotli, as hosts send them, in `target/brotli`.
+fn pack() -> Result<(), Error> {
+    let folder = Path::new("target/brotli");
+    fs::create_dir_all(folder)?;
+    for entry in fs::read_dir("dist")? {
+        let path = entry?.path();
+        let name = path.file_name().ok_or("a file without a name")?;
+        let is_packed = path
+            .extension()
+            .is_some_and(|kind| ["html", "js", "css", "wasm"].iter().any(|packed| kind == *packed));
+        if is_packed {
+            fs::write(folder.join(name), packed(&fs::read(&path)?)?)?;
+        }
     }
-    println!("| {name} | {raw} | {packed} |");
     Ok(())
 }
 
-/// How many bytes `data` becomes under the strongest setting, which static hosts use for files that they compress once.
-fn brotli(data: &[u8]) -> Result<usize, Error> {
+/// Prints the sizes of some files as a row.
+fn row(name: &str, files: &[&str]) -> Result<(), Error> {
+    let (mut raw, mut brotli) = (0, 0);
+    for file in files {
+        let data = fs::read(Path::new("dist").join(file))?;
+        raw += data.len();
+        brotli += packed(&data)?.len();
+    }
+    println!("| {name} | {raw} | {brotli} |");
+    Ok(())
+}
+
+/// What `data` becomes under the strongest setting, which static hosts use for files that they compress once.
+fn packed(data: &[u8]) -> Result<Vec<u8>, Error> {
     let mut packed = Vec::new();
     brotli::BrotliCompress(&mut &*data, &mut packed, &brotli::enc::BrotliEncoderParams::default())?;
-    Ok(packed.len())
+    Ok(packed)
 }

@@ -1,8 +1,11 @@
-//! What Trunk needs before it builds: one style sheet, and the pages that need no script to be read, in `target/site`.
+//! What Trunk needs before it builds: one style sheet, the pages that need no script to be read, and the pictures that
+//! embeds show until the calculator is there, in `target/site`.
 
 use std::{fs, path::Path};
 
-use super::{Error, build::files, evidence, fewest_gpus, guide, recipes, reference};
+use megatron_memory::presets::{PRESETS, jobs::JOBS};
+
+use super::{Error, build::files, evidence, fewest_gpus, guide, recipes, reference, svg};
 
 /// Writes all of it. `index.html` names the same folder.
 pub(crate) fn write() -> Result<(), Error> {
@@ -18,5 +21,18 @@ pub(crate) fn write() -> Result<(), Error> {
     fs::write(pages.join("recipes.html"), recipes::html()?)?;
     fs::write(pages.join("fewest-gpus.html"), fewest_gpus::html()?)?;
     fs::write(pages.join("guide.html"), guide::html())?;
-    Ok(fs::write(pages.join("formulas.html"), reference::html()?)?)
+    fs::write(pages.join("formulas.html"), reference::html()?)?;
+    pictures(&pages.join("pictures"))
+}
+
+/// Writes `<id>.svg` for every preset: the buckets of its fullest stage.
+fn pictures(folder: &Path) -> Result<(), Error> {
+    fs::create_dir_all(folder)?;
+    let models = PRESETS.iter().map(|preset| (preset.id, preset.version));
+    let jobs = JOBS.iter().map(|preset| (preset.id, preset.version));
+    for (id, version) in models.chain(jobs) {
+        let picture = svg::of_link(&format!("#v1;m={id}@{version}"))?;
+        fs::write(folder.join(format!("{id}.svg")), picture)?;
+    }
+    Ok(())
 }

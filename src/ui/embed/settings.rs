@@ -12,7 +12,11 @@ use megatron_memory::config::fields::FieldId;
 
 /// The fields that are shown for reading: those that may not be changed, and what a reader has to know about any job.
 pub(super) fn locked(asked: &Presentation) -> Vec<FieldId> {
-    let mut locked = if asked.readonly { asked.fields.clone() } else { Vec::new() };
+    let mut locked = if asked.readonly {
+        asked.fields.clone()
+    } else {
+        Vec::new()
+    };
     if matches!(asked.view, EmbedView::Full | EmbedView::Compact) {
         let others = FieldId::ALL
             .iter()

@@ -2,6 +2,7 @@
 //! memory left over allows. A click applies each.
 
 mod assistant;
+mod found;
 mod limits;
 
 use leptos::prelude::*;
@@ -9,6 +10,7 @@ use leptos::prelude::*;
 use crate::parts::{Panel, PanelHead};
 use crate::state::State;
 use assistant::Assistant;
+pub(crate) use found::{FoundChanges, apply, call_to_use};
 use limits::Limits;
 pub(crate) use limits::{LargestSize, LimitSize};
 use megatron_memory::report::summary::{Standing, Verdict};

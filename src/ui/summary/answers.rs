@@ -2,7 +2,7 @@
 //!
 //! The question follows from the field that was edited last. Who has set a number of GPUs asks for a layout on them, who
 //! has set a sequence asks for the longest that fits, and who has set a size that Megatron refuses asks for the nearest
-//! that it takes.
+//! that it takes. To any other job that does not fit, the cheapest change with which it does is the answer.
 
 use leptos::prelude::*;
 
@@ -10,10 +10,12 @@ use crate::browser;
 use crate::components::form::{FixButton, control_id};
 use crate::components::lay_out::LayOutButton;
 use crate::parts::when_idle;
-use crate::results::{LargestSize, LimitSize};
+use crate::results::{FoundChanges, LargestSize, LimitSize, apply, call_to_use};
 use crate::state::{DialogKind, OpenDialog, State};
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::problem::Fix;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::offers::OfferRow;
 use megatron_memory::verdict::{Standing, Verdict};
 
 /// The id of the heading of the panel with changes.
@@ -28,6 +30,8 @@ enum Answer {
     PickLayout,
     /// Makes a change that removes a problem, in the module with this index.
     Fix(usize, Fix),
+    /// Makes the cheapest change with which the job fits.
+    BestChange,
     /// Sets the field that was asked about to the largest value that fits.
     Largest(LimitSize),
     /// Shows the changes with which the job fits, or those that its free memory allows.
@@ -41,7 +45,10 @@ enum Answer {
 pub(crate) fn Answers() -> impl IntoView {
     let state = expect_context::<State>();
     let dialogs = expect_context::<OpenDialog>();
-    let answers = Memo::new(move |_| answers(state));
+    let found = FoundChanges::of_page(state);
+    provide_context(found);
+    let is_promising = Memo::new(move |_| found.read().is_promising());
+    let answers = Memo::new(move |_| answers(state, is_promising.get()));
     let primary = Memo::new(move |_| answers.read().first().cloned());
     let others = Memo::new(move |_| answers.read().iter().skip(1).cloned().collect::<Vec<_>>());
     let has_no_others = move || others.read().is_empty();
@@ -113,9 +120,46 @@ fn AnswerButton(
             });
             view! { <FixButton fix on_fix primary /> }.into_any()
         }
+        Answer::BestChange => view! { <BestChangeButton primary /> }.into_any(),
         Answer::Largest(size) => view! { <LargestSizeButton size primary /> }.into_any(),
         Answer::ShowChanges(label) => button(label, |state| state.view.go_to(CHANGES)).into_any(),
         Answer::ShowProblem => button("Show the first problem", go_to_first_error).into_any(),
+    }
+}
+
+/// Makes the cheapest change with which the job fits, once it is known; until then it leads to all of them.
+#[component]
+fn BestChangeButton(primary: bool) -> impl IntoView {
+    let state = expect_context::<State>();
+    let found = expect_context::<RwSignal<FoundChanges>>();
+    let row = Memo::new(move |_| {
+        let scale = Scale::fine(state.preferences.unit.get());
+        found.read().best().map(|offer| OfferRow::new(offer.clone(), scale))
+    });
+    let label = move || match row.read().as_ref() {
+        Some(row) => call_to_use(&row.change),
+        None => String::from("Make it fit"),
+    };
+    let title = move || {
+        row.read()
+            .as_ref()
+            .map(|row| format!("{}: {}. {}.", row.name, row.saves, row.cost))
+    };
+    let use_it = move |_| match row.get_untracked() {
+        Some(row) => apply(state, &row, "results"),
+        None => state.view.go_to(CHANGES),
+    };
+    view! {
+        <button
+            type="button"
+            class="fix"
+            class:primary=primary
+            data-testid="best-change"
+            title=title
+            on:click=use_it
+        >
+            {label}
+        </button>
     }
 }
 
@@ -156,8 +200,8 @@ fn has_layouts(state: State) -> bool {
     setup.job.modules.is_empty() && setup.job.number(0, FieldId::world_size).is_some()
 }
 
-/// What can be done, the answer to the question that was asked first.
-fn answers(state: State) -> Vec<Answer> {
+/// What can be done, the answer to the question that was asked first. `is_promising` says that a change may be enough.
+fn answers(state: State, is_promising: bool) -> Vec<Answer> {
     let asked = state.form.edited.get();
     let layout = has_layouts(state).then_some(Answer::PickLayout);
     if state.link.broken.read().is_some() {
@@ -190,8 +234,12 @@ fn answers(state: State) -> Vec<Answer> {
         Verdict::Fits => vec![Answer::ShowChanges("Use the free memory")],
         Verdict::Tight | Verdict::DoesNotFit => {
             let largest = asked.and_then(LimitSize::of_field).map(Answer::Largest);
-            let changes = Answer::ShowChanges("Make it fit");
-            largest.into_iter().chain(layout).chain([changes]).collect()
+            let best = is_promising.then_some(Answer::BestChange);
+            // Who has set the GPUs asks for a layout on them; who has not, has one that should stay.
+            let is_about_gpus = matches!(asked, Some(FieldId::world_size | FieldId::gpu));
+            let [first, second] = if is_about_gpus { [layout, best] } else { [best, layout] };
+            let all = Answer::ShowChanges("Compare the changes");
+            largest.into_iter().chain(first).chain(second).chain([all]).collect()
         }
         Verdict::Refused(_) => layout.into_iter().collect(),
         Verdict::Unknown | Verdict::NotThisJob => Vec::new(),

@@ -57,7 +57,7 @@ fn free(gpu: Bytes, device: Bytes, unit: Unit) -> String {
 }
 
 /// Millionths as a percentage with one decimal, rounded to nearest.
-fn percent(ppm: u64) -> String {
+pub(super) fn percent(ppm: u64) -> String {
     let tenths = (ppm + 500) / 1000;
     format!("{}.{}", tenths / 10, tenths % 10)
 }

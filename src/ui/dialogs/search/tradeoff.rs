@@ -1,12 +1,14 @@
 //! A picture of what the layouts trade for what: two measures, the layouts that none beats in both, and the page's own.
 
+mod axes;
 mod picture;
 
 use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use self::picture::{Drawing, HEIGHT, LEFT, MEASURES, Picture, amount, label, measure, sentence};
+use self::axes::Axes;
+use self::picture::{Drawing, HEIGHT, MEASURES, Picture, label, measure, sentence};
 use super::state::SearchState;
 use crate::browser;
 use crate::dialogs::parts::Menu;
@@ -236,7 +238,7 @@ fn Points() -> impl IntoView {
                 on:pointerleave=move |event| if browser::is_mouse(&event) { pointed.set(None) }
                 on:click=move |event| chosen.set(tradeoff.at(&event))
             >
-                <Ends />
+                <Axes />
                 <path class="tradeoff-other" aria-hidden="true" d=move || of_picture(Picture::dots) />
                 <path class="tradeoff-steps" aria-hidden="true" d=move || of_picture(Picture::steps) />
                 {options}
@@ -245,45 +247,6 @@ fn Points() -> impl IntoView {
             </svg>
         </div>
     }
-}
-
-/// The two axes, with the least and the most of each measure.
-#[component]
-fn Ends() -> impl IntoView {
-    let TradeoffState {
-        search,
-        measures: [across, up],
-        picture,
-        ..
-    } = expect_context();
-    let text = |x: Px, y: Px, anchor: &'static str, text: String| {
-        view! {
-            <text class="tick" x=x.to_string() y=y.to_string() text-anchor=anchor>
-                {text}
-            </text>
-        }
-    };
-    let base = HEIGHT - Px::of(22);
-    let drawn = move || {
-        let (picture, space) = (picture.read(), search.space()?);
-        let picture = picture.as_ref()?;
-        let unit = search.state.preferences.unit.get();
-        let [(left, right), (low, high)] = &picture.ends;
-        let (across, up) = (across.get(), up.get());
-        let of = |measure, c| amount(measure, &space, c, unit);
-        let beside = LEFT - Px::of(10);
-        let below = HEIGHT - Px::of(6);
-        let left_line = LEFT - Px::of(4);
-        let axes = format!("M{left_line} 6V{base}H{}", picture.width);
-        Some(view! {
-            <path class="grid" fill="none" d=axes />
-            {text(LEFT, below, "start", of(across, left))}
-            {text(picture.width - Px::of(4), below, "end", of(across, right))}
-            {text(beside, base, "end", of(up, low))}
-            {text(beside, Px::of(18), "end", of(up, high))}
-        })
-    };
-    view! { <g aria-hidden="true">{drawn}</g> }
 }
 
 /// What the layout that is pointed at or chosen has of every measure, and what can be done with the chosen one.

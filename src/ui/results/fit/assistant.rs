@@ -2,61 +2,20 @@
 
 use leptos::prelude::*;
 
-use crate::browser;
+use super::found::{FoundChanges, apply};
 use crate::components::lay_out::LayOutButton;
-use crate::parts::when_idle;
 use crate::state::{DialogKind, OpenDialog, State};
-use megatron_memory::fit::{Offer, OfferSearch};
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::offers::OfferRow;
-
-/// The changes found for a job.
-#[derive(Clone, Default, PartialEq)]
-struct Found {
-    moves: Vec<Offer>,
-    closest: Option<Offer>,
-    /// Whether the job fits as it is.
-    fits: bool,
-    /// Whether all changes have been tried.
-    is_complete: bool,
-}
-
-impl Found {
-    fn of(search: Option<&OfferSearch>, is_complete: bool) -> Self {
-        let Some(search) = search else {
-            return Self {
-                is_complete,
-                ..Self::default()
-            };
-        };
-        Self {
-            moves: search.offers(),
-            closest: search.closest().cloned(),
-            fits: search.now().has_room(),
-            is_complete,
-        }
-    }
-}
 
 /// The changes with which the job fits, as rows whose button applies them.
 #[component]
 pub(super) fn Assistant() -> impl IntoView {
     let state = expect_context::<State>();
-    let found = RwSignal::new(Found::default());
-    when_idle(
-        move || state.outcome.track(),
-        move || OfferSearch::new(&state.setup.read_untracked().job).ok(),
-        move |search: &mut Option<OfferSearch>| {
-            let done = search.as_mut().is_none_or(|search| search.advance(1));
-            if done {
-                found.set(Found::of(search.as_ref(), true));
-            }
-            done
-        },
-    );
+    let found = FoundChanges::of_page(state);
     let rows = Memo::new(move |_| {
         let (found, scale) = (found.read(), Scale::fine(state.preferences.unit.get()));
-        let moves = found.moves.iter();
+        let moves = found.offers.iter();
         moves
             .map(|change| OfferRow::new(change.clone(), scale))
             .collect::<Vec<_>>()
@@ -66,7 +25,7 @@ pub(super) fn Assistant() -> impl IntoView {
         if !found.is_complete {
             return String::from("Trying changes …");
         }
-        if !found.moves.is_empty() {
+        if !found.offers.is_empty() {
             return String::new();
         }
         if state.stale.get() {
@@ -118,7 +77,7 @@ fn MoveItem(rows: Memo<Vec<OfferRow>>, number: usize) -> impl IntoView {
     let apply = move |_| {
         let row = rows.read_untracked().get(number).cloned();
         if let Some(row) = row {
-            apply(state, &row);
+            apply(state, &row, "fit-title");
         }
     };
     view! {
@@ -130,17 +89,6 @@ fn MoveItem(rows: Memo<Vec<OfferRow>>, number: usize) -> impl IntoView {
             <span>{move || text(|row| &row.cost)}</span>
         </li>
     }
-}
-
-/// Makes a change the job's, which can be undone.
-fn apply(state: State, row: &OfferRow) {
-    let mut setup = state.setup.get_untracked();
-    row.change.apply(&mut setup.job);
-    state.jump(setup);
-    let said = format!("{}: {} allocated. {}.", row.name, row.peak, row.cost);
-    state.toasts.offer_undo(said);
-    // The button goes away with the list.
-    browser::focus("fit-title");
 }
 
 /// Opens the search for other layouts.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::super::columns;
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::report::scene::Px;
-use megatron_memory::search::{Candidate, Column, LayoutTable, Space, Tradeoff};
+use megatron_memory::search::{Candidate, Column, LayoutTable, Space, Tradeoff, seconds};
+use megatron_memory::units::Bytes;
 
 /// The measures that can be compared: less of each is better.
 pub(super) const MEASURES: [Column; 6] = [
@@ -79,6 +80,28 @@ pub(super) fn amount(measure: Column, space: &Space, c: &Candidate, unit: Unit) 
         Column::Near => scale.amount(c.traffic.near),
         _ => format!("{} %", columns::text(measure, space, c, unit)),
     }
+}
+
+/// The quarters of an axis at which it has ticks between its ends.
+pub(super) const QUARTERS: [u32; 3] = [1, 2, 3];
+
+/// What a place so many quarters of the way between two layouts stands for, with its unit; `None` where both have the
+/// same.
+pub(super) fn amount_between(
+    measure: Column,
+    space: &Space,
+    (least, most): (&Candidate, &Candidate),
+    quarters: u32,
+    unit: Unit,
+) -> Option<String> {
+    let (least, most) = (measure.key(space, least), measure.key(space, most));
+    let between = least + (most - least) * i128::from(quarters) / 4;
+    let between = u64::try_from(between).ok().filter(|_| least < most)?;
+    Some(match measure {
+        Column::Time => seconds(between),
+        Column::Peak | Column::Network | Column::Near => Scale::coarse(unit).amount(Bytes(between)),
+        _ => format!("{} %", columns::percent(between)),
+    })
 }
 
 /// A layout with all measures, in one sentence.
@@ -189,9 +212,9 @@ impl Drawing {
         let [across, up] = self.columns;
         let [of_across, of_up] = picture.ends;
         let (part, whole) = share(across, of_across);
-        let x = LEFT + (self.width - LEFT - MARGIN).share(part, whole);
+        let x = place_across(self.width, part, whole);
         let (part, whole) = share(up, of_up);
-        let y = HEIGHT - BOTTOM - (HEIGHT - BOTTOM - MARGIN).share(part, whole);
+        let y = place_up(part, whole);
         Point { candidate, x, y }
     }
 
@@ -215,6 +238,16 @@ fn has_measures(columns: [Column; 2], c: &Candidate) -> bool {
     c.step_nanoseconds.is_some() || !columns.contains(&Column::Time)
 }
 
+/// Where a part of the horizontal axis of a picture ends.
+fn place_across(width: Px, part: u128, whole: u128) -> Px {
+    LEFT + (width - LEFT - MARGIN).share(part, whole)
+}
+
+/// Where a part of the vertical axis ends.
+fn place_up(part: u128, whole: u128) -> Px {
+    HEIGHT - BOTTOM - (HEIGHT - BOTTOM - MARGIN).share(part, whole)
+}
+
 impl Point {
     /// The square of the picture that it stands in.
     fn square(&self) -> (i32, i32) {
@@ -224,6 +257,16 @@ impl Point {
 }
 
 impl Picture {
+    /// Where so many quarters of the horizontal axis end.
+    pub(super) fn across(&self, quarters: u32) -> Px {
+        place_across(self.width, quarters.into(), 4)
+    }
+
+    /// Where so many quarters of the vertical axis end.
+    pub(super) fn up(quarters: u32) -> Px {
+        place_up(quarters.into(), 4)
+    }
+
     /// The path that has a dot for each of the other layouts.
     pub(super) fn dots(&self) -> String {
         let mut path = String::new();

@@ -351,6 +351,37 @@ fn five_megabytes_of_garbage_are_dropped_and_refused() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+/// A text that takes long is read beside the page, which says so, goes on, and offers to stop.
+#[test]
+fn a_text_that_takes_long_can_be_stopped_and_holds_nothing_up() {
+    let page = Page::blank();
+    // A worker that never answers.
+    page.before_load("window.Worker = class { postMessage() {} terminate() { window.stopped = true; } };");
+    page.load(LLAMA);
+    show(&page, "import");
+    page.eval(
+        "(() => { const data = new DataTransfer(); data.items.add(new File(['--num-layers 4\\n'.repeat(3e5)], 'long.sh'));
+            document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })); })()",
+    );
+    page.until(&format!("document.querySelector('{DIALOG} [name=stop-reading]')"));
+    assert_eq!(page.text("#apply-waits"), "Apply waits for the text to be read.");
+    page.type_keys(&format!("{DIALOG} [name=hub]"), "acme/tiny");
+    page.until(&format!(
+        "document.querySelector('{DIALOG}').innerText.includes('huggingface.co/acme/tiny')"
+    ));
+    assert_eq!(page.barriers(), Vec::<String>::new());
+    page.click(&format!("{DIALOG} [name=stop-reading]"));
+    page.until(&format!(
+        "document.querySelector('{DIALOG} [role=alert]').innerText.startsWith('Reading was stopped.')"
+    ));
+    assert_eq!(page.count(&format!("{DIALOG} [name=stop-reading]")), 0);
+    // A link takes no worker.
+    page.click(&format!("{DIALOG} [name=forget]"));
+    put(&page, "text", "#v1;m=qwen3-8b@1");
+    apply_now(&page, "m=qwen3-8b");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
 #[test]
 fn a_dropped_file_opens_the_dialog() {
     let page = Page::open(LLAMA);

@@ -148,6 +148,8 @@ fn free_memory_is_on_the_basis_of_the_verdict() {
         assert_eq!(page.count(".headline-bar .device-range"), 3);
         page.click("[aria-label='About these numbers']");
         assert!(page.text(".details").contains("80 GB as sold, 79.6 GiB"));
+        // How uncertain the number is stands there too.
+        assert_eq!(page.count(".details a[href='./evidence.html']"), 1);
         let embedded = embed("bar", fragment);
         assert_eq!(embedded.text("[data-testid=device]"), device);
         assert_eq!(embedded.text("[data-testid=headroom]"), said);

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use crate::browser;
 use crate::components::form::{FixButton, control_id};
 use crate::components::lay_out::LayOutButton;
-use crate::parts::when_idle;
+use crate::parts::{unsubscribe_on_cleanup, when_idle};
 use crate::results::{FoundChanges, LargestSize, LimitSize, apply, call_to_use};
 use crate::state::{DialogKind, OpenDialog, State};
 use megatron_memory::config::fields::FieldId;
@@ -133,8 +133,11 @@ fn BestChangeButton(primary: bool) -> impl IntoView {
     let state = expect_context::<State>();
     let found = expect_context::<RwSignal<FoundChanges>>();
     let row = Memo::new(move |_| {
+        // The button comes and goes with edits.
+        unsubscribe_on_cleanup();
         let scale = Scale::fine(state.preferences.unit.get());
-        found.read().best().map(|offer| OfferRow::new(offer.clone(), scale))
+        let (found, setup) = (found.read(), state.setup.read());
+        found.best(&setup.job).map(|offer| OfferRow::new(offer.clone(), scale))
     });
     let label = move || match row.read().as_ref() {
         Some(row) => call_to_use(&row.change),

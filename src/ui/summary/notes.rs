@@ -94,7 +94,12 @@ pub(super) fn Details(
     let details = move || headline.read().as_ref().map(|headline| headline.details.clone());
     view! {
         <Show when=move || details_open.get()>
-            <p class="details" on:click=move |event| event.prevent_default()>{details}</p>
+            <div class="details">
+                <p on:click=move |event| event.prevent_default()>{details}</p>
+                <a href="./evidence.html" target="_blank" rel="noopener">
+                    "How far off it was in measured runs"
+                </a>
+            </div>
         </Show>
     }
 }

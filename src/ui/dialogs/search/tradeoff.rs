@@ -178,6 +178,7 @@ fn Points() -> impl IntoView {
         pointed,
         chosen,
     } = tradeoff;
+    let unit = search.state.preferences.unit;
     let of_picture = move |read: fn(&Picture) -> String| picture.read().as_ref().map(read);
     let name = move || {
         let (up, across) = (label(up.get()), label(across.get()).to_lowercase());
@@ -238,7 +239,7 @@ fn Points() -> impl IntoView {
                 on:pointerleave=move |event| if browser::is_mouse(&event) { pointed.set(None) }
                 on:click=move |event| chosen.set(tradeoff.at(&event))
             >
-                <Axes />
+                <Axes picture measures=[across, up] space=Signal::derive(move || search.space()) unit />
                 <path class="tradeoff-other" aria-hidden="true" d=move || of_picture(Picture::dots) />
                 <path class="tradeoff-steps" aria-hidden="true" d=move || of_picture(Picture::steps) />
                 {options}

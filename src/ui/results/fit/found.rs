@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::browser;
 use crate::parts::when_idle;
 use crate::state::State;
+use megatron_memory::config::raw::RawJob;
 use megatron_memory::fit::{ChangeKind, Offer, OfferSearch};
 use megatron_memory::report::offers::OfferRow;
 
@@ -14,6 +15,8 @@ const MOST_NAMED: usize = 32;
 /// The changes found for a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FoundChanges {
+    /// The job that they change.
+    job: RawJob,
     /// Those with which it fits, or, where it fits as it is, those that its free memory allows. The cheapest comes first.
     pub(super) offers: Vec<Offer>,
     /// Of those that are not enough, the one with the smallest peak.
@@ -30,11 +33,14 @@ impl FoundChanges {
         let found = RwSignal::new(Self::default());
         when_idle(
             move || state.outcome.track(),
-            move || OfferSearch::new(&state.setup.read_untracked().job).ok(),
-            move |search: &mut Option<OfferSearch>| {
+            move || {
+                let job = state.setup.read_untracked().job.clone();
+                (OfferSearch::new(&job).ok(), job)
+            },
+            move |(search, job): &mut (Option<OfferSearch>, RawJob)| {
                 let done = search.as_mut().is_none_or(|search| search.advance(1));
                 if done {
-                    found.set(Self::of(search.as_ref()));
+                    found.set(Self::of(search.as_ref(), core::mem::take(job)));
                 }
                 done
             },
@@ -42,8 +48,9 @@ impl FoundChanges {
         found
     }
 
-    fn of(search: Option<&OfferSearch>) -> Self {
+    fn of(search: Option<&OfferSearch>, job: RawJob) -> Self {
         Self {
+            job,
             offers: search.map(OfferSearch::offers).unwrap_or_default(),
             closest: search.and_then(OfferSearch::closest).cloned(),
             fits: search.is_some_and(|search| search.now().has_room()),
@@ -51,9 +58,9 @@ impl FoundChanges {
         }
     }
 
-    /// The cheapest change; `None` as long as the changes are looked for, and where none is enough.
-    pub(crate) fn best(&self) -> Option<&Offer> {
-        self.offers.first().filter(|_| self.is_complete)
+    /// The cheapest change of a job; `None` as long as its changes are looked for, and where none is enough.
+    pub(crate) fn best(&self, job: &RawJob) -> Option<&Offer> {
+        self.offers.first().filter(|_| self.job == *job)
     }
 
     /// Whether there may be a change that is enough.

@@ -1,28 +1,35 @@
 //! The two axes of the picture, with their ends and ticks in between.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
-use super::TradeoffState;
 use super::picture::{HEIGHT, LEFT, Picture, QUARTERS, amount, amount_between};
+use megatron_memory::report::amount::Unit;
 use megatron_memory::report::scene::Px;
+use megatron_memory::search::{Column, Space};
 
 /// The width in pixels from which numbers have room at the ticks of the horizontal axis.
 const ROOMY: i32 = 520;
 
 /// The axes with the least and the most of each measure, and ticks between them.
 #[component]
-pub(super) fn Axes() -> impl IntoView {
-    let TradeoffState {
-        search,
-        measures: [across, up],
-        picture,
-        ..
-    } = expect_context();
+pub(super) fn Axes(
+    picture: RwSignal<Option<Picture>>,
+    /// What the picture is of: across, and up.
+    measures: [RwSignal<Column>; 2],
+    /// The combinations that the layouts are of.
+    #[prop(into)]
+    space: Signal<Option<Arc<Space>>>,
+    /// The unit of memory.
+    unit: RwSignal<Unit>,
+) -> impl IntoView {
+    let [across, up] = measures;
     let base = HEIGHT - Px::of(22);
     let drawn = move || {
-        let (picture, space) = (picture.read(), search.space()?);
+        let (picture, space) = (picture.read(), space.get()?);
         let picture = picture.as_ref()?;
-        let unit = search.state.preferences.unit.get();
+        let unit = unit.get();
         let [(left, right), (low, high)] = &picture.ends;
         let (across, up) = (across.get(), up.get());
         let of = |measure, c| amount(measure, &space, c, unit);

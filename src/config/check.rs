@@ -138,10 +138,10 @@ pub fn validate_known(raw: &RawJob, known: &mut KnownModules) -> Checked {
 /// arguments or read its commands.
 #[must_use]
 pub fn launcher_problems(raw: &RawJob) -> Vec<Problem> {
-    let mut launched = raw.clone();
+    let mut job = raw.clone();
     let launcher = Value::Text(Launcher::MegatronLm.name().to_owned());
-    launched.shared.set(FieldId::launcher, launcher);
-    let mut problems = validate(&launched).problems;
+    job.shared.set(FieldId::launcher, launcher);
+    let mut problems = validate(&job).problems;
     problems.retain(|problem| problem.stops_launcher && !rules::is_left_open(problem));
     problems
 }

@@ -60,6 +60,10 @@ fn samples(raw: &RawJob, index: usize) -> u64 {
 
 /// A module among the others of its job.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about a module, each named where it is read"
+)]
 pub(super) struct ModuleContext<'a> {
     /// Its index in the list of modules.
     pub(super) module: usize,

@@ -26,7 +26,7 @@ pub enum Cause {
         held: Bytes,
     },
     /// The micro batch was longer than the job's settings allow.
-    LongerMicroBatch(LongerMicroBatch),
+    LongerMicroBatch(Box<LongerMicroBatch>),
     /// The job does not fit the GPU.
     TooLarge {
         /// What the device shows at the stage's peak, with the smallest and the largest overheads.
@@ -82,7 +82,7 @@ impl Cause {
             return Self::TooLarge { device, capacity };
         }
         if let Some(longer) = longer.first() {
-            return Self::LongerMicroBatch(longer.clone());
+            return Self::LongerMicroBatch(Box::new(longer.clone()));
         }
         let needed = error.allocated.zip(error.requested);
         let needed = needed.map(|(allocated, requested)| allocated.plus(requested).least());

@@ -140,12 +140,14 @@ pub struct Command {
     pub flags: Vec<Flag>,
     /// Its other words, such as Hydra's `a.b=c`.
     pub arguments: Vec<Word>,
+    /// The variables that say how many processes start, as they are where it starts.
+    pub counts: Vec<Assignment>,
 }
 
 /// A script after reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellImport {
-    /// The training command: of several the one with the most flags.
+    /// The training command: of several the one with the most flags that neither converts nor generates.
     pub command: Command,
     /// The other commands that start something with flags.
     pub other_commands: Vec<Command>,

@@ -165,7 +165,8 @@ impl Machine<'_> {
             return;
         }
         let words = self.words(fields);
-        if let Some(command) = launch::split(&words) {
+        if let Some(mut command) = launch::split(&words) {
+            command.counts = self.scalars(launch::is_count);
             let bare = command.program.is_none() && command.launcher.is_empty();
             match self.commands.last_mut() {
                 // Flags on lines of their own, without backslashes.

@@ -76,17 +76,38 @@ fn set(slot: &mut Option<Word>, value: &Word) {
     }
 }
 
-/// The numbers given by a command, by the `#SBATCH` lines of its script, and by variables.
+/// Variables that say how many GPUs a node has, how many nodes there are, and how many processes start in all.
+const COUNTS: [&[&str]; 3] = [
+    &["NPROC_PER_NODE", "GPUS_PER_NODE", "NUM_GPUS_PER_NODE"],
+    &["NNODES", "NUM_NODES", "SLURM_NNODES", "NODES"],
+    &["WORLD_SIZE", "NUM_GPUS"],
+];
+
+/// Whether a variable says how many processes start.
+pub(super) fn is_count(name: &str) -> bool {
+    COUNTS.iter().any(|names| names.contains(&name))
+}
+
+/// Whether a command may train: those that convert checkpoints, prepare data or generate do not.
+pub(super) fn may_train(command: &Command) -> bool {
+    let program = command.program.as_ref().map_or("", |program| program.text.as_str());
+    let file = program.rsplit('/').next().unwrap_or_default();
+    let others = ["convert", "preprocess", "download"];
+    !file.ends_with(" export") && !file.ends_with(" infer") && !others.iter().any(|word| file.contains(word))
+}
+
+/// The numbers given by a command, by the `#SBATCH` lines of its script, and by variables, those first that stand
+/// where it starts.
 pub(super) fn facts(command: &Command, directives: &[Flag], assignments: &[Assignment]) -> Launch {
     let mut launch = Launch::default();
     launch.learn(&command.launcher);
     launch.learn(directives);
     let variable = |names: &[&str]| {
-        let mut named = names
-            .iter()
-            .filter_map(|name| assignments.iter().find(|a| a.name == *name));
+        let known = || command.counts.iter().chain(assignments);
+        let mut named = names.iter().filter_map(|name| known().find(|a| a.name == *name));
         named.next().map(|a| a.value.clone())
     };
+    let [per_node, of_nodes, in_all] = COUNTS;
     let Launch {
         nodes,
         processes_per_node,
@@ -94,13 +115,13 @@ pub(super) fn facts(command: &Command, directives: &[Flag], assignments: &[Assig
         processes,
     } = &mut launch;
     if processes_per_node.is_none() && gpus_per_node.is_none() {
-        *gpus_per_node = variable(&["NPROC_PER_NODE", "GPUS_PER_NODE", "NUM_GPUS_PER_NODE"]);
+        *gpus_per_node = variable(per_node);
     }
     if nodes.is_none() {
-        *nodes = variable(&["NNODES", "NUM_NODES", "SLURM_NNODES", "NODES"]);
+        *nodes = variable(of_nodes);
     }
     if processes.is_none() {
-        *processes = variable(&["WORLD_SIZE", "NUM_GPUS"]);
+        *processes = variable(in_all);
     }
     launch
 }
@@ -218,6 +239,7 @@ pub(super) fn split(words: &[Word]) -> Option<Command> {
         program: Some(program),
         flags,
         arguments,
+        counts: Vec::new(),
     })
 }
 

@@ -398,6 +398,15 @@ fn launchers_say_how_many_gpus() {
         ),
         ("srun -N4 --ntasks-per-node=4 python x.py --bf16", Some(16)),
         ("NNODES=2 NPROC_PER_NODE=8 megatron sft --bf16 true", Some(16)),
+        // What converts the checkpoint afterwards, or trains nothing, has numbers of its own.
+        (
+            "NPROC_PER_NODE=8 megatron sft --bf16 true\nNPROC_PER_NODE=2 megatron export --load x --to_hf true --bf16 true",
+            Some(8),
+        ),
+        (
+            "NPROC_PER_NODE=2 swift export --to_mcore true --model x\nNPROC_PER_NODE=4 megatron sft --bf16 true",
+            Some(4),
+        ),
         ("export WORLD_SIZE=64\npython x.py --bf16", Some(64)),
         ("torchrun --nproc_per_node 8 --nnodes $N x.py --bf16", None),
         ("torchrun --nproc_per_node gpu x.py --bf16", None),

@@ -14,7 +14,7 @@ impl Machine<'_> {
             .enumerate()
             .max_by_key(|(at, command)| {
                 let size = command.flags.len() + command.arguments.len();
-                (size, core::cmp::Reverse(*at))
+                (launch::may_train(command), size, core::cmp::Reverse(*at))
             })
             .map(|(at, _)| at);
         let mut command = best.map(|at| commands.remove(at)).unwrap_or_default();
@@ -25,7 +25,7 @@ impl Machine<'_> {
         } else {
             self.note_the_unused(&commands);
         }
-        let assignments = self.assignments();
+        let assignments = self.scalars(|_| true);
         let launch = launch::facts(&command, directives, &assignments);
         let mut named: BTreeSet<String> = self
             .names(&self.used.iter().copied().collect::<Vec<_>>())
@@ -108,10 +108,10 @@ impl Machine<'_> {
         }
     }
 
-    fn assignments(&mut self) -> Vec<Assignment> {
-        let scalars: Vec<(String, Text, bool, u32)> = self
-            .variables
-            .iter()
+    /// The variables that hold one value and whose names are asked for, as they are now.
+    pub(in crate::formats::shell) fn scalars(&mut self, is_asked: fn(&str) -> bool) -> Vec<Assignment> {
+        let variables = self.variables.iter().filter(|(name, _)| is_asked(name));
+        let scalars: Vec<(String, Text, bool, u32)> = variables
             .filter_map(|(name, binding)| match &binding.value {
                 Stored::Scalar(text) => Some((name.clone(), text.clone(), binding.exported, binding.line)),
                 Stored::Array(_) => None,

@@ -186,7 +186,7 @@ struct Model {
     towers: Vec<Tower>,
 }
 
-/// A model given as the id of a preset, or as the text of its `config.json`.
+/// A model given as the id of a preset, those with encoders too, or as the text of its `config.json`.
 fn read_model(model: &str) -> Result<Model, ImportError> {
     let preset = presets::by_id(model).and_then(presets::Preset::contents);
     if let Some(contents) = preset {
@@ -197,6 +197,13 @@ fn read_model(model: &str) -> Result<Model, ImportError> {
             },
             towers: contents.towers,
         });
+    }
+    if let Some((shared, towers)) = presets::jobs::by_id(model).and_then(towers::of_job) {
+        let job = RawJob {
+            shared,
+            ..RawJob::default()
+        };
+        return Ok(Model { job, towers });
     }
     let options = Options {
         format: Some(Format::HfConfig),

@@ -2,6 +2,7 @@
 //! preset with the same shape, and the size of its vocabulary.
 
 use crate::config::fields::FieldId;
+use crate::presets::jobs::{JOBS, JobPreset};
 use crate::presets::{PRESETS, Preset};
 use crate::value::Value;
 
@@ -107,6 +108,13 @@ pub fn preset_of_folder(name: &str) -> Option<&'static Preset> {
         let published = url.as_deref().and_then(repository).and_then(split);
         published.is_some_and(|(_, of_preset)| shape(model) == shape(of_preset))
     })
+}
+
+/// The job preset whose language model and encoders are those of the model with this name, or in a folder of this name.
+#[must_use]
+pub fn job_of(name: &str) -> Option<&'static JobPreset> {
+    let model = name.trim_end_matches('/').rsplit('/').next()?;
+    JOBS.iter().find(|job| shape(model) == shape(job.id))
 }
 
 /// The size of the vocabulary in the `config.json` of the model that is published under this name, or that lies in a

@@ -12,6 +12,7 @@ use crate::config::not_modelled::NotModelled;
 use crate::config::raw::Settings;
 use crate::formats::node::Node;
 use crate::formats::report::KeyStatus;
+use crate::presets::jobs::JobPreset;
 use crate::value::Value;
 
 /// The towers of a model of the Hub, by the `vision_config`, the `audio_config` and the `model_type` of its file,
@@ -41,6 +42,32 @@ pub(crate) fn of_model(file: &Node, model_type: Option<&Node>) -> Vec<Tower> {
         Some(tower(settings, config.get("output_dim"), AUDIO_TOKENS, AUDIO))
     });
     images.into_iter().chain(sounds).collect()
+}
+
+/// The model of a job preset: the fields of its language model, and its towers. `None` where an encoder is of no known
+/// kind.
+pub(in crate::formats) fn of_job(job: &JobPreset) -> Option<(Settings, Vec<Tower>)> {
+    let (language, encoders) = job.parts()?;
+    let output = language.get(FieldId::hidden_size).cloned();
+    let towers = encoders.iter().map(|(preset, own)| {
+        let (settings, is_audio) = sizes::of_model(preset, own)?;
+        let (asks, mark) = if is_audio {
+            (AUDIO_TOKENS, AUDIO)
+        } else {
+            (TOKENS, CONFIG)
+        };
+        Some(Tower {
+            settings,
+            output: output.clone(),
+            recompute: Recompute::LikeLanguageModel,
+            language_frozen: false,
+            asks: Some(asks),
+            mark,
+            honoured: &[],
+        })
+    });
+    let towers = towers.collect::<Option<_>>()?;
+    Some((language, towers))
 }
 
 /// Sets what the framework of the text does with the towers of its model, and asks for the images and the sounds of a

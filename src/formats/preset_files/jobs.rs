@@ -27,6 +27,30 @@ impl JobPreset {
         settings::job(self.id, self.version).unwrap_or_default()
     }
 
+    /// The fields of its language model, and the presets of its encoders with their own fields; `None` where the language
+    /// model is no preset.
+    #[must_use]
+    pub fn parts(&self) -> Option<(Settings, Vec<(String, Settings)>)> {
+        let file = JOBS.iter().position(|job| job.id == self.id)?;
+        let root = json::parse(FILES.get(file)?).ok()?;
+        let mut language = None;
+        let mut of_encoders = Vec::new();
+        for module in list(root.get("modules")?)? {
+            let preset = text(module.get("preset")?)?;
+            let own = fields(module.get("settings")?)?;
+            if encoders::by_id(&preset).is_some() {
+                of_encoders.push((preset, own));
+            } else {
+                let mut model = presets::by_id(&preset)?.contents()?.model;
+                if let Some(size) = own.get(FieldId::vocab_size) {
+                    model.set(FieldId::vocab_size, size.clone());
+                }
+                language = Some(model);
+            }
+        }
+        Some((language?, of_encoders))
+    }
+
     /// Reads the preset's file, which is part of the program. `None` never happens: a test reads all files.
     #[must_use]
     pub fn contents(&self) -> Option<Contents> {

@@ -310,3 +310,34 @@ fn the_audio_tower_is_frozen_by_parts() {
         assert_eq!(marks(&job), ["talker_config", "code2wav_config"]);
     }
 }
+
+/// A model that is chosen as a preset is that of its file: the same tower, and the same memory.
+#[test]
+fn presets_with_encoders_are_models_of_texts() {
+    let with = |model: &str| {
+        let options = ImportOptions {
+            model: Some(model.to_owned()),
+            ..answers(Some(1024))
+        };
+        let imported = import_text(SWIFT, &options).unwrap();
+        let config = check(&imported.import.state.setup.job).config.unwrap();
+        let estimate = estimate(&config);
+        estimate.worst_stage().unwrap().total
+    };
+    assert_eq!(with("qwen3-vl-8b"), with(QWEN3_VL));
+    for model in ["qwen2.5-vl-7b", "qwen3-vl-4b", "qwen3-vl-30b-a3b", "qwen3-omni-30b-a3b"] {
+        let asking = ImportOptions {
+            model: Some(model.to_owned()),
+            ..ImportOptions::default()
+        };
+        let imported = import_text(SWIFT, &asking).unwrap().import;
+        let asks = |asked: &Question| matches!(asked, Question::Field { field, .. } if *field == TOKENS);
+        assert!(imported.questions.iter().any(asks), "{model}: {:?}", imported.questions);
+        assert!(
+            imported
+                .questions
+                .iter()
+                .all(|asked| !matches!(asked, Question::Model { .. }))
+        );
+    }
+}

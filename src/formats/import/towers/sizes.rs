@@ -39,6 +39,33 @@ const FAMILIES: [(&str, Option<&str>, &str); 4] = [
 /// The families whose audio towers are known: the beginning of their `model_type`, and the encoder preset.
 const AUDIO_FAMILIES: [(&str, &str); 1] = [("qwen3_omni_moe", "qwen3-omni-audio")];
 
+/// The sizes that differ between models with one encoder preset.
+const OF_MODEL: [FieldId; 7] = [
+    FieldId::num_layers,
+    FieldId::hidden_size,
+    FieldId::ffn_hidden_size,
+    FieldId::num_attention_heads,
+    FieldId::kv_channels,
+    FieldId::projector_hidden_size,
+    FieldId::deepstack_projectors,
+];
+
+/// The fields of a tower by its encoder preset and the fields of one model, and whether it encodes sounds; `None` where
+/// the preset is of no known family.
+pub(super) fn of_model(preset: &str, model: &Settings) -> Option<(Settings, bool)> {
+    let is_audio = AUDIO_FAMILIES.iter().any(|(_, known)| *known == preset);
+    if !is_audio && FAMILIES.iter().all(|(.., known)| *known != preset) {
+        return None;
+    }
+    let mut settings = of_preset(preset)?;
+    for id in OF_MODEL {
+        if let Some(size) = model.get(id) {
+            settings.set(id, size.clone());
+        }
+    }
+    Some((settings, is_audio))
+}
+
 /// The encoder preset of a model by its `model_type`.
 pub(super) fn preset_of_type(model_type: &str) -> Option<&'static str> {
     let mut families = FAMILIES.iter();

@@ -168,6 +168,65 @@ fn a_job_may_come_from_the_standard_input() {
     );
 }
 
+/// A thread as people paste it: prose, the script, and the message with its traceback.
+const THREAD: &str = r#"My job dies in the first iterations on eight H100. What can I change?
+
+```bash
+torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 \
+    --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 4 \
+    --global-batch-size 64 --vocab-size 32000 --swiglu --normalization RMSNorm --position-embedding-type rope \
+    --disable-bias-linear --untie-embeddings-and-output-weights --bf16 --use-distributed-optimizer \
+    --tensor-model-parallel-size 2 --attention-backend flash
+```
+
+It says:
+
+```
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "/opt/Megatron-LM/megatron/core/pipeline_parallel/schedules.py", line 7, in forward_backward_no_pipelining
+[rank1]:     backward_step(input_tensor, output_tensor, output_tensor_grad, model_type, config)
+[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 344.00 MiB. GPU 1 has a total capacity of 79.19 GiB of which 120.00 MiB is free. Including non-PyTorch memory, this process has 79.00 GiB memory in use. Of the allocated memory 77.10 GiB is allocated by PyTorch, and 200.00 MiB is reserved by PyTorch but unallocated.
+```
+
+Thanks for any help!
+"#;
+
+/// One call has the cause, the stage, the tensor and the first change with which the job fits; a second one the changed
+/// job.
+#[test]
+fn a_thread_is_explained_and_its_job_made_to_fit() {
+    let Ended { status, output, .. } = run(&["check", "-"], THREAD);
+    assert_eq!(status, 1, "{output}");
+    for expected in [
+        "of 79.2 GiB",
+        "out of memory, line 17: The job is too large for the GPU: stage 0",
+        "output of linear_fc1",
+        "first way out: Sequence parallel",
+    ] {
+        assert!(output.contains(expected), "{expected}: {output}");
+    }
+    let Ended { status, output, .. } = run(&["check", "-", "--set", "sequence_parallel=true"], THREAD);
+    assert_eq!(status, 0, "{output}");
+    assert!(output.contains("Fits"), "{output}");
+}
+
+#[test]
+fn a_message_alone_says_what_its_amounts_say() {
+    let message = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.27 GiB. GPU 0 has a total capacity of \
+                   267.69 GiB of which 7.07 GiB is free. Of the allocated memory 193.72 GiB is allocated by PyTorch, and \
+                   56.72 GiB is reserved by PyTorch but unallocated.";
+    let Ended { status, output, .. } = run(&["check", "-"], message);
+    assert_eq!(status, 5, "{output}");
+    assert!(
+        output.contains("9.27 GiB were asked for on a GPU of 267.69 GiB"),
+        "{output}"
+    );
+    assert!(
+        output.contains("Fragmentation: 9.27 GiB would have fitted into the 56.72 GiB"),
+        "{output}"
+    );
+}
+
 #[test]
 fn a_job_without_a_result_has_no_number_in_json() {
     let ended = run(&["check", "--json", "deepseek-v3", "illegal.sh", "open.sh"], "");

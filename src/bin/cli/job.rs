@@ -17,6 +17,7 @@ use megatron_memory::formats::out_of_memory::{self, OutOfMemory};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::{PresetRef, Setup, ShareState};
 use megatron_memory::presets::{self, PRESETS, jobs};
+use megatron_memory::report::diagnosis::message;
 use megatron_memory::value::Value;
 
 use super::exit::Failure;
@@ -108,7 +109,7 @@ impl JobOptions {
             ..ImportOptions::default()
         };
         let import = import_text(text, &options)
-            .map_err(|error| Failure::unreadable(error.to_string()))?
+            .map_err(|error| Failure::unreadable(message::without_job(text, &error)))?
             .import;
         Ok(Loaded {
             share: import.state.clone(),
@@ -190,7 +191,9 @@ fn open(question: &Question) -> Option<String> {
         Question::Gpus => Some("how many GPUs: --gpus N".to_owned()),
         Question::Model { name } => {
             let preset = known::preset_of(name).or_else(|| known::preset_of_folder(name));
-            let preset = preset.map_or("PRESET", |preset| preset.id);
+            let with_encoders = || known::job_of(name).map(|job| job.id);
+            let preset = preset.map(|preset| preset.id).or_else(with_encoders);
+            let preset = preset.unwrap_or("PRESET");
             Some(format!("the model {name}: --model {preset} or --model config.json"))
         }
         Question::Field { field, choices } => {
@@ -242,8 +245,9 @@ fn text(place: &str) -> Result<String, Failure> {
 
 /// A model as the import takes it: the name of a preset, or the text of a `config.json`.
 fn model(place: &str) -> Result<String, Failure> {
-    match presets::by_id(place) {
-        Some(preset) => Ok(preset.id.to_owned()),
+    let id = presets::by_id(place).map(|preset| preset.id);
+    match id.or_else(|| jobs::by_id(place).map(|job| job.id)) {
+        Some(id) => Ok(id.to_owned()),
         None => text(place).map_err(|failure| failure.at(place)),
     }
 }

@@ -400,6 +400,13 @@ fn without_generation(keys: &Keys<'_>, nodes: u64, gpus: u64) -> (u64, u64) {
 fn pack(draft: &mut JobDraft, keys: &Keys<'_>) {
     let packs = keys.at("policy.sequence_packing.enabled");
     if packs.is_none_or(|item| truth(&item.value) != Some(true)) {
+        // `nemo_rl/models/megatron/setup.py` asserts that samples are packed where sequences are split.
+        let split = FieldId::context_parallel_size;
+        let splits = draft.number(split).is_some_and(|ranks| ranks > 1);
+        for row in draft.report.iter_mut().filter(|row| splits && row.field == Some(split)) {
+            row.status = KeyStatus::Conflicting;
+            row.note = "NeMo-RL stops here: it needs policy.sequence_packing.enabled beside it".into();
+        }
         return;
     }
     let samples = draft.number(FieldId::micro_batch_size).unwrap_or(1);

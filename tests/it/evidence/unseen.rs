@@ -4,6 +4,7 @@ use std::fs;
 
 use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
+use megatron_memory::diagnosis::ESTIMATE_ERROR_PPM;
 use megatron_memory::evidence::{Comparison, Run, compare, read_repeats, spread, summaries};
 use megatron_memory::memory::{JobMoment, estimate};
 use megatron_memory::report::summary::{Standing, Verdict};
@@ -31,6 +32,9 @@ fn runs_of_others_are_met_with_their_software_and_moment() {
     assert!(given.peak_median_ppm <= Some(8_000), "{given:?}");
     assert!(given.peak_p90_ppm <= Some(30_000), "{given:?}");
     assert!(not_given.peak_median_ppm > given.peak_median_ppm, "{not_given:?}");
+    // What explanations of errors take an estimate's error for.
+    let error = not_given.peak_p90_ppm.unwrap();
+    assert!(error.abs_diff(ESTIMATE_ERROR_PPM) <= 50, "{not_given:?}");
 }
 
 /// Where the software is known, predictions are exact to a hundredth of a percent.

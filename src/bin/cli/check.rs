@@ -284,11 +284,11 @@ impl Check {
         (
             status,
             Report {
+                refused_by,
                 memory,
                 explanation,
                 problems,
                 link,
-                refused_by,
                 ..report
             },
         )

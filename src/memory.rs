@@ -2,6 +2,7 @@
 //! total, deterministic, and in whole bytes.
 
 pub mod allocations;
+pub mod allocator;
 mod assumptions;
 pub mod blocks;
 pub mod bucket;

@@ -1,16 +1,13 @@
 //! The sizes of what PyTorch's caching allocator asks the driver for, and of what it does not split
 //! (`c10/cuda/CUDACachingAllocator.cpp`).
 
+use super::allocator::{AllocatorSettings, segment_size};
 use crate::units::{Bytes, MIB};
 
 /// The size of the segment that PyTorch asks the driver for when no cached block has room for so many bytes.
 #[must_use]
 pub fn requested(bytes: Bytes) -> Bytes {
-    match bytes.0 {
-        0..=MIB => Bytes(2 * MIB),
-        small if small < 10 * MIB => Bytes(20 * MIB),
-        large => Bytes(large.div_ceil(2 * MIB).saturating_mul(2 * MIB)),
-    }
+    Bytes(segment_size(AllocatorSettings::default().round(bytes.0)))
 }
 
 /// Bytes at the end of a tensor's own segment that stay with the tensor: segments come in multiples of 2 MiB, and a

@@ -2,6 +2,7 @@
 
 mod activations;
 mod adapters;
+mod allocator;
 mod clamp;
 mod critic;
 mod delayed_wgrad;

@@ -15,6 +15,8 @@ pub mod gpus;
 pub mod hybrid_pattern;
 pub mod job;
 pub mod launcher_arguments;
+mod layer_module;
+pub mod layer_sizes;
 pub mod layers;
 pub mod mixer;
 pub mod modality;

@@ -6,6 +6,7 @@ pub mod bridge_recipe;
 mod chart_file;
 mod export_text;
 mod format;
+mod heterogeneous;
 pub mod json;
 mod launcher;
 pub mod launcher_changes;

@@ -1,6 +1,7 @@
 //! Configurations in and out of text: every reader reports what it did with every key.
 
 pub mod arguments;
+mod block_configs;
 mod derivations;
 pub mod detect;
 pub mod dialects;

@@ -107,6 +107,12 @@ pub const LAYER_SCALING: Source =
 /// Norms on queries and keys over all heads of a rank.
 pub const INTERNVIT_ATTENTION: Source =
     Source::megatron("examples/multimodal/nvlm/internvit.py", "InternViTSelfAttention");
+/// Attention whose values have a width of their own and are scaled.
+pub const MIMO_V2_FLASH_ATTENTION: Source = Source {
+    origin: Origin::MegatronBridge,
+    place: "src/megatron/bridge/models/mimo_v2_flash/modeling_mimo_v2_flash.py",
+    symbol: "MiMoV2FlashTEDotProductAttention",
+};
 /// Linear attention.
 pub const GATED_DELTA_NET: Source = Source::megatron("megatron/core/ssm/gated_delta_net/common.py", "_GDNBase");
 /// Multi-latent attention in the latent space of keys and values.

@@ -6,6 +6,7 @@ use core::str::FromStr;
 use super::field::{Kind, Scope};
 use super::fields::FieldId;
 use super::hybrid_pattern::HybridPattern;
+use super::layer_sizes::LayerSizesList;
 use super::not_modelled;
 use super::parse::{Parsed, default_value, parse};
 use super::raw::{RawJob, RawModule, Settings};
@@ -58,6 +59,9 @@ fn read(id: FieldId, value: &Value) -> Option<Meaning> {
         }
         Some(Parsed::Text(text)) if id == FieldId::hybrid_layer_pattern => {
             Parsed::Text(HybridPattern::from_str(&text).ok()?.to_string())
+        }
+        Some(Parsed::Text(text)) if id == FieldId::layer_sizes => {
+            Parsed::Text(LayerSizesList::from_str(&text).ok()?.to_string())
         }
         Some(parsed) => parsed,
     };

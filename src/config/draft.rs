@@ -177,6 +177,14 @@ impl<'a> Draft<'a> {
         self.hybrid.as_ref()?.as_ref().ok()
     }
 
+    /// The fewest query groups that a layer with attention has.
+    pub(super) fn least_query_groups(&self) -> u64 {
+        let layers = self.layers.decoder().iter().chain(self.layers.mtp());
+        let of_layers = layers.filter(|layer| layer.mixer.is_some());
+        let groups = of_layers.map(|layer| layer.sizes.num_query_groups.unwrap_or(self.num_query_groups));
+        groups.min().unwrap_or(self.num_query_groups).max(1)
+    }
+
     /// Whether the module has routed experts.
     pub(super) fn has_experts(&self) -> bool {
         self.args.num_experts.is_some()

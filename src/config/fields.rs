@@ -132,8 +132,16 @@ fields! {
     num_query_groups: u64 = Field::int(1, 100_000, 1).at(Attention, Essential, "nkv", "Query groups").symbol("n_kv").also(&["num_key_value_heads"]).relevant_if(QueryGroups);
     /// Width of one head. Left out, hidden size over heads.
     kv_channels: Option<u64> = Field::derived(1, 1_000_000, "h / heads").at(Attention, Essential, "d", "Head width").symbol("d").also(&["head_dim"]).relevant_if(OwnKeysAndValues);
+    /// Width of a value head, where it is not that of queries and keys: MiMo-V2-Flash in Megatron-Bridge. TP may not
+    /// exceed the query groups then.
+    v_channels: Option<u64> = Field::derived(1, 1_000_000, "the head width").at(Attention, All, "dv", "Value head width").symbol("d_v").own().relevant_if(OwnKeysAndValues);
+    /// Values are multiplied by this before attention, which makes a copy of them. Left out, attention reads them as
+    /// they are projected.
+    attention_value_scale: Option<Decimal> = Field::optional_decimal(1, 1_000_000_000, "values are not scaled").at(Attention, All, "vscale", "Value scale").own().relevant_if(OwnKeysAndValues);
     /// A bias on linear_qkv even without other linear biases.
     add_qkv_bias: bool = Field::flag(false).at(Attention, More, "qkvb", "QKV bias").also(&["attention_bias"]);
+    /// Keys have a bias where queries and values do. Whisper's have none.
+    key_bias: bool = Field::flag(true).at(Attention, All, "kbias", "Bias on keys").own().relevant_if(OwnKeysAndValues);
     /// A norm on queries and keys; with MLA, on the compressed ones.
     qk_layernorm: bool = Field::flag(false).at(Attention, More, "qkn", "Q/K norm").also(&["use_qk_norm"]);
     /// learnable adds one parameter a head: attention sinks.
@@ -589,7 +597,7 @@ fields! {
     /// Tokens of the fullest micro batch over the mean. Images differ in size and number, and the fullest micro batch
     /// is what runs out of memory.
     token_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Encoder, More, "tokimb", "Token imbalance").own().relevant_if(IsEncoder);
-    /// Neighboring patches that become one token of the language model, along each side.
+    /// Neighboring patches that become one token of the language model, along each side; of sounds, neighboring tokens.
     spatial_merge_size: u64 = Field::int(1, 1_000, 1).at(Encoder, More, "merge", "Spatial merge").symbol("m").own().also(&["pixel_shuffle", "downsample_ratio"]).relevant_if(IsEncoder);
     /// How an encoder's output becomes the language model's input.
     projector: ProjectorKind = Field::choice(ProjectorKind::NAMES, "none").at(Encoder, More, "proj", "Projector").own().also(&["connector", "merger", "adapter"]).relevant_if(IsEncoder);
@@ -613,6 +621,11 @@ fields! {
     /// sparse attention. | ends a pipeline stage, / begins an MTP depth: M-M-|M-M*-/MM. It says how many layers and MTP
     /// depths there are.
     hybrid_layer_pattern: Option<String> = Field::text(20_000, "every layer has attention and an MLP").at(Model, More, "hyb", "Layer pattern").also(&["hybrid_override_pattern", "layers_block_type", "mamba", "nemotron"]);
+    /// Layers with sizes of their own, one entry a layer: nkv8.f14336*3 are three layers with 8 query groups and an MLP
+    /// of 14336, noattn and nomlp are layers without attention or MLP, - is a layer with the sizes above, and
+    /// (nkv8,-*2)*4 repeats several. Behind / are the layers of an MTP depth. Megatron-LM has
+    /// --heterogeneous-layers-config-path for it.
+    layer_sizes: Option<String> = Field::text(20_000, "every layer has the sizes of the model").at(Model, All, "lsizes", "Sizes of single layers").own().also(&["heterogeneous_layers_config_encoded_json", "heterogeneous_layers_config_path", "block_configs", "puzzle"]);
     /// Which modules the letters of the pattern stand for. gated_delta_product_stack_spec builds gated delta products
     /// for M.
     spec: HybridStackSpec = Field::choice(HybridStackSpec::NAMES, "hybrid_stack_spec").at(Model, All, "spec", "Layer spec").relevant_if(HybridLayers).takes_many_words().parsed_as_none();

@@ -1,11 +1,13 @@
 //! The layers of a module as its arguments describe them: of a `GPTModel` by `num_layers`, `linear_attention_freq` and
 //! `moe_layer_freq`, of a `HybridModel` by the letters of its pattern.
 
+use core::iter::repeat;
 use std::sync::Arc;
 
 use super::choices::{AttentionVariant, HybridStackSpec, RecomputeModule};
 use super::fields::Args;
 use super::hybrid_pattern::{HybridPattern, LayerSymbol};
+use super::layer_sizes::{LayerSizes, LayerSizesList};
 pub use super::mixer::{CoreAttention, Gates, Mixer};
 use super::pattern::LayerPattern;
 
@@ -25,6 +27,8 @@ pub struct Layer {
     pub mixer: Option<Mixer>,
     /// The MLP; `None` for a layer that is only a mixer.
     pub mlp: Option<MlpKind>,
+    /// The sizes that are not those of its module.
+    pub sizes: LayerSizes,
 }
 
 /// All layers of a module.
@@ -69,21 +73,28 @@ impl Layers {
     /// The layers that the arguments ask for. `hybrid` is the pattern of a `HybridModel`, `known` are the layers of a
     /// job that mostly has the same.
     pub(super) fn of(a: &Args, hybrid: Option<&HybridPattern>, known: Option<&Self>) -> Self {
+        let text = a.layer_sizes.as_deref();
+        let own: LayerSizesList = text.and_then(|text| text.parse().ok()).unwrap_or_default();
         if let Some(pattern) = hybrid {
-            let layers = |symbols: &mut dyn Iterator<Item = LayerSymbol>| {
-                let numbered = (1..).zip(symbols);
+            let layers = |symbols: &mut dyn Iterator<Item = LayerSymbol>, own: &[LayerSizes]| {
+                let sizes = own.iter().copied().chain(repeat(LayerSizes::default()));
+                let numbered = (1..).zip(symbols).zip(sizes);
                 numbered
-                    .map(|(number, symbol)| Layer::of_symbol(a, symbol, number))
+                    .map(|((number, symbol), own)| Layer::of_symbol(a, symbol, number).sized(own))
                     .collect()
             };
-            let decoder: Vec<Layer> = layers(&mut pattern.layers());
+            let decoder: Vec<Layer> = layers(&mut pattern.layers(), &own.decoder);
             let known = known.filter(|known| known.decoder.layers == decoder);
             return Self {
                 decoder: known.map_or_else(|| Arc::new(decoder.into()), |known| known.decoder.clone()),
-                mtp: layers(&mut pattern.mtp().iter().copied()),
+                mtp: layers(&mut pattern.mtp().iter().copied(), &own.mtp),
             };
         }
-        let decoder = || (0..a.num_layers).map(|index| of_gpt(a, index));
+        let decoder = || {
+            let sizes = own.decoder.iter().copied().chain(repeat(LayerSizes::default()));
+            let layers = (0..a.num_layers).zip(sizes);
+            layers.map(|(index, own)| of_gpt(a, index).sized(own))
+        };
         let known = known.filter(|known| decoder().eq(known.decoder().iter().copied()));
         let decoder = match known {
             Some(known) => known.decoder.clone(),
@@ -92,6 +103,7 @@ impl Layers {
         // Every MTP depth of a `GPTModel` repeats its last layer, with a number of its own.
         let mtp = decoder.layers.last().map(|layer| {
             let layer = layer.numbered(a, 1);
+            let layer = own.mtp.first().map_or(layer, |own| layer.sized(*own));
             if a.mtp_dense {
                 Layer {
                     mlp: Some(MlpKind::Dense),
@@ -124,6 +136,7 @@ impl Layers {
                 } else {
                     MlpKind::Dense
                 }),
+                sizes: layer.sizes,
             };
         }
     }
@@ -220,7 +233,20 @@ impl Layer {
             | LayerSymbol::MultiLatentAttention
             | LayerSymbol::SparseAttention => None,
         };
-        Self { mixer, mlp }
+        Self {
+            mixer,
+            mlp,
+            sizes: LayerSizes::default(),
+        }
+    }
+
+    /// The same layer with sizes of its own, and without the halves that it does not have.
+    fn sized(self, own: LayerSizes) -> Self {
+        Self {
+            mixer: self.mixer.filter(|_| !own.no_attention),
+            mlp: self.mlp.filter(|_| !own.no_mlp),
+            sizes: own.without_halves(),
+        }
     }
 
     /// The same layer as number `number` of its decoder or MTP depth, counted from 1.
@@ -271,6 +297,7 @@ fn of_gpt(a: &Args, index: u64) -> Layer {
         } else {
             MlpKind::Dense
         }),
+        sizes: LayerSizes::default(),
     }
 }
 

@@ -46,7 +46,7 @@ impl ModuleIo {
             front_end,
             position_rows,
             tokens,
-            projector: projector(a, language_hidden_size),
+            projector: projector(a, front_end, language_hidden_size),
         }
     }
 
@@ -76,16 +76,28 @@ impl ModuleIo {
 fn item_tokens(a: &Args, front_end: FrontEnd) -> Option<u64> {
     match front_end {
         FrontEnd::Patches => {
-            let merged = a.spatial_merge_size.saturating_mul(a.spatial_merge_size);
+            let merged = merged_tokens(a, front_end);
             let of_sample = |tokens: u64| tokens.saturating_mul(merged).max(1);
             let stated = a.image_tokens_per_sample.map(of_sample);
             stated.or_else(|| image_patches(a))
         }
         FrontEnd::Audio => {
-            let stated = a.audio_tokens_per_sample.map(|tokens| tokens.max(1));
+            let merged = merged_tokens(a, front_end);
+            let stated = a.audio_tokens_per_sample;
+            let stated = stated.map(|tokens| tokens.saturating_mul(merged).max(1));
             stated.or_else(|| a.num_position_embeddings.filter(|rows| *rows > 0))
         }
         FrontEnd::Tokens | FrontEnd::Features => None,
+    }
+}
+
+/// Tokens of an encoder that become one token of the language model: patches along both sides of an image, or tokens
+/// along the time of a sound.
+pub(crate) fn merged_tokens(a: &Args, front_end: FrontEnd) -> u64 {
+    let side = a.spatial_merge_size.max(1);
+    match front_end {
+        FrontEnd::Audio => side,
+        FrontEnd::Tokens | FrontEnd::Features | FrontEnd::Patches => side.saturating_mul(side),
     }
 }
 
@@ -97,8 +109,8 @@ fn image_patches(a: &Args) -> Option<u64> {
     Some(patches.saturating_add(a.class_token_len).max(1))
 }
 
-fn projector(a: &Args, language_hidden_size: Option<u64>) -> Option<Projector> {
-    let merged = a.spatial_merge_size.saturating_mul(a.spatial_merge_size);
+fn projector(a: &Args, front_end: FrontEnd, language_hidden_size: Option<u64>) -> Option<Projector> {
+    let merged = merged_tokens(a, front_end);
     let output = a
         .projector_output_size
         .or(language_hidden_size)

@@ -16,6 +16,7 @@ mod hybrid;
 mod kernels;
 mod labels;
 mod launcher;
+mod layer_sizes;
 mod linear_attention;
 mod model;
 mod moe;
@@ -44,9 +45,10 @@ use super::draft::Draft;
 use super::problem::{Problem, Severity, is_refused_by_launcher};
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 28] = [
+const TABLES: [&[Rule]; 29] = [
     hybrid::RULES,
     model::RULES,
+    layer_sizes::RULES,
     labels::RULES,
     parallel_attention::RULES,
     linear_attention::RULES,

@@ -3,6 +3,7 @@
 use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
+use super::heterogeneous;
 use super::launcher;
 use super::launcher_changes;
 use crate::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
@@ -71,6 +72,10 @@ fn flags(settings: &Settings) -> Vec<Flag> {
                 .iter()
                 .map(|(name, values)| several((name, values.into_iter().map(str::to_owned).collect()))),
         )
+        .chain(heterogeneous::flags(settings).into_iter().map(|(name, word)| Flag {
+            words: word.into_iter().collect(),
+            ..switch(name)
+        }))
         .chain(checkpoints(settings))
         .collect()
 }
@@ -191,6 +196,7 @@ pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
     let all = arguments(&job.shared, &MEGATRON_LM);
     all.iter()
         .filter(|argument| flag(argument).is_none() && argument.id != FieldId::world_size)
+        .filter(|argument| argument.id != FieldId::layer_sizes || !heterogeneous::has(&job.shared))
         .map(|argument| argument.id)
         .collect()
 }

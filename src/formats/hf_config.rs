@@ -12,6 +12,7 @@ mod family;
 mod gated_delta_net;
 mod hybrid;
 mod keys;
+mod layer_sizes;
 mod pattern;
 mod source;
 mod translate;

@@ -17,7 +17,8 @@ use super::{hidden, norm};
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::job::Module;
 use crate::source::{
-    INTERNVIT_ATTENTION, L2_NORM, ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR, TE_LINEAR,
+    INTERNVIT_ATTENTION, L2_NORM, MIMO_V2_FLASH_ATTENTION, ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR,
+    TE_LINEAR,
 };
 
 /// Whether several query heads share a key head on this rank, other than all of them one.
@@ -39,7 +40,12 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     let (queries, groups) = (Heads::queries(m), Heads::groups(m));
 
     tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
-    let qkv = tape.tensor("queries, keys and values", Heads::all(m).tokens(sizes, head), bytes);
+    let value = value_width(m);
+    let fused = match m.args.v_channels {
+        Some(_) => sizes.columns(&[fused_width(m)]),
+        None => Heads::all(m).tokens(sizes, head),
+    };
+    let qkv = tape.tensor("queries, keys and values", fused, bytes);
     let start = tape.here();
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
     let gates = u64::from(m.args.attention_output_gate) * m.args.num_attention_heads;
@@ -61,8 +67,22 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         input,
         width: hidden(m),
         output: qkv,
-        weight: weights.split("self_attention.linear_qkv.weight", &[weight_heads, head, hidden(m)], 2),
-        bias: has_bias.then(|| biases.split("self_attention.linear_qkv.bias", &[weight_heads, head], 1)),
+        weight: match m.args.v_channels {
+            Some(_) => weights.split("self_attention.linear_qkv.weight", &[fused_width(m), hidden(m)], 2),
+            None => weights.split("self_attention.linear_qkv.weight", &[weight_heads, head, hidden(m)], 2),
+        },
+        bias: has_bias.then(|| match m.args.v_channels {
+            _ if !m.args.key_bias => {
+                let heads = m.args.num_attention_heads + gates + m.num_query_groups;
+                biases.split(
+                    "self_attention.linear_qkv.bias",
+                    &[factor("(n_q + n_kv)", heads), head],
+                    1,
+                )
+            }
+            Some(_) => biases.split("self_attention.linear_qkv.bias", &[fused_width(m)], 1),
+            None => biases.split("self_attention.linear_qkv.bias", &[weight_heads, head], 1),
+        }),
     };
     let normed = after_norm(sizes, tape, &linear);
 
@@ -86,12 +106,22 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         tape.op("reshape", &[qkv], &[copy]);
         q = Some(copy);
     }
+    let values = |tape: &mut AutogradTape| tape.tensor("values", groups.tokens(sizes, value), bytes);
+    let scaled = m.args.attention_value_scale.is_some().then(|| {
+        tape.at(Family::Attention, MIMO_V2_FLASH_ATTENTION);
+        let scaled = tape.tensor("scaled values", groups.tokens(sizes, value), bytes);
+        tape.op("attention_value_scale", &[qkv], &[scaled]);
+        scaled
+    });
     tape.at(Family::Attention, TE_DOT_PRODUCT);
-    let values = |tape: &mut AutogradTape| tape.tensor("values", groups.tokens(sizes, head), bytes);
     let (reads, saves) = match (q, k) {
         (Some(q), Some(k)) => {
-            let v = if sizes.kernels.values_copied { values(tape) } else { qkv };
-            (vec![q, k, qkv], vec![q, k, v])
+            let v = match scaled {
+                Some(scaled) => scaled,
+                None if sizes.kernels.values_copied => values(tape),
+                None => qkv,
+            };
+            (vec![q, k, scaled.unwrap_or(qkv)], vec![q, k, v])
         }
         (Some(q), None) => {
             let k = tape.tensor("keys", groups.tokens(sizes, head), bytes);
@@ -106,13 +136,31 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         queries,
         groups,
         qk_width: head,
-        v_width: head,
+        v_width: value,
     };
     let mut context = core::build(sizes, tape, &inputs);
     if gates > 0 {
         context = output_gate(sizes, tape, qkv, context);
     }
-    project(sizes, tape, (context, head), (weights, biases), normed, input)
+    project(sizes, tape, (context, value), (weights, biases), normed, input)
+}
+
+/// Width of a value head.
+fn value_width(m: &Module) -> Factor {
+    m.args
+        .v_channels
+        .map_or(factor("d", m.kv_channels), |width| factor("d_v", width))
+}
+
+/// Columns of queries, keys and values side by side, where values have a width of their own.
+fn fused_width(m: &Module) -> Factor {
+    let groups = m.num_query_groups;
+    let keyed = m.args.num_attention_heads.saturating_add(groups);
+    let values = groups.saturating_mul(value_width(m).value);
+    factor(
+        "((n_q + n_kv)·d + n_kv·d_v)",
+        keyed.saturating_mul(m.kv_channels).saturating_add(values),
+    )
 }
 
 /// `linear_qkv` with the norm before it, which a layer with its MLP beside attention has run already. Returns the

@@ -16,7 +16,13 @@ use crate::source::{BIAS_DROPOUT, LAYER_SCALING};
 /// component, biases after weights.
 pub(super) fn build_layer(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: TensorId) -> TensorId {
     let adapters = spec.adapters.map(|adapters| adapters.modules);
-    let sizes = &sizes.with_adapters(adapters.unwrap_or_default());
+    let sizes = sizes.with_adapters(adapters.unwrap_or_default());
+    let of_layer = sizes.m.of_layer(spec.sizes);
+    let sizes = if spec.sizes.is_of_module() {
+        &sizes
+    } else {
+        &sizes.of(&of_layer)
+    };
     let first = tape.parameters.len();
     let output = if sizes.m.args.parallel_attention {
         parallel_layer::build(sizes, tape, x)

@@ -5,6 +5,7 @@ use core::fmt;
 use crate::config::adapters::LinearModules;
 use crate::config::field::Decimal;
 use crate::config::job::{Module, Moe};
+use crate::config::layer_sizes::LayerSizes;
 use crate::config::layers::Layer;
 pub use crate::config::layers::{Mixer, MlpKind};
 
@@ -20,6 +21,8 @@ pub struct LayerSpec {
     pub mixer: Option<Mixer>,
     /// The MLP, which works on each token by itself; `None` for a layer that is only a mixer.
     pub mlp: Option<Mlp>,
+    /// The sizes that are not those of its module.
+    pub sizes: LayerSizes,
     /// Its adapters, in a module whose own parameters are frozen.
     pub adapters: Option<LayerAdapters>,
 }
@@ -163,13 +166,15 @@ impl LayerSpec {
     /// A layer with the sizes of its module. Layers have no experts in a module without experts, which the check
     /// refuses for the letter `E`.
     fn from_layer(m: &Module, layer: Layer, precision: LayerPrecision) -> Self {
+        let of_layer = m.of_layer(layer.sizes);
         Self {
             precision,
             mixer: layer.mixer,
-            mlp: layer.mlp.map(|mlp| match (mlp, &m.moe) {
+            mlp: layer.mlp.map(|mlp| match (mlp, &of_layer.moe) {
                 (MlpKind::Moe, Some(moe)) => Mlp::Moe(Experts::from(moe)),
                 (MlpKind::Moe, None) | (MlpKind::Dense, _) => Mlp::Dense,
             }),
+            sizes: layer.sizes,
             adapters: None,
         }
     }
@@ -201,7 +206,9 @@ impl LayerSpec {
             (Mlp::Dense, None) => "mlp",
             (Mlp::Moe(_), _) => "moe",
         });
-        let words = [precision, mixer, mlp].into_iter().flatten();
+        let own = self.sizes.to_string().replace('.', "_");
+        let own = (!self.sizes.is_of_module()).then_some(own.as_str());
+        let words = [precision, mixer, mlp, own].into_iter().flatten();
         let words: Vec<&str> = words.chain(self.adapters.and_then(LayerAdapters::id)).collect();
         words.join("_")
     }
@@ -229,7 +236,11 @@ impl LayerSpec {
             LayerPrecision::Bf16 => " in bf16",
         };
         let adapters = self.adapters.map_or("", LayerAdapters::remark);
-        [kind, " ", noun, with, remark, precision, adapters].concat()
+        let own = match self.sizes.in_symbols() {
+            none if none.is_empty() => none,
+            sizes => format!(" ({sizes})"),
+        };
+        [kind, " ", noun, with, remark, precision, adapters, &own].concat()
     }
 }
 

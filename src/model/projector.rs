@@ -10,9 +10,8 @@ use super::weights::Weights;
 use super::{hidden, tp};
 use crate::config::choices::ProjectorNorm;
 use crate::config::job::Module;
-use crate::config::modality::Projector;
+use crate::config::modality::{Projector, merged_tokens};
 use crate::source::{CLIP_VIT, PATCH_MERGER, PROJECTOR};
-use crate::units::multiply;
 
 /// From the output of the last layer to what the language model gets.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) {
@@ -89,8 +88,7 @@ pub(crate) fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, projector: &Pr
 
 /// Tokens of one item that the language model gets.
 pub(crate) fn merged_count(m: &Module) -> u64 {
-    let side = m.args.spatial_merge_size.max(1);
-    (patch_count(m) / multiply(side, side)).max(1)
+    (patch_count(m) / merged_tokens(&m.args, m.io.front_end)).max(1)
 }
 
 fn layers(

@@ -43,6 +43,16 @@ impl<'a> Sizes<'a> {
         self
     }
 
+    /// The sizes of the module as one of its layers sees it.
+    #[must_use]
+    pub(crate) fn of<'l>(&self, m: &'l Module) -> Sizes<'l> {
+        Sizes {
+            m,
+            kernels: Kernels::of(m),
+            ..*self
+        }
+    }
+
     /// The sizes where a linear layer keeps its input as it is, if the recipe can do that.
     #[must_use]
     pub fn sharing(mut self) -> Self {

@@ -297,6 +297,7 @@ struct Layered {
 impl Layered {
     /// Adds a layer that the stage has so many times.
     fn add(&mut self, m: &Module, layer: Layer, again: Again, times: u128) {
+        let m = &m.of_layer(layer.sizes);
         let forwards = |again: bool| 1 + u128::from(again);
         if let Some(mixer) = layer.mixer {
             let forwards = forwards(again.attention);

@@ -49,6 +49,7 @@ fn share(n: u64) -> f64 {
 
 /// The exchanges of one layer.
 pub(super) fn exchanges(m: &Module, layer: Layer, on: &Hardware) -> Exchanges {
+    let m = &m.of_layer(layer.sizes);
     let mut out = Exchanges::default();
     if let Some(mixer) = layer.mixer {
         tensor(m, sent::for_mixer(m, mixer), on, &mut out);

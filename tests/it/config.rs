@@ -5,6 +5,7 @@ mod fixes;
 mod gpus;
 mod illegal;
 mod laws;
+mod layer_sizes;
 mod megatron;
 mod not_modelled;
 mod refusals;

@@ -50,6 +50,12 @@ fn every_variant_is_exact_on_every_rank() {
     assert_eq!(check_folder("params_variants", 20), 5);
 }
 
+/// Published models whose layers differ, built by Megatron-LM's and Megatron-Bridge's own modules.
+#[test]
+fn every_published_architecture_is_exact_on_every_rank() {
+    assert_eq!(check_folder("params_models", 4), 0);
+}
+
 /// In a chunk without decoder layers Megatron-LM has no last layer to repeat, and builds one with experts.
 #[test]
 fn an_mtp_layer_without_a_decoder_layer_beside_it_has_experts() {

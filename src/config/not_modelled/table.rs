@@ -54,7 +54,7 @@ features! {
         "arguments in the checkpoint replace those of the job",
         Source::megatron("megatron/training/checkpointing.py", "load_args_from_checkpoint");
     "yaml": ["yaml_cfg"], "the settings of the job are in another file", of_arguments("parse_args");
-    "hetero": ["heterogeneous_layers_config_path", "heterogeneous_layers_config_encoded_json"],
+    "hetero": ["heterogeneous_layers_config_path"],
         "layers have different sizes",
         Source::megatron("megatron/core/transformer/heterogeneous/heterogeneous_config.py", "HeterogeneousTransformerConfig");
     "teprec": ["te_precision_config_file"],

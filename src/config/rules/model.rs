@@ -27,6 +27,16 @@ rules! { |d, a|
         d.tensor_parts() => "tensor_model_parallel_size {}",
         [tensor_model_parallel_size, num_query_groups, kv_channels],
         or(|d, width, _| Alternatives::of_tp(d.near_tp(&|tp| width.is_multiple_of(tp))));
+    // `MiMoV2FlashModelProvider.provide`.
+    error "value_width" if a.v_channels.is_some() && a.multi_latent_attention => [v_channels, multi_latent_attention],
+        "v_channels is for heads with keys and values of their own: multi_latent_attention has v_head_dim",
+        [v_channels = Default];
+    error "value_width"
+        let least = d.least_query_groups(),
+        if a.v_channels.is_some() && d.tensor_parts() > least
+        => [v_channels, tensor_model_parallel_size, num_query_groups],
+        format!("v_channels needs tensor_model_parallel_size of at most the query groups of every layer, {least}"),
+        [tensor_model_parallel_size = Number(least)];
     error "mla_excludes_gqa" if a.multi_latent_attention && a.group_query_attention
         => [multi_latent_attention, group_query_attention],
         "group_query_attention and multi_latent_attention exclude each other", [group_query_attention = Off];
@@ -113,7 +123,9 @@ fn qkv_width(d: &Draft<'_>) -> u64 {
     let heads = queries
         .saturating_add(gates)
         .saturating_add(d.num_query_groups.saturating_mul(2));
-    heads.saturating_mul(d.kv_channels)
+    let values = d.args.v_channels.unwrap_or(d.kv_channels);
+    let narrower = d.num_query_groups.saturating_mul(d.kv_channels.saturating_sub(values));
+    heads.saturating_mul(d.kv_channels).saturating_sub(narrower)
 }
 
 fn heads_by_groups(d: &Draft<'_>) -> Option<Problem> {

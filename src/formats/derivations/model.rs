@@ -1,12 +1,17 @@
 //! Keys of the model that are read one by one.
 
 use crate::config::fields::FieldId;
-use crate::config::not_modelled::MemoryEffect;
+use crate::config::layer_sizes::LayerSizesList;
+use crate::config::not_modelled::{Feature, MemoryEffect};
 use crate::config::raw::Settings;
+use crate::formats::block_configs::{Common, layers};
 use crate::formats::dialects::meaning::{Decides, KeyRole};
 use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::Question;
-use crate::formats::import::values::{int, truth, word};
+use crate::formats::import::key_value::KeyValue;
+use crate::formats::import::keys::Keys;
+use crate::formats::import::values::{int, is_off, truth, word};
+use crate::formats::json;
 use crate::formats::report::{KeyStatus, shown};
 use crate::value::Value;
 
@@ -109,4 +114,77 @@ pub(in crate::formats) fn without_question(draft: &mut JobDraft) {
 pub(in crate::formats) fn has_sizes(settings: &Settings) -> bool {
     let sizes = [FieldId::num_layers, FieldId::hidden_size];
     sizes.into_iter().all(|id| settings.get(id).is_some())
+}
+
+const LAYER_SIZES: FieldId = FieldId::layer_sizes;
+
+/// `heterogeneous_layers_config_encoded_json`: the text of the file.
+pub(in crate::formats) const LAYERS_OF_BLOCKS: KeyRole =
+    KeyRole::kept("layers_of_blocks", Decides::field(FieldId::layer_sizes));
+/// `heterogeneous_layers_config_path`: where the file is.
+pub(in crate::formats) const PATH_OF_BLOCKS: KeyRole =
+    KeyRole::kept("path_of_blocks", Decides::field(FieldId::layer_sizes));
+
+/// Sets `layer_sizes` from the text of the file; a job of which only the path is known is marked.
+pub(in crate::formats) fn sizes_of_blocks(draft: &mut JobDraft, keys: &Keys<'_>) {
+    let encoded = keys.get(LAYERS_OF_BLOCKS);
+    let path = keys.get(PATH_OF_BLOCKS);
+    for item in [encoded, path].into_iter().flatten() {
+        if is_off(&item.value) {
+            draft.row(item, KeyStatus::Ignored, None, "switched off");
+        }
+    }
+    let path = path.filter(|item| !is_off(&item.value));
+    let Some(item) = encoded.filter(|item| !is_off(&item.value)) else {
+        if let Some(item) = path {
+            let reason = Feature::of_key(&item.key).map_or("layers have different sizes", |feature| feature.reason);
+            draft.not_modelled(item, MemoryEffect::More, reason);
+        }
+        return;
+    };
+    if let Some(path) = path {
+        draft.row(
+            path,
+            KeyStatus::Ignored,
+            Some(LAYER_SIZES),
+            "the text of the file is given too",
+        );
+    }
+    if let Err(why) = set_layer_sizes(draft, item) {
+        draft.add_missing(item, Some(LAYER_SIZES), why);
+    }
+}
+
+fn set_layer_sizes(draft: &mut JobDraft, item: &KeyValue) -> Result<(), String> {
+    let root = match &item.value {
+        Value::Text(text) => json::parse(text).map_err(|error| error.to_string())?.to_value(),
+        other => other.clone(),
+    };
+    let blocks = root.get("block_configs").ok_or("it has no block_configs")?;
+    let number = |id: FieldId, draft: &JobDraft| {
+        let name = id.field().name;
+        draft.number(id).ok_or_else(|| format!("it needs {name}"))
+    };
+    let heads = number(FieldId::num_attention_heads, draft)?;
+    let hidden = number(FieldId::hidden_size, draft)?;
+    let list = layers(blocks, heads, hidden)?;
+    let own = Common {
+        num_query_groups: draft.number(FieldId::num_query_groups),
+        ffn_hidden_size: draft.number(FieldId::ffn_hidden_size),
+    };
+    let list = LayerSizesList {
+        decoder: own.rest(list),
+        ..LayerSizesList::default()
+    };
+    if list.is_of_module() {
+        draft.row(
+            item,
+            KeyStatus::Mapped,
+            Some(LAYER_SIZES),
+            "all layers are like the model",
+        );
+    } else {
+        draft.set(item, LAYER_SIZES, Value::Text(list.to_string()), KeyStatus::Derived, "");
+    }
+    Ok(())
 }

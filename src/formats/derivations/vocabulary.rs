@@ -2,7 +2,6 @@
 //! tokenizer; here its size is looked up by its name.
 
 use crate::config::fields::FieldId;
-use crate::config::not_modelled::NotModelled;
 use crate::formats::dialects::meaning::{Decides, KeyRole};
 use crate::formats::hub::known;
 use crate::formats::import::draft::JobDraft;
@@ -38,17 +37,16 @@ fn pad(draft: &mut JobDraft, keys: &mut Keys<'_>, item: &KeyValue) {
 pub(in crate::formats) fn given(draft: &mut JobDraft, keys: &Keys<'_>) {
     let Some(item) = keys.get(SIZE) else { return };
     if item.value == Value::Null {
-        let note = "the tokenizer's counts";
-        draft.row(item, KeyStatus::Ignored, Some(FieldId::vocab_size), note);
-        if keys
+        // `_validate_and_set_vocab_size` in Bridge's `training/setup.py`.
+        let is_null = keys
             .get(TOKENIZER)
-            .is_some_and(|kind| word(&kind.value) == "NullTokenizer")
-        {
-            // `_validate_and_set_vocab_size` in Bridge's `training/setup.py`.
-            let why =
-                "the run has NullTokenizer's vocabulary, which is counted, and not the one of the published model";
-            draft.marks.push(NotModelled::new("tokenizer.tokenizer_type", why));
-        }
+            .is_some_and(|kind| word(&kind.value) == "NullTokenizer");
+        let note = if is_null {
+            "the run has NullTokenizer's vocabulary, and not the one of the published model"
+        } else {
+            "the tokenizer's counts"
+        };
+        draft.row(item, KeyStatus::Ignored, Some(FieldId::vocab_size), note);
         return;
     }
     let is_padded_later = keys.get(PAD).is_some_and(|item| truth(&item.value) == Some(true));

@@ -4,13 +4,13 @@ use super::framework::Framework;
 use super::meaning::KeyMeaning;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::Feature;
-use crate::formats::derivations::{hybrid, vocabulary};
+use crate::formats::derivations::{hybrid, model, vocabulary};
 use crate::formats::megatron_args::{self, Arity, Known};
 
 /// Megatron-LM's own flags.
 pub static MEGATRON_LM: Framework = Framework {
     find,
-    derivations: &[hybrid::layers, vocabulary::of_tokenizer],
+    derivations: &[hybrid::layers, vocabulary::of_tokenizer, model::sizes_of_blocks],
     ..Framework::PLAIN
 };
 
@@ -23,6 +23,8 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     match underscored.as_str() {
         "tokenizer_type" => return Some(KeyMeaning::Role(vocabulary::TOKENIZER)),
         "tokenizer_model" => return Some(KeyMeaning::Role(vocabulary::TOKENIZER_MODEL)),
+        "heterogeneous_layers_config_encoded_json" => return Some(KeyMeaning::Role(model::LAYERS_OF_BLOCKS)),
+        "heterogeneous_layers_config_path" => return Some(KeyMeaning::Role(model::PATH_OF_BLOCKS)),
         // Its name in earlier versions of Megatron-LM.
         "linear_attention_type" => {
             return Some(KeyMeaning::Field("experimental_attention_variant"));

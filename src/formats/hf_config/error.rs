@@ -52,6 +52,12 @@ pub enum HfProblemKind {
     /// The layers of the model have different values, where the estimate takes one.
     #[error("has different values for different layers, and the estimate takes one for all")]
     PerLayer,
+    /// A list of layers with something that is no layer.
+    #[error("cannot be read: {why}")]
+    Blocks {
+        /// What it is.
+        why: String,
+    },
     /// A key that the family cannot do without, and for which its software has no default.
     #[error("is missing")]
     Missing,

@@ -5,6 +5,7 @@ use super::experts;
 use super::family::{Activation, Attention, Switch, VocabMultiple};
 use super::gated_delta_net;
 use super::hybrid;
+use super::layer_sizes;
 use super::source::Source;
 use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use crate::formats::node::Data;
@@ -27,9 +28,16 @@ pub(super) fn translate(source: &mut Source<'_>) {
     let hidden = source.required("hidden_size", "hidden_size");
     let pattern = hybrid.and_then(|style| hybrid::translate(source, style, hidden));
     let heads = source.required("num_attention_heads", "num_attention_heads");
+    let blocks = layer_sizes::of_blocks(source, hidden, heads);
+    if hybrid.is_none() {
+        layer_sizes::of_windows(source, layers, heads);
+    }
     match source.family.attention {
         Attention::Grouped => {
-            grouped_attention(source, hidden, heads);
+            if !blocks {
+                query_groups(source, heads);
+            }
+            head_width(source, hidden, heads);
             if source.family.gated_delta_net {
                 gated_delta_net::translate(source, layers);
             }
@@ -62,7 +70,9 @@ pub(super) fn translate(source: &mut Source<'_>) {
     if pattern.as_ref().is_none_or(has_experts) {
         experts::translate(source, layers);
     }
-    dense_width(source, hidden);
+    if !blocks {
+        dense_width(source, hidden);
+    }
     vocabulary(source);
     if hybrid.is_none() {
         prediction_layers(source);
@@ -118,7 +128,7 @@ fn layers(source: &mut Source<'_>) -> Option<i128> {
     Some(layers)
 }
 
-fn grouped_attention(source: &mut Source<'_>, hidden: Option<i128>, heads: Option<i128>) {
+fn query_groups(source: &mut Source<'_>, heads: Option<i128>) {
     match source.count("num_key_value_heads", 1) {
         Some((found, groups)) if Some(groups) != heads => {
             source.derive(
@@ -142,6 +152,9 @@ fn grouped_attention(source: &mut Source<'_>, hidden: Option<i128>, heads: Optio
             }
         }
     }
+}
+
+fn head_width(source: &mut Source<'_>, hidden: Option<i128>, heads: Option<i128>) {
     if let Some((found, width)) = source.count("head_dim", 1) {
         source.map(&found, "kv_channels", Value::Int(width));
     } else if let (Some(hidden), Some(heads)) = (hidden, heads) {

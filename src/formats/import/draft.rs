@@ -133,7 +133,14 @@ impl JobDraft {
             _ if value == Value::Null => value,
             // Graph modules have names for other fields too, which are sorted out at the end. For patterns the rules
             // say where they are wrong, and what would be right.
-            Meaning::Bad(_) if matches!(id, FieldId::cuda_graph_modules | FieldId::hybrid_layer_pattern) => value,
+            Meaning::Bad(_)
+                if matches!(
+                    id,
+                    FieldId::cuda_graph_modules | FieldId::hybrid_layer_pattern | FieldId::layer_sizes
+                ) =>
+            {
+                value
+            }
             means @ (Meaning::Is(_) | Meaning::Nothing) => means.to_value(id),
             Meaning::Bad(_) => {
                 let why = format!("“{}” is no value for it", shown(&value));

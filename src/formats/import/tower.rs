@@ -17,7 +17,7 @@ pub(in crate::formats) const CLASS: &str = "model._target_";
 pub(in crate::formats) const TOKENS: FieldId = FieldId::image_tokens_per_sample;
 
 /// The field that tells how much an audio tower has to do, where nobody says how long sounds are.
-pub(super) const AUDIO_TOKENS: FieldId = FieldId::audio_tokens_per_sample;
+pub(in crate::formats) const AUDIO_TOKENS: FieldId = FieldId::audio_tokens_per_sample;
 
 /// An encoder of images or sounds, called a tower in models of the Hub.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +89,7 @@ impl Tower {
 
     /// Whether it encodes sounds.
     pub(in crate::formats) fn is_audio(&self) -> bool {
-        self.mark == AUDIO
+        self.settings.get(FieldId::front_end) == Some(&Value::Text(String::from("audio")))
     }
 
     /// The field about its images or sounds that still has no value, and so is asked for.

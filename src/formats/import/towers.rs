@@ -39,7 +39,10 @@ pub(crate) fn of_model(file: &Node, model_type: Option<&Node>) -> Vec<Tower> {
     });
     let sounds = file.get(AUDIO).and_then(|config| {
         let settings = sizes::of_sounds(config, &model_type)?;
-        Some(tower(settings, config.get("output_dim"), AUDIO_TOKENS, AUDIO))
+        let output = config
+            .get("output_dim")
+            .or_else(|| file.get("text_config")?.get("hidden_size"));
+        Some(tower(settings, output, AUDIO_TOKENS, AUDIO))
     });
     images.into_iter().chain(sounds).collect()
 }

@@ -9,6 +9,7 @@ use crate::config::canonical::{meaning, names, set_names};
 use crate::config::field::Kind;
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
+use crate::config::layer_sizes::LayerSizesList;
 use crate::config::parse::{Parsed, parse};
 use crate::config::pattern::LayerPattern;
 use crate::parallel::stages::{LayerType, PipelineLayout};
@@ -42,7 +43,10 @@ pub(super) fn write(id: FieldId, parsed: &Parsed) -> String {
             Err(_) => text.clone(),
         },
         Parsed::Text(text) if id == FieldId::hybrid_layer_pattern => {
-            with_letters(text, |(symbol, letter)| (*symbol, *letter))
+            with_letters(&LETTERS, text, |(symbol, letter)| (*symbol, *letter))
+        }
+        Parsed::Text(text) if id == FieldId::layer_sizes => {
+            with_letters(&LAYER_SIZES, text, |(symbol, letter)| (*symbol, *letter))
         }
         Parsed::Text(text) => text.clone(),
     }
@@ -51,10 +55,13 @@ pub(super) fn write(id: FieldId, parsed: &Parsed) -> String {
 /// What a link writes for the symbols of a hybrid pattern that links do not show as they are.
 const LETTERS: [(char, char); 4] = [('*', 'a'), ('+', 'l'), ('|', ','), ('/', ':')];
 
-/// The text with the characters of [`LETTERS`] replaced; `pair` says from which to which.
-fn with_letters(text: &str, pair: fn(&(char, char)) -> (char, char)) -> String {
+/// What a link writes for the characters of layer sizes that links do not show as they are.
+const LAYER_SIZES: [(char, char); 4] = [('*', '~'), ('/', ':'), ('(', '@'), (')', '_')];
+
+/// The text with the characters of `letters` replaced; `pair` says from which to which.
+fn with_letters(letters: &[(char, char)], text: &str, pair: fn(&(char, char)) -> (char, char)) -> String {
     let replaced = |c: char| {
-        let mut pairs = LETTERS.iter().map(pair);
+        let mut pairs = letters.iter().map(pair);
         pairs.find(|(from, _)| *from == c).map_or(c, |(_, to)| to)
     };
     text.chars().map(replaced).collect()
@@ -70,7 +77,8 @@ pub(super) fn write_bad(id: FieldId, text: &str) -> String {
         return String::from(" ");
     }
     let plain = match id {
-        FieldId::hybrid_layer_pattern => with_letters(text, |(symbol, letter)| (*symbol, *letter)),
+        FieldId::hybrid_layer_pattern => with_letters(&LETTERS, text, |(symbol, letter)| (*symbol, *letter)),
+        FieldId::layer_sizes => with_letters(&LAYER_SIZES, text, |(symbol, letter)| (*symbol, *letter)),
         _ => text.to_owned(),
     };
     match read(id, &plain) {
@@ -104,7 +112,8 @@ pub(super) fn read(id: FieldId, text: &str) -> Result<Value, BadValue> {
         return Err(BadValue { value, reason });
     }
     let full = match id {
-        FieldId::hybrid_layer_pattern => Some(with_letters(text, |(symbol, letter)| (*letter, *symbol))),
+        FieldId::hybrid_layer_pattern => Some(with_letters(&LETTERS, text, |(symbol, letter)| (*letter, *symbol))),
+        FieldId::layer_sizes => Some(with_letters(&LAYER_SIZES, text, |(symbol, letter)| (*letter, *symbol))),
         FieldId::moe_layer_freq | FieldId::linear_attention_freq => read_pattern(text),
         FieldId::pipeline_model_parallel_layout => read_layout(text),
         _ if text == EMPTY && matches!(id.field().kind, Kind::Set(_)) => Some(String::new()),
@@ -121,7 +130,7 @@ pub(super) fn read(id: FieldId, text: &str) -> Result<Value, BadValue> {
 fn takes_any_text(id: FieldId) -> bool {
     let has_notation = matches!(
         id,
-        FieldId::pipeline_model_parallel_layout | FieldId::hybrid_layer_pattern
+        FieldId::pipeline_model_parallel_layout | FieldId::hybrid_layer_pattern | FieldId::layer_sizes
     );
     matches!(id.field().kind, Kind::Text { .. }) && !has_notation
 }
@@ -135,6 +144,7 @@ fn reason(id: FieldId, text: &str) -> Option<String> {
     let found = match id {
         FieldId::pipeline_model_parallel_layout => text.parse::<PipelineLayout>().err().map(|e| e.to_string()),
         FieldId::hybrid_layer_pattern => text.parse::<HybridPattern>().err().map(|e| e.to_string()),
+        FieldId::layer_sizes => text.parse::<LayerSizesList>().err().map(|e| e.to_string()),
         _ => None,
     };
     let is_bad = meaning(id, Some(&value)).is_bad();

@@ -44,6 +44,7 @@ impl Layer {
 }
 
 fn layer(m: &Module, of: config::Layer) -> Layer {
+    let m = &m.of_layer(of.sizes);
     let norms = u128::from(of.mixer.is_some()) + u128::from(of.mlp.is_some());
     let mut out = Layer {
         norms: norms * 2 * wide(m.args.hidden_size),

@@ -28,6 +28,7 @@ fn more_cases() -> Vec<(Json, Json)> {
         "dsa_indexer_topk": 512, "add_bias_linear": false, "apply_rope_fusion": false, "bf16": true, "qk_layernorm": true});
     let sparse = with(with(dense(), mla.clone()), dsa);
     let sparse = |change: Json| (sparse.clone(), change);
+    let sized = |sizes: &str| (dense(), json!({"layer_sizes": sizes}));
     let hybrid = json!({"hybrid_layer_pattern": "M-M*", "num_layers": null, "mamba_num_heads": 32, "mamba_num_groups": 4,
         "tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 1, "sequence_parallel": false,
         "position_embedding_type": "rope"});
@@ -49,6 +50,10 @@ fn more_cases() -> Vec<(Json, Json)> {
     let dense = |change: Json| (dense(), change);
     let experts = |change: Json| (moe(), change);
     vec![
+        sized("heads4"),
+        sized("-*3"),
+        sized("-*15,f4097"),
+        dense(json!({"group_query_attention": true, "num_query_groups": 1, "v_channels": 32})),
         dense(json!({"group_query_attention": true, "num_query_groups": 3})),
         dense(json!({"recompute_granularity": "full", "recompute_method": "block", "recompute_num_layers": 17})),
         dense(json!({"transformer_impl": "inference_optimized"})),

@@ -46,6 +46,19 @@ fn parameters(config: &Config) -> u64 {
     each.sum()
 }
 
+/// Published numbers are those of models with their own vocabulary. Recipes that leave it to `NullTokenizer` run with
+/// fewer rows of the word embedding and of the output layer; all of them are of Nemotron's, with 131,072 tokens.
+fn beyond_null_tokenizer(recipe: &Recipe, config: &Config) -> u64 {
+    let leaves = |key: &str| recipe.text.lines().any(|line| line.trim() == key);
+    let is_null = leaves("tokenizer_type: \"NullTokenizer\"") || leaves("tokenizer_type: NullTokenizer");
+    if !(is_null && leaves("vocab_size: null")) {
+        return 0;
+    }
+    let module = &config.modules()[0];
+    let rows = 131_072 - module.derived().padded_vocab_size;
+    2 * rows * module.args().hidden_size
+}
+
 fn outcome(recipe: &Recipe, expected: u64) -> (Outcome, String) {
     let found = detect(&recipe.text).unwrap();
     assert_eq!(found.format, Format::BridgeYaml, "{}", recipe.id);
@@ -57,11 +70,11 @@ fn outcome(recipe: &Recipe, expected: u64) -> (Outcome, String) {
         Ok(imported) => imported.import,
         Err(error) => return (Outcome::Refused, error.to_string()),
     };
-    let tokens = FieldId::image_tokens_per_sample;
-    let asks = |asked: &Question| matches!(asked, Question::Field { field, .. } if *field == tokens);
+    let tokens = [FieldId::image_tokens_per_sample, FieldId::audio_tokens_per_sample];
+    let asks = |asked: &Question| matches!(asked, Question::Field { field, .. } if tokens.contains(field));
     if import.questions.iter().any(asks) {
         let options = ImportOptions {
-            fields: vec![(tokens, Value::Int(1_024))],
+            fields: tokens.map(|tokens| (tokens, Value::Int(1_024))).to_vec(),
             ..options
         };
         import = import_text(&recipe.text, &options).unwrap().import;
@@ -74,6 +87,7 @@ fn outcome(recipe: &Recipe, expected: u64) -> (Outcome, String) {
         return (Outcome::Refused, errors.join("; "));
     };
     let parameters = parameters(config);
+    let expected = expected - beyond_null_tokenizer(recipe, config);
     let is_same = parameters.abs_diff(expected) * 1000 <= expected;
     let count = format!("{parameters}, not {expected}");
     match (job.not_modelled.is_empty(), is_same) {

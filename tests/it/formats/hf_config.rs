@@ -437,8 +437,9 @@ fn refuses_with_every_reason() {
             "line 2: Falcon-H1 cannot be estimated: in each of its layers Mamba and attention stand side by side, which Megatron-Core's HybridModel does not build: a letter of its pattern is one of them",
         ),
         (
-            r#"{"architectures": ["DeciLMForCausalLM"], "num_hidden_layers": 80}"#,
-            "Llama-Nemotron (architecture search) cannot be estimated: its layers have different shapes, and the estimate takes one shape for all",
+            "{\"architectures\": [\"DeciLMForCausalLM\"], \"num_hidden_layers\": 1, \"hidden_size\": 8, \"num_attention_heads\": 2,\n\
+             \"vocab_size\": 9, \"block_configs\": [{\"attention\": {\"replace_with_linear\": true}, \"ffn\": {}}]}",
+            "line 2: `block_configs` cannot be read: layer 0 (from 0) has a linear layer in place of attention or of its MLP, which the estimate does not have",
         ),
         (
             "{\"num_hidden_layers\": 0,\n\"hidden_size\": \"big\",\n\"num_attention_heads\": [8, 9],\n\"vocab_size\": 1.5}",
@@ -477,6 +478,10 @@ fn every_family_has_readable_class_defaults() {
         "bailing_moe",
         "bailing_moe_v2",
         "sarvam_mla",
+        "sarvam_moe",
+        "mimo_v2_flash",
+        "nemotron-nas",
+        "deci",
         "step3p5",
         "step3p7",
         "step3p7_text",

@@ -125,6 +125,7 @@ fn every_row_that_is_not_modelled_says_how_much_it_changes() {
 
 /// Destinations that the reader of scripts handles by name.
 const HANDLED: &[&str] = &[
+    "heterogeneous_layers_config_encoded_json",
     "encoder_num_layers",
     "encoder_seq_length",
     "use_rotary_position_embeddings",

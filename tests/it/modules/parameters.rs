@@ -41,6 +41,8 @@ fn without_projector(id: &str) -> Vec<(&'static str, Value)> {
             "qwen2.5-vl-vit" => 3584,
             "qwen3-vl-vit" => 4096,
             "qwen3-omni-audio" => 2048,
+            "qwen2-audio" => 4096,
+            "qwen2.5-omni-audio" => 3584,
             _ => 5120,
         };
         vec![("projector_output_size", Value::Int(output))]

@@ -134,7 +134,6 @@ const CLASSES: &[(&str, &str)] = &[
     ("Exaone45", ENCODER),
     ("GLM45V", ENCODER),
     ("Gemma4", ENCODER),
-    ("MiniMaxM3", ENCODER),
     (
         "Step37",
         "encoders beside the language model, the gates of heads, and the heads of layers with a window are not counted",

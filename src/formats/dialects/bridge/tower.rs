@@ -8,7 +8,7 @@
 
 use crate::config::fields::FieldId;
 use crate::formats::import::imported::Import;
-use crate::formats::import::tower::{CLASS, Outcome, Recompute, TOKENS, Tower};
+use crate::formats::import::tower::{AUDIO_TOKENS, CLASS, Outcome, Recompute, TOKENS, Tower};
 use crate::formats::import::towers::sizes::{self, int};
 use crate::formats::import::values::word;
 use crate::formats::node::Node;
@@ -24,7 +24,11 @@ const FEWEST_PIXELS: i128 = 256 * 256;
 /// these the import asks how many tokens they become.
 pub(super) fn read(root: &Node) -> Option<Tower> {
     let model = root.get("model")?;
-    let preset = sizes::preset_of_class(&class(model)?)?;
+    let class = class(model)?;
+    if let Some(preset) = sizes::preset_of_whole_class(&class) {
+        return of_class(model, preset);
+    }
+    let preset = sizes::preset_of_class(&class)?;
     let graphs = model.get("vision_cuda_graph_impl").map(|node| word(&node.to_value()));
     if graphs.is_some_and(|graphs| graphs != "none") {
         return None;
@@ -57,6 +61,29 @@ pub(super) fn read(root: &Node) -> Option<Tower> {
     if of_hugging_face {
         tower.is_of_hugging_face(Recompute::Nothing);
     }
+    Some(tower)
+}
+
+/// A tower of Hugging Face that the configuration does not describe.
+fn of_class(model: &Node, preset: &str) -> Option<Tower> {
+    let is_frozen = |key| model.get(key).map(Node::to_value) == Some(Value::Bool(true));
+    let mut tower = Tower {
+        output: model.get("hidden_size").map(Node::to_value),
+        recompute: Recompute::Nothing,
+        language_frozen: is_frozen("freeze_language_model"),
+        asks: None,
+        mark: CLASS,
+        honoured: &[],
+        settings: sizes::of_preset(preset)?,
+    };
+    tower.asks = Some(if tower.is_audio() { AUDIO_TOKENS } else { TOKENS });
+    let [layers, projector] = if tower.is_audio() {
+        ["freeze_audio_model", "freeze_audio_projection"]
+    } else {
+        ["freeze_vision_model", "freeze_vision_projection"]
+    };
+    tower.freeze(is_frozen(layers), is_frozen(projector));
+    tower.is_of_hugging_face(Recompute::Nothing);
     Some(tower)
 }
 

@@ -4,6 +4,16 @@ use crate::formats::hf_config::family::{Family, Is, LLAMA_LIKE, RMS_ROPE_POST_NO
 
 pub(super) const FAMILIES: &[Family] = &[
     Family {
+        name: "Llama-Nemotron (architecture search)",
+        model_types: &["nemotron-nas", "deci"],
+        architectures: &["DeciLMForCausalLM"],
+        defaults: r#"{"hidden_act": "silu", "tie_word_embeddings": false, "attention_bias": false,
+            "attention_dropout": 0.0, "mlp_bias": false}"#,
+        qkv_bias: Switch::Key("attention_bias"),
+        linear_bias: Switch::Key("mlp_bias"),
+        ..LLAMA_LIKE
+    },
+    Family {
         name: "Llama",
         model_types: &["llama"],
         architectures: &["LlamaForCausalLM"],
@@ -41,8 +51,16 @@ pub(super) const FAMILIES: &[Family] = &[
             "qwen2_5_vl",
             "qwen2_5_vl_text",
             "qwen2_audio",
+            "qwen2_5_omni",
+            "qwen2_5_omni_thinker",
+            "qwen2_5_omni_text",
         ],
-        architectures: &["Qwen2ForCausalLM", "Qwen2_5_VLForConditionalGeneration"],
+        architectures: &[
+            "Qwen2ForCausalLM",
+            "Qwen2_5_VLForConditionalGeneration",
+            "Qwen2_5OmniForConditionalGeneration",
+            "Qwen2AudioForConditionalGeneration",
+        ],
         defaults: r#"{"vocab_size": 151936, "hidden_size": 4096, "intermediate_size": 22016, "num_hidden_layers": 32,
             "num_attention_heads": 32, "num_key_value_heads": 32, "hidden_act": "silu",
             "max_position_embeddings": 32768, "tie_word_embeddings": false, "attention_dropout": 0.0}"#,
@@ -51,8 +69,19 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "Qwen3",
-        model_types: &["qwen3", "qwen3_vl", "qwen3_vl_text"],
-        architectures: &["Qwen3ForCausalLM", "Qwen3VLForConditionalGeneration"],
+        model_types: &[
+            "qwen3",
+            "qwen3_vl",
+            "qwen3_vl_text",
+            "qwen3_asr",
+            "qwen3_asr_thinker",
+            "qwen3_asr_text",
+        ],
+        architectures: &[
+            "Qwen3ForCausalLM",
+            "Qwen3VLForConditionalGeneration",
+            "Qwen3ASRForConditionalGeneration",
+        ],
         defaults: r#"{"vocab_size": 151936, "hidden_size": 4096, "intermediate_size": 22016, "num_hidden_layers": 32,
             "num_attention_heads": 32, "num_key_value_heads": 32, "head_dim": 128, "hidden_act": "silu",
             "max_position_embeddings": 32768, "tie_word_embeddings": false, "attention_bias": false,

@@ -2,6 +2,7 @@
 
 use crate::formats::hf_config::family::{
     Activation, Experts, Family, LLAMA_LIKE, MoeLayers, NO_SHARED, RMS_ROPE_NORM_OVER_HEADS, Shared, Switch,
+    VocabMultiple,
 };
 
 /// Routed experts whose width is the only one in the file.
@@ -30,6 +31,32 @@ pub(super) const SIGMOID: Experts = Experts {
 const NO_PREDICTION: &str = "Megatron-Bridge builds no multi-token prediction for this family";
 
 pub(super) const FAMILIES: &[Family] = &[
+    Family {
+        name: "MiMo-V2-Flash",
+        model_types: &["mimo_v2_flash"],
+        architectures: &["MiMoV2FlashForCausalLM"],
+        defaults: r#"{"hidden_act": "silu", "tie_word_embeddings": false, "attention_bias": false,
+            "attention_dropout": 0.0}"#,
+        experts: SIGMOID,
+        dense_mtp: true,
+        ..LLAMA_LIKE
+    },
+    Family {
+        // The class comes with the files; the sizes are those that Megatron-Bridge has for Sarvam 30B.
+        name: "Sarvam MoE",
+        model_types: &["sarvam_moe"],
+        architectures: &["SarvamMoEForCausalLM", "SarvamMoeForCausalLM"],
+        defaults: r#"{"hidden_act": "silu", "tie_word_embeddings": false, "attention_dropout": 0.0,
+            "first_k_dense_replace": 1, "n_shared_experts": 1}"#,
+        qk_norm: Switch::On,
+        experts: Experts {
+            shared: Shared::Count,
+            layers: MoeLayers::AfterFirst,
+            ..SIGMOID
+        },
+        vocab_multiple: VocabMultiple::Of(128),
+        ..LLAMA_LIKE
+    },
     Family {
         name: "Mixtral",
         model_types: &["mixtral"],

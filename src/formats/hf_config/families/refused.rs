@@ -49,13 +49,6 @@ pub(super) const FAMILIES: &[Family] = &[
         ..LLAMA_LIKE
     },
     Family {
-        name: "Llama-Nemotron (architecture search)",
-        model_types: &["nemotron-nas", "deci"],
-        architectures: &["DeciLMForCausalLM"],
-        refused: Some(PER_LAYER),
-        ..LLAMA_LIKE
-    },
-    Family {
         name: "DeepSeek-V4",
         model_types: &["deepseek_v4"],
         architectures: &["DeepseekV4ForCausalLM"],
@@ -78,15 +71,6 @@ pub(super) const FAMILIES: &[Family] = &[
             "Gemma4ForCausalLM",
         ],
         refused: Some("embeddings per layer and layers that share keys and values are not in the estimate"),
-        ..LLAMA_LIKE
-    },
-    Family {
-        name: "MiMo-V2-Flash",
-        model_types: &["mimo_v2_flash"],
-        architectures: &["MiMoV2FlashForCausalLM"],
-        refused: Some(
-            "layers with a sliding window have other heads than the rest, and the estimate takes one shape for all",
-        ),
         ..LLAMA_LIKE
     },
     Family {

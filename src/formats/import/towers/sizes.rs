@@ -7,12 +7,16 @@ use crate::presets::encoders;
 use crate::value::Value;
 
 /// The keys of `audio_config` that sizes follow from, each with the field that it is.
-const AUDIO_SIZES: [(&str, FieldId); 7] = [
+const AUDIO_SIZES: [(&str, FieldId); 5] = [
     ("encoder_layers", FieldId::num_layers),
     ("d_model", FieldId::hidden_size),
     ("encoder_ffn_dim", FieldId::ffn_hidden_size),
     ("encoder_attention_heads", FieldId::num_attention_heads),
     ("num_mel_bins", FieldId::num_mel_bins),
+];
+
+/// The same of encoders with 2-D convolutions.
+const CONVOLUTION_SIZES: [(&str, FieldId); 2] = [
     ("downsample_hidden_size", FieldId::downsample_hidden_size),
     ("n_window", FieldId::n_window),
 ];
@@ -29,15 +33,31 @@ pub(super) const SIZES: [(&str, FieldId); 6] = [
 
 /// The families whose towers are known: the beginning of their `model_type`, the beginning of Megatron-Bridge's class
 /// where that is followed, and the encoder preset that has what their `vision_config` does not say.
-const FAMILIES: [(&str, Option<&str>, &str); 4] = [
+const FAMILIES: [(&str, Option<&str>, &str); 5] = [
     ("qwen3_vl", Some("Qwen3VL"), "qwen3-vl-vit"),
     ("qwen3_omni_moe", None, "qwen3-vl-vit"),
     ("qwen3_5", Some("Qwen35VL"), "qwen3.5-vl-vit"),
     ("qwen2_5_vl", Some("Qwen25VL"), "qwen2.5-vl-vit"),
+    ("qwen2_5_omni", None, "qwen2.5-vl-vit"),
 ];
 
 /// The families whose audio towers are known: the beginning of their `model_type`, and the encoder preset.
-const AUDIO_FAMILIES: [(&str, &str); 1] = [("qwen3_omni_moe", "qwen3-omni-audio")];
+const AUDIO_FAMILIES: [(&str, &str); 4] = [
+    ("qwen3_omni_moe", "qwen3-omni-audio"),
+    ("qwen3_asr", "qwen3-omni-audio"),
+    ("qwen2_audio", "qwen2-audio"),
+    ("qwen2_5_omni", "qwen2.5-omni-audio"),
+];
+
+/// Towers that a configuration of Megatron-Bridge does not describe, by the class of the model. All models of such a
+/// class that are published have the same.
+const OF_CLASS: [(&str, &str); 1] = [("Qwen2AudioModelProvider", "qwen2-audio")];
+
+/// The encoder preset of a model whose configuration in Megatron-Bridge does not describe its tower.
+pub(in crate::formats) fn preset_of_whole_class(class: &str) -> Option<&'static str> {
+    let mut classes = OF_CLASS.iter();
+    classes.find(|(name, _)| *name == class).map(|(_, preset)| *preset)
+}
 
 /// The sizes that differ between models with one encoder preset.
 const OF_MODEL: [FieldId; 7] = [
@@ -87,6 +107,7 @@ pub(in crate::formats) fn of_preset(preset: &str) -> Option<Settings> {
     settings.unset(FieldId::img_h);
     settings.unset(FieldId::img_w);
     settings.unset(FieldId::audio_tokens_per_sample);
+    settings.unset(FieldId::projector_output_size);
     let off = [
         FieldId::sequence_parallel,
         FieldId::use_transformer_engine_op_fuser,
@@ -139,14 +160,18 @@ pub(super) fn of_sounds(tower: &Node, model_type: &str) -> Option<Settings> {
     let mut families = AUDIO_FAMILIES.iter();
     let (_, preset) = families.find(|(start, _)| model_type.starts_with(start))?;
     let mut settings = of_preset(preset)?;
-    for (key, id) in AUDIO_SIZES {
-        settings.set(id, tower.get(key)?.to_value());
+    let of_convolutions = settings.get(FieldId::downsample_hidden_size).is_some();
+    let convolutions = CONVOLUTION_SIZES.iter().filter(|_| of_convolutions);
+    for (key, id) in AUDIO_SIZES.iter().chain(convolutions) {
+        settings.set(*id, tower.get(key)?.to_value());
     }
     let (hidden, heads) = (int(tower, "d_model")?, int(tower, "encoder_attention_heads")?);
-    let counts = [
-        (FieldId::kv_channels, hidden.checked_div(heads)?),
-        (FieldId::projector_hidden_size, hidden),
-    ];
+    let inner = if of_convolutions {
+        FieldId::projector_hidden_size
+    } else {
+        FieldId::projector_input_size
+    };
+    let counts = [(FieldId::kv_channels, hidden.checked_div(heads)?), (inner, hidden)];
     for (id, count) in counts {
         settings.set(id, Value::Int(count));
     }

@@ -91,7 +91,7 @@ fn is_wide(id: FieldId) -> bool {
     matches!(id.field().kind, Kind::Set(_) | Kind::LayerPattern)
         || matches!(
             id,
-            FieldId::pipeline_model_parallel_layout | FieldId::hybrid_layer_pattern
+            FieldId::pipeline_model_parallel_layout | FieldId::hybrid_layer_pattern | FieldId::layer_sizes
         )
 }
 

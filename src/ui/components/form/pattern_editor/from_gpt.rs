@@ -4,6 +4,7 @@ use megatron_memory::config::choices::{AttentionVariant, RecomputeMethod};
 use megatron_memory::config::fields::FieldId as F;
 use megatron_memory::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use megatron_memory::config::job::Module;
+use megatron_memory::config::layer_sizes::{LayerSizes, LayerSizesList};
 use megatron_memory::config::layers::Layer;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::value::Value;
@@ -74,6 +75,17 @@ pub(super) fn as_pattern(job: &mut RawJob, index: usize, module: &Module) -> Hyb
         let freq = i128::from(a.dsa_indexer_topk_freq) * 2;
         job.put(index, F::dsa_indexer_skip_topk_offset, Value::Int(offset));
         job.put(index, F::dsa_indexer_topk_freq, Value::Int(freq));
+    }
+    if a.layer_sizes.is_some() {
+        let of_letters = |layers: &[Layer]| -> Vec<LayerSizes> {
+            let each = layers.iter().flat_map(|layer| layer.symbols().map(|_| layer.sizes));
+            each.collect()
+        };
+        let sizes = LayerSizesList {
+            decoder: of_letters(module.layers().decoder()),
+            mtp: of_letters(module.layers().mtp()),
+        };
+        job.put(index, F::layer_sizes, Value::Text(sizes.to_string()));
     }
     job.put(index, F::hybrid_layer_pattern, Value::Text(pattern.to_string()));
     pattern

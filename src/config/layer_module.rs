@@ -1,0 +1,43 @@
+//! A module as one of its layers sees it, where the layer has sizes of its own.
+
+use std::borrow::Cow;
+
+use super::choices::SoftmaxType;
+use super::job::Module;
+use super::layer_sizes::LayerSizes;
+
+impl Module {
+    /// The module with the sizes of one of its layers in place of its own. The module itself where the layer has no
+    /// sizes of its own.
+    pub(crate) fn of_layer(&self, own: LayerSizes) -> Cow<'_, Self> {
+        if own.is_of_module() {
+            return Cow::Borrowed(self);
+        }
+        let mut m = self.clone();
+        if let Some(heads) = own.num_attention_heads {
+            m.args.num_attention_heads = heads;
+            if !m.args.group_query_attention {
+                m.sizes.num_query_groups = heads;
+            }
+        }
+        if let Some(groups) = own.num_query_groups {
+            m.sizes.num_query_groups = groups;
+        }
+        if let Some(width) = own.kv_channels {
+            m.sizes.kv_channels = width;
+        }
+        if let Some(width) = own.ffn_hidden_size {
+            m.sizes.ffn_hidden_size = width;
+        }
+        if own.sinks {
+            m.args.softmax_type = SoftmaxType::Learnable;
+        }
+        if let Some(moe) = &mut m.moe {
+            moe.num_experts = own.num_experts.unwrap_or(moe.num_experts);
+            moe.topk = own.moe_router_topk.unwrap_or(moe.topk);
+            moe.ffn_hidden_size = own.moe_ffn_hidden_size.unwrap_or(moe.ffn_hidden_size);
+            moe.shared = own.moe_shared_expert_intermediate_size.unwrap_or(moe.shared);
+        }
+        Cow::Owned(m)
+    }
+}

@@ -1,0 +1,141 @@
+//! Layers with sizes of their own: what a file says of each layer becomes `layer_sizes`.
+
+use super::error::HfProblemKind;
+use super::source::{KeyedValue, Source};
+use crate::config::layer_sizes::{LayerSizes, LayerSizesList};
+use crate::formats::block_configs::{Common, layers};
+use crate::formats::node::Data;
+use crate::formats::report::KeyStatus;
+use crate::value::Value;
+
+/// The key with the attention and the MLP of every layer.
+const BLOCKS: &str = "block_configs";
+/// The key that says of every layer whether its attention has a window: 1, or 0 for all earlier tokens.
+const WINDOWS: &str = "hybrid_layer_pattern";
+
+/// Sets query groups, widths and `layer_sizes` from a list of blocks; `false` where the file has none.
+pub(super) fn of_blocks(source: &mut Source<'_>, hidden: Option<i128>, heads: Option<i128>) -> bool {
+    let Some(found) = source.find(BLOCKS) else { return false };
+    let (Some(hidden), Some(heads)) = (size(hidden), size(heads)) else {
+        return true;
+    };
+    let list = match layers(&found.data.to_value(), heads, hidden) {
+        Ok(list) => list,
+        Err(why) => {
+            source.problem(&found, HfProblemKind::Blocks { why });
+            return true;
+        }
+    };
+    let common = Common::of(&list);
+    let decoder = common.rest(list);
+    if let Some(groups) = common.num_query_groups {
+        let note = "from the heads of a group";
+        source.derive(&found, "group_query_attention", Value::Bool(groups != heads), note);
+        source.derive(&found, "num_query_groups", Value::Int(groups.into()), note);
+    }
+    if let Some(width) = common.ffn_hidden_size {
+        source.derive(&found, "ffn_hidden_size", Value::Int(width.into()), "of most layers");
+    }
+    set(source, &found, decoder, Vec::new());
+    for key in ["num_key_value_heads", "intermediate_size"] {
+        if let Some(found) = source.find(key) {
+            source.row(&found, KeyStatus::Ignored, None, "block_configs counts");
+        }
+    }
+    true
+}
+
+/// Sets what layers with a window have otherwise, and a width of values of their own, as MiMo-V2-Flash has them.
+/// `layers` is the number of layers of the model.
+pub(super) fn of_windows(source: &mut Source<'_>, layers: Option<i128>, heads: Option<i128>) {
+    let Some(found) = source.find(WINDOWS) else { return };
+    let kinds: Option<Vec<bool>> = match found.data {
+        Data::List(items) => items.iter().map(|item| match item.data {
+            Data::Int(kind @ 0..=1) => Some(kind == 1),
+            _ => None,
+        }),
+        _ => return,
+    }
+    .collect();
+    let Some(kinds) = kinds.filter(|kinds| i128::try_from(kinds.len()).ok() == layers) else {
+        let expected = "a list with 0 or 1 for every layer";
+        source.problem(&found, HfProblemKind::WrongType { expected });
+        return;
+    };
+    let width = source.count("head_dim", 1).map(|(_, width)| width);
+    let groups = source.count("num_key_value_heads", 1).map(|(_, groups)| groups);
+    let mut own = |key: &'static str, of_model: Option<i128>, field: &'static str| {
+        let (found, count) = source.count(key, 1)?;
+        source.row(&found, KeyStatus::Derived, Some(field), "of layers with a window");
+        size(Some(count).filter(|_| Some(count) != of_model))
+    };
+    let sizes = LayerSizes {
+        num_attention_heads: own("swa_num_attention_heads", heads, "layer_sizes"),
+        num_query_groups: own("swa_num_key_value_heads", groups, "layer_sizes"),
+        kv_channels: own("swa_head_dim", width, "layer_sizes"),
+        ..LayerSizes::default()
+    };
+    let mut has_sinks = |key: &'static str| {
+        let sinks = source.flag(key);
+        if let Some((found, _)) = &sinks {
+            source.row(found, KeyStatus::Derived, Some("layer_sizes"), "");
+        }
+        sinks.is_some_and(|(_, on)| on)
+    };
+    let windowed = LayerSizes {
+        sinks: has_sinks("add_swa_attention_sink_bias"),
+        ..sizes
+    };
+    let full = LayerSizes {
+        sinks: has_sinks("add_full_attention_sink_bias"),
+        ..LayerSizes::default()
+    };
+    value_width(source, width);
+    let decoder = kinds
+        .iter()
+        .map(|is_windowed| if *is_windowed { windowed } else { full });
+    // Megatron-Bridge builds all layers of MTP with a window (`MiMoV2FlashMTPSelfAttention`).
+    set(source, &found, decoder.collect(), vec![windowed]);
+}
+
+/// The width of a value head, and the number that values are multiplied by.
+fn value_width(source: &mut Source<'_>, width: Option<i128>) {
+    let of_windows = source.count("swa_v_head_dim", 1);
+    let Some((found, values)) = source.count("v_head_dim", 1) else {
+        return;
+    };
+    if let Some((other, count)) = of_windows {
+        if count == values {
+            source.row(&other, KeyStatus::Derived, Some("v_channels"), "as in all layers");
+        } else {
+            source.problem(&other, HfProblemKind::PerLayer);
+        }
+    }
+    if Some(values) != width {
+        source.map(&found, "v_channels", Value::Int(values));
+    }
+    if let Some(found) = source.find("attention_value_scale")
+        && *found.data != Data::Null
+    {
+        source.map(&found, "attention_value_scale", found.data.to_value());
+    }
+}
+
+fn size(size: Option<i128>) -> Option<u64> {
+    size.and_then(|size| u64::try_from(size).ok())
+}
+
+/// Sets `layer_sizes`, unless all layers are like the module.
+fn set(source: &mut Source<'_>, found: &KeyedValue<'_>, decoder: Vec<LayerSizes>, mtp: Vec<LayerSizes>) {
+    let list = LayerSizesList { decoder, mtp };
+    if list.is_of_module() {
+        source.row(
+            found,
+            KeyStatus::Mapped,
+            Some("layer_sizes"),
+            "all layers are like the model",
+        );
+    } else {
+        source.derive(found, "layer_sizes", Value::Text(list.to_string()), "");
+    }
+}

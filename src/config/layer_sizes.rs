@@ -160,17 +160,14 @@ fn write_layers(f: &mut fmt::Formatter<'_>, layers: &[LayerSizes]) -> fmt::Resul
         let groups = groups.filter(|(covered, period)| *covered > *period && *covered > run);
         // Of groups that cover as many layers, the shortest.
         let group = groups.max_by_key(|(covered, period)| (*covered, LONGEST_GROUP - period));
-        let (covered, times) = match group {
-            Some((covered, period)) => {
-                f.write_char('(')?;
-                write_runs(f, rest.get(..period).unwrap_or_default())?;
-                f.write_char(')')?;
-                (covered, covered / period)
-            }
-            None => {
-                write!(f, "{first}")?;
-                (run, run)
-            }
+        let (covered, times) = if let Some((covered, period)) = group {
+            f.write_char('(')?;
+            write_runs(f, rest.get(..period).unwrap_or_default())?;
+            f.write_char(')')?;
+            (covered, covered / period)
+        } else {
+            write!(f, "{first}")?;
+            (run, run)
         };
         if times > 1 {
             write!(f, "*{times}")?;

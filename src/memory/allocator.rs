@@ -165,7 +165,7 @@ impl CachingAllocator {
 
     /// The smallest free block that is large enough. One that can grow counts with the address space behind it.
     fn smallest_free(&self, queue: Queue, size: u64) -> Option<(u64, BlockId)> {
-        let mut found = self.free.from_size(queue, size);
+        let mut found = self.free.at_least(queue, size);
         let mut best = found.next()?;
         if self.settings.expandable_segments {
             let room = |(bytes, id): (u64, BlockId)| {

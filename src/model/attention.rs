@@ -48,42 +48,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     let qkv = tape.tensor("queries, keys and values", fused, bytes);
     let start = tape.here();
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
-    let gates = u64::from(m.args.attention_output_gate) * m.args.num_attention_heads;
-    let weight_heads = factor(
-        if gates > 0 {
-            "(2·n_q + 2·n_kv)"
-        } else {
-            "(n_q + 2·n_kv)"
-        },
-        m.args.num_attention_heads + gates + 2 * m.num_query_groups,
-    );
     let weights = Weights::of(m, Component::Attention, SELF_ATTENTION);
     let biases = Weights::of(m, Component::AttentionBias, SELF_ATTENTION);
-    // Norms over all heads come with InternViT's attention, which has no bias there.
-    let all_heads = m.args.qk_layernorm_all_heads;
-    let has_bias = (m.args.add_bias_linear && !all_heads) || m.args.add_qkv_bias;
-    let linear = Linear {
-        name: "linear_qkv",
-        input,
-        width: hidden(m),
-        output: qkv,
-        weight: match m.args.v_channels {
-            Some(_) => weights.split("self_attention.linear_qkv.weight", &[fused_width(m), hidden(m)], 2),
-            None => weights.split("self_attention.linear_qkv.weight", &[weight_heads, head, hidden(m)], 2),
-        },
-        bias: has_bias.then(|| match m.args.v_channels {
-            _ if !m.args.key_bias => {
-                let heads = m.args.num_attention_heads + gates + m.num_query_groups;
-                biases.split(
-                    "self_attention.linear_qkv.bias",
-                    &[factor("(n_q + n_kv)", heads), head],
-                    1,
-                )
-            }
-            Some(_) => biases.split("self_attention.linear_qkv.bias", &[fused_width(m)], 1),
-            None => biases.split("self_attention.linear_qkv.bias", &[weight_heads, head], 1),
-        }),
-    };
+    let linear = linear_qkv(m, (weights, biases), input, qkv);
     let normed = after_norm(sizes, tape, &linear);
 
     tape.at(Family::Attention, SELF_ATTENTION);
@@ -139,10 +106,54 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         v_width: value,
     };
     let mut context = core::build(sizes, tape, &inputs);
-    if gates > 0 {
+    if gates(m) > 0 {
         context = output_gate(sizes, tape, qkv, context);
     }
     project(sizes, tape, (context, value), (weights, biases), normed, input)
+}
+
+/// Query heads that have a gate of their own.
+const fn gates(m: &Module) -> u64 {
+    if m.args.attention_output_gate {
+        m.args.num_attention_heads
+    } else {
+        0
+    }
+}
+
+/// The linear layer that makes queries, keys and values, `qkv`, of `input`.
+fn linear_qkv(m: &Module, (weights, biases): (Weights<'_>, Weights<'_>), input: TensorId, qkv: TensorId) -> Linear {
+    let head = factor("d", m.kv_channels);
+    let gates = gates(m);
+    let text = if gates > 0 {
+        "(2·n_q + 2·n_kv)"
+    } else {
+        "(n_q + 2·n_kv)"
+    };
+    let heads = factor(text, m.args.num_attention_heads + gates + 2 * m.num_query_groups);
+    // Norms over all heads come with InternViT's attention, which has no bias there.
+    let all_heads = m.args.qk_layernorm_all_heads;
+    let has_bias = (m.args.add_bias_linear && !all_heads) || m.args.add_qkv_bias;
+    let weight = "self_attention.linear_qkv.weight";
+    let bias = "self_attention.linear_qkv.bias";
+    Linear {
+        name: "linear_qkv",
+        input,
+        width: hidden(m),
+        output: qkv,
+        weight: match m.args.v_channels {
+            Some(_) => weights.split(weight, &[fused_width(m), hidden(m)], 2),
+            None => weights.split(weight, &[heads, head, hidden(m)], 2),
+        },
+        bias: has_bias.then(|| match m.args.v_channels {
+            _ if !m.args.key_bias => {
+                let without_keys = m.args.num_attention_heads + gates + m.num_query_groups;
+                biases.split(bias, &[factor("(n_q + n_kv)", without_keys), head], 1)
+            }
+            Some(_) => biases.split(bias, &[fused_width(m)], 1),
+            None => biases.split(bias, &[heads, head], 1),
+        }),
+    }
 }
 
 /// Width of a value head.

@@ -30,7 +30,7 @@ impl FreeBlocks {
     }
 
     /// The blocks of a queue from a size on, the smallest first, with their sizes.
-    pub(super) fn from_size(&self, queue: Queue, size: u64) -> impl DoubleEndedIterator<Item = (u64, BlockId)> {
+    pub(super) fn at_least(&self, queue: Queue, size: u64) -> impl DoubleEndedIterator<Item = (u64, BlockId)> {
         let least = BlockId::FIRST;
         let most = BlockId::LAST;
         let range = (queue, size, 0, least)..=(queue, u64::MAX, u64::MAX, most);
@@ -39,7 +39,7 @@ impl FreeBlocks {
 
     /// The smallest block of a queue that is large enough, with its size.
     pub(super) fn smallest(&self, queue: Queue, size: u64) -> Option<(u64, BlockId)> {
-        self.from_size(queue, size).next()
+        self.at_least(queue, size).next()
     }
 
     /// All free blocks of a pool.

@@ -33,7 +33,7 @@ impl CachingAllocator {
             self.release(id);
             return true;
         }
-        let oversized: Vec<(u64, BlockId)> = self.free.from_size(queue, limit).rev().collect();
+        let oversized: Vec<(u64, BlockId)> = self.free.at_least(queue, limit).rev().collect();
         let mut released = 0u64;
         for (bytes, id) in oversized {
             if released >= least {

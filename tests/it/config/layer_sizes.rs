@@ -162,8 +162,8 @@ fn flags_carry_blocks() {
         "{script}"
     );
     let imported = import_text(&script, &ImportOptions::default()).unwrap().import;
-    let sizes = imported.state.setup.job.shared.get(FieldId::layer_sizes).cloned();
-    assert_eq!(sizes, sized.shared.get(FieldId::layer_sizes).cloned());
+    let read = imported.state.setup.job.shared.get(FieldId::layer_sizes).cloned();
+    assert_eq!(read, sized.shared.get(FieldId::layer_sizes).cloned());
     // Other sizes have no flag.
     let groups = megatron_args::script(&job("nkv2*4", 2));
     assert!(

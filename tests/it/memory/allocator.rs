@@ -1,6 +1,6 @@
 //! Tests of `memory::allocator`: its rules as laws that hold for any requests.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use megatron_memory::memory::allocator::{
     AllocatorSettings, BlockId, BlockState, CachingAllocator, Filling, OutOfMemory, PlacedBlock, PoolKind, Stream,
@@ -55,17 +55,16 @@ fn play(allocator: &mut CachingAllocator, steps: &[Step]) -> Vec<(BlockId, u64)>
             let (id, _) = live.swap_remove(freed.index(live.len()));
             allocator.free(id);
         }
-        match allocator.allocate(*bytes, Stream(*stream)) {
-            Ok(id) => live.push((id, *bytes)),
-            Err(OutOfMemory) => {}
+        if let Ok(id) = allocator.allocate(*bytes, Stream(*stream)) {
+            live.push((id, *bytes));
         }
     }
     live
 }
 
 /// The blocks of each segment.
-fn segments(allocator: &CachingAllocator) -> HashMap<usize, Vec<PlacedBlock>> {
-    let mut out: HashMap<usize, Vec<PlacedBlock>> = HashMap::new();
+fn segments(allocator: &CachingAllocator) -> BTreeMap<usize, Vec<PlacedBlock>> {
+    let mut out: BTreeMap<usize, Vec<PlacedBlock>> = BTreeMap::new();
     for block in allocator.placed() {
         out.entry(block.segment).or_default().push(block);
     }

@@ -38,11 +38,9 @@ fn without_projector(id: &str) -> Vec<(&'static str, Value)> {
     } else {
         // The merger of Qwen's encoders puts out the hidden size of the model that they belong to.
         let output = match id {
-            "qwen2.5-vl-vit" => 3584,
-            "qwen3-vl-vit" => 4096,
+            "qwen2.5-vl-vit" | "qwen2.5-omni-audio" => 3584,
+            "qwen3-vl-vit" | "qwen2-audio" => 4096,
             "qwen3-omni-audio" => 2048,
-            "qwen2-audio" => 4096,
-            "qwen2.5-omni-audio" => 3584,
             _ => 5120,
         };
         vec![("projector_output_size", Value::Int(output))]

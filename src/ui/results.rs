@@ -23,6 +23,7 @@ mod ranks;
 mod savings;
 mod stages;
 mod step_time;
+mod step_time_line;
 
 use leptos::prelude::*;
 
@@ -50,6 +51,7 @@ use ranks::RanksPanel;
 use savings::SavingsPanel;
 pub(super) use stages::{StagesPanel, pointed_at};
 use step_time::StepTimePanel;
+use step_time_line::StepTimeLine;
 
 /// The id of the element that holds the panels of the open tab.
 const TAB_PANEL: &str = "results-tab";
@@ -86,6 +88,7 @@ pub(super) fn Results() -> impl IntoView {
                 on_open
             />
         </div>
+        <StepTimeLine />
         <div class="results" id=TAB_PANEL role="tabpanel" aria-label=move || tab.get().label() aria-busy=move || is_busy.get().to_string()>
             {panels}
         </div>

@@ -7,7 +7,6 @@ mod marks;
 mod notes;
 mod out_of_memory;
 mod refusal;
-mod step_time;
 
 use leptos::prelude::*;
 
@@ -27,7 +26,6 @@ use megatron_memory::units::Bytes;
 use notes::{Details, Notes};
 pub(super) use out_of_memory::OutOfMemoryNotes;
 use refusal::Refusal;
-use step_time::StepTimeLine;
 
 /// The headline, which stays in sight while the rest of the page scrolls.
 #[component]
@@ -55,7 +53,6 @@ pub(super) fn Summary(
                     <Refusal />
                     {notes.map(|notes| notes())}
                     <Notes headline=headline />
-                    <StepTimeLine />
                 </div>
                 {answers.map(|answers| answers())}
             </div>

@@ -24,10 +24,12 @@ fn every_run_is_there_without_scripts() {
     assert!(!page.shows(".filters"));
     // Worst first.
     let errors = page.eval(
-        "[...document.querySelectorAll('table.runs')].map((table) => [...table.querySelectorAll('tr[data-measure]')]
-            .filter((row) => !row.textContent.includes('Stale'))
-            .map((row) => row.cells[7])
-            .map((cell) => parseFloat(cell.textContent.slice(1)) || 0))",
+        "[...document.querySelectorAll('table.runs')].map((table) => {
+            const column = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent === 'Error');
+            return [...table.querySelectorAll('tr[data-measure]')]
+                .filter((row) => !row.textContent.includes('Stale'))
+                .map((row) => parseFloat(row.cells[column].textContent.slice(1)) || 0);
+        })",
     );
     let groups: Vec<Vec<f64>> = serde_json::from_value(errors).unwrap();
     for errors in groups {

@@ -14,7 +14,6 @@ use megatron_memory::config::check;
 use megatron_memory::config::job::Config;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::evidence::{TimeComparison, TimedRun, accuracies, pairs, read_step_times, times_table};
-use megatron_memory::formats::state::Setup;
 use megatron_memory::memory::{Estimate, estimate};
 use megatron_memory::time::coefficients::Coefficients;
 use megatron_memory::time::{NoTime, Nominal, Part, Replay, Software, StepTime, calibrate, interval, step_time, timed};
@@ -335,14 +334,4 @@ fn a_text_that_is_no_calibration_is_refused_with_one_that_is() {
     assert!(checked.config.is_none());
     let errors: Vec<_> = checked.errors().map(|problem| problem.message.clone()).collect();
     assert!(errors.iter().any(|error| error.contains("compute=1.08")), "{errors:?}");
-}
-
-/// The page shows the time of its first job before the calculator is there.
-#[test]
-fn the_first_view_has_the_time_of_the_first_job() {
-    let config = check(&Setup::first().job).config.unwrap();
-    let estimate = estimate(&config);
-    let line = megatron_memory::report::time::line(&step_time(&config, &estimate).unwrap());
-    let shown = format!("<p class=\"step-time\">{line}</p>");
-    assert!(include_str!("../../index.html").contains(&shown), "{shown}");
 }

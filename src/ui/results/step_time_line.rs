@@ -1,4 +1,4 @@
-//! The time of a step, below the headline.
+//! The time of a step in one line, below the headline.
 
 use leptos::prelude::*;
 
@@ -13,8 +13,8 @@ pub(super) fn StepTimeLine() -> impl IntoView {
     use_context::<OpenDialog>().map(|_| view! { <Line /> })
 }
 
-/// The line. Its first words come with the page; later ones once the frame with the memory is on the screen. It keeps its
-/// place while there is none.
+/// The line. Its first words come with the results; later ones once the frame with the memory is on the screen. The last
+/// ones stay, dimmed, while the job cannot run.
 #[component]
 fn Line() -> impl IntoView {
     let results = expect_context::<ResultsState>();
@@ -50,5 +50,5 @@ fn Line() -> impl IntoView {
         Some(Err(why)) => no_time(why),
         None => String::new(),
     };
-    view! { <p class="step-time" data-testid="step-time" hidden=move || results.page.stale.get()>{words}</p> }
+    view! { <p class="step-time" data-testid="step-time">{words}</p> }
 }

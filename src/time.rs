@@ -76,7 +76,7 @@ pub struct StepTime {
     /// Floating-point operations of the model in a second, for each GPU: matrix products and causal attention, without
     /// what is recomputed.
     pub flops_per_second_per_gpu: f64,
-    /// The same over the peak of the GPU in bf16.
+    /// Model FLOPs utilization: `flops_per_second_per_gpu` over the dense bf16 peak of the GPU, from 0 to 1.
     pub mfu: f64,
 }
 

@@ -23,7 +23,7 @@ pub enum ChangeKind {
     Recompute,
     /// Megatron FSDP splits optimizer states, gradients and parameters over data-parallel ranks.
     Fsdp,
-    /// Gradients or moments in fewer bytes.
+    /// Gradients or optimizer moments in a narrower dtype.
     Precision,
     /// Optimizer states live in host memory.
     OptimizerOffload,

@@ -32,7 +32,7 @@ pub struct StepTime {
     /// Operations of matrix products and causal attention in a second for each GPU, in TFLOP/s, without what is
     /// recomputed.
     tflops_per_gpu: f64,
-    /// The same over the peak of the GPU in bf16.
+    /// Model FLOPs utilization: `tflops_per_gpu` over the dense bf16 peak of the GPU, from 0 to 1.
     mfu: f64,
     /// Seconds by what they are spent on. Their sum is `step_seconds`.
     #[tsify(type = "Record<StepTimePart, number>")]

@@ -85,7 +85,7 @@ fn row(name: &str, files: &[&str]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What `data` becomes under the strongest setting, which static hosts use for files that they compress once.
+/// `data` compressed with Brotli at its strongest setting, which static hosts use for files that they compress once.
 fn packed(data: &[u8]) -> Result<Vec<u8>, Error> {
     let mut packed = Vec::new();
     brotli::BrotliCompress(&mut &*data, &mut packed, &brotli::enc::BrotliEncoderParams::default())?;

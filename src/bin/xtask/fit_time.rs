@@ -172,7 +172,7 @@ fn weighted(groups: impl Iterator<Item = (f64, f64)>) -> f64 {
     if weights > 0.0 { sum / weights } else { 0.0 }
 }
 
-/// What tells models apart that are held out.
+/// The model of a run, by which runs are held out together.
 fn model(run: &TimedRun) -> (&str, &str) {
     (&run.group, &run.model)
 }

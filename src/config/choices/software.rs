@@ -1,4 +1,4 @@
-//! What starts a job, and the versions of the software that trains it.
+//! The launcher of a job, and the versions of the software that trains it.
 
 use serde::{Deserialize, Serialize};
 use strum::{FromRepr, IntoStaticStr, VariantArray, VariantNames};

@@ -11,7 +11,7 @@ use megatron_memory::time::coefficients::Coefficients;
 
 use super::{folded, number, table};
 
-/// What the filter calls a step time.
+/// The name of step times in the filter of the page.
 pub(super) const STEP_TIME: &str = "step time";
 /// A time that is closer counts as close.
 const CLOSE: f64 = 0.1;

@@ -508,7 +508,7 @@ fields! {
     /// Transformer Engine nor Apex, so PyTorch's AdamW, which needs 4 bytes a parameter more in its step; on ROCm
     /// hipBLASLt's workspaces.
     software_stack: SoftwareStack = Field::choice(SoftwareStack::NAMES, "megatron_main").at(Hardware, More, "stack", "Software").job().own().also(&["stack", "container", "Transformer Engine version", "Apex", "ROCm"]);
-    /// What starts the job. any: what a single launcher refuses is only warned of. megatron_lm: pretrain_gpt.py or
+    /// The program that starts the job. any: what a single launcher refuses is only warned of. megatron_lm: pretrain_gpt.py or
     /// pretrain_hybrid.py of Megatron-LM, whose validate_args refuses some jobs that other launchers train.
     launcher: Launcher = Field::choice(Launcher::NAMES, "any").at(Hardware, All, "launch", "Launcher").job().own().also(&["pretrain_gpt", "pretrain_hybrid", "validate_args"]);
     /// Arguments of Megatron-LM that change no memory, but that its launcher looks at, as a command has them:

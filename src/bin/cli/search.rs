@@ -85,7 +85,8 @@ struct Report {
 /// A layout of the list.
 #[derive(Debug, Serialize)]
 struct Layout {
-    /// The place of the layout in the order, counted from 1. Layouts whose predicted times differ by less than 5 % share one.
+    /// The place of the layout in the order, counted from 1. Layouts whose predicted times differ by less than 5 % share
+    /// one.
     rank: usize,
     /// The sizes that vary, such as `TP 2, PP 16`.
     sizes: String,

@@ -63,12 +63,13 @@ pub(crate) fn finish() -> Result<(), Error> {
     }
 }
 
-/// What the glue of wasm-bindgen has for the module before it is loaded, and how it asks whether it is.
+/// The two places of wasm-bindgen's glue that concern a module that is not loaded: its variable, and the question whether
+/// it is loaded.
 const NOT_LOADED: [&str; 2] = [
     "let wasmModule, wasmInstance, wasm;",
     "if (wasm !== undefined) return wasm;",
 ];
-/// The same with a message for calls that come too early.
+/// The two places with a variable that answers calls before `init()` with an error that says so.
 const SAYS_SO: [&str; 2] = [
     r#"const notLoaded = new Proxy({}, {
     get() {

@@ -1,5 +1,5 @@
-//! What Trunk needs before it builds: one style sheet, the pages that need no script to be read, and the pictures that
-//! embeds show until the calculator is there, in `target/site`.
+//! Makes the files that Trunk builds from: one style sheet, the pages that need no script to be read, and the pictures
+//! that embeds show until the calculator is there, in `target/site`.
 
 use std::{fs, path::Path};
 

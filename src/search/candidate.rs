@@ -19,8 +19,8 @@ use crate::verdict::{Verdict, device};
 /// it should hide behind; sequences of twice as many need no context parallelism for speed.
 pub const SHORT_SEQUENCE: u64 = 4096;
 
-/// Memory that a GPU has beyond what PyTorch allocates in layouts that run as fast as predicted. With less, measured
-/// layouts took up to 1.7 times as long as their neighbours.
+/// Memory that a GPU has beyond what PyTorch allocates in layouts that run as fast as predicted. With less, layouts of
+/// Hagemann et al. on A100 80 GB (`src/evidence/step_times/runs.json`) took up to 1.7 times as long as their neighbours.
 pub const ROOM_FOR_SPEED: Bytes = Bytes(5 << 30);
 
 /// A legal combination with its derived sizes, its memory and what it costs.

@@ -20,8 +20,8 @@ pub(super) struct Passes {
     pub(super) flops: f64,
 }
 
-/// Nominal seconds from the launch of a kernel to its first byte. Only a unit: what a start takes is this times the fitted
-/// factor of [`Cost::KernelStarts`].
+/// Nominal seconds from the launch of a kernel to its first byte. Only a unit: what a start takes is this times the
+/// fitted factor of [`Cost::KernelStarts`].
 const KERNEL_START: f64 = 5e-6;
 /// The part of the host's launches that is left with CUDA graphs: an assumption amid the 0.1 to 0.6 that measured runs
 /// with graphs show.

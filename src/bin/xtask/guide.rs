@@ -58,7 +58,7 @@ mod tests {
         assert!(!page.contains("<!-- main -->"));
     }
 
-    /// What the README and the pages lead to.
+    /// Links of the README into the guide.
     #[test]
     fn links_to_its_headings_have_an_end() {
         let page = html();

@@ -85,6 +85,8 @@ pub struct LongerMicroBatch {
 /// Frameworks pad rows of packed samples to a multiple of so many tokens for each tensor- and context-parallel rank:
 /// the most of them, `--data-pad-size-multiplier` of slime.
 const ROW_PADDING: u64 = 128;
+/// So many sizes of tensors are tried, each with an estimate of its own.
+const MOST_TRIED: usize = 8;
 /// Larger micro batches are not tried.
 const MOST_TOKENS: u64 = 1 << 24;
 
@@ -109,7 +111,7 @@ pub fn longer_micro_batches(
         let padded = allowed.next_multiple_of(row_padding(config, stage));
         let at_most = u128::from(tensor.bytes.0) * u128::from(padded) / u128::from(allowed.max(1));
         let is_longer = printed.least() > requested(Bytes(u64::try_from(at_most).unwrap_or(u64::MAX)));
-        if !is_longer || tried.contains(&tensor.bytes) || tried.len() >= 8 {
+        if !is_longer || tried.contains(&tensor.bytes) || tried.len() >= MOST_TRIED {
             continue;
         }
         tried.push(tensor.bytes);

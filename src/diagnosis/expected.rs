@@ -15,11 +15,11 @@ pub fn expected(config: &Config, estimate: &Estimate, stage: StageRef, phase: Op
     match phase {
         None => Some(of_stage.total),
         Some(FailedPhase::Forward | FailedPhase::Loss | FailedPhase::Backward) => {
-            let at_peak = matches!(
+            let peak_is_of_passes = !matches!(
                 of_stage.moment.pass,
                 PassName::OptimizerStep | PassName::BetweenIterations
             );
-            if !at_peak {
+            if peak_is_of_passes {
                 return Some(of_stage.total);
             }
             let passes = timeline(config, stage, 1)?;

@@ -73,8 +73,8 @@ pub const fn ways_out(phase: Option<FailedPhase>) -> &'static str {
         }
         Some(FailedPhase::Loss) => {
             "Logits grow with the tokens of a micro batch: cap the length of samples, or use a larger \
-             --tensor-model-parallel-size or --context-parallel-size, --cross-entropy-loss-fusion with \
-             --cross-entropy-fusion-impl te, or a loss in chunks where the framework has one."
+             --tensor-model-parallel-size or --context-parallel-size, --cross-entropy-loss-fusion, or a loss in chunks \
+             where the framework has one."
         }
         Some(FailedPhase::OptimizerStep) => {
             "The first step makes the optimizer's moments: --use-distributed-optimizer, --use-precision-aware-optimizer \

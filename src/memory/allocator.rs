@@ -2,8 +2,7 @@
 //!
 //! The allocator asks the driver for *segments*, cuts *blocks* from them and keeps what is freed for later requests. What
 //! `torch.cuda.memory_allocated` counts are the blocks in use, and `memory_reserved` counts the segments. The rules are
-//! those of `DeviceCachingAllocator` in `c10/cuda/CUDACachingAllocator.cpp`, as they are in releases 2.1 to 2.8; the
-//! defaults of later releases are the same.
+//! those of `DeviceCachingAllocator` in PyTorch's `c10/cuda/CUDACachingAllocator.cpp`.
 //!
 //! One thing is not known: the addresses that the driver gives to segments. Here each new one lies behind all others.
 

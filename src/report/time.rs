@@ -9,27 +9,37 @@ use crate::formats::training_log::IterationTimes;
 use crate::time::placement::{Group, GroupKind, domain, group};
 use crate::time::{NoTime, Part, StepTime};
 
-/// A time with as many digits as tell something: `38 ms`, `1.24 s`, `62.0 s`.
+/// A time with as many digits as tell something: `38 ms`, `1.24 s`, `62.0 s`, `3,681 s`.
 #[must_use]
 pub fn duration(seconds: f64) -> String {
     if seconds < 0.1 {
         format!("{:.0} ms", seconds * 1e3)
     } else if seconds < 10.0 {
         format!("{seconds:.2} s")
-    } else {
+    } else if seconds < 1000.0 {
         format!("{seconds:.1} s")
+    } else {
+        format!("{} s", grouped(whole(seconds)))
     }
 }
 
-/// What a step takes and comes to: `1.24 s (1.03 to 1.49 s) a step, 4,123 tokens/s and 402 TFLOP/s per GPU, MFU 41 %`.
+/// From one time to another, with the unit once where it is the same: `1.03 to 1.49 s`.
+fn between(times: [f64; 2]) -> String {
+    let [low, high] = times.map(duration);
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, of_low)), Some((_, of_high))) if of_low == of_high => format!("{number} to {high}"),
+        _ => format!("{low} to {high}"),
+    }
+}
+
+/// What a step takes and comes to: `1.24 s a step (1.03 to 1.49 s in four of five runs), 4,123 tokens/s and 402 TFLOP/s
+/// per GPU, MFU 41 %`.
 #[must_use]
 pub fn headline(time: &StepTime) -> String {
-    let [low, high] = time.interval;
     format!(
-        "{} a step ({} to {} in four of five runs), {} tokens/s and {:.0} TFLOP/s per GPU, MFU {:.0} %",
+        "{} a step ({} in four of five runs), {} tokens/s and {:.0} TFLOP/s per GPU, MFU {:.0} %",
         duration(time.seconds),
-        duration(low),
-        duration(high),
+        between(time.interval),
         grouped(whole(time.tokens_per_second_per_gpu)),
         time.tflops_per_gpu(),
         100.0 * time.mfu,
@@ -39,10 +49,10 @@ pub fn headline(time: &StepTime) -> String {
 /// The same in a few words: `a step of 1.24 s (1.03 to 1.49 s) · 4,123 tokens/s per GPU · MFU 41 %`.
 #[must_use]
 pub fn line(time: &StepTime) -> String {
-    let [low, high] = time.interval.map(duration);
     format!(
-        "a step of {} ({low} to {high}) · {} tokens/s per GPU · MFU {:.0} %",
+        "a step of {} ({}) · {} tokens/s per GPU · MFU {:.0} %",
         duration(time.seconds),
+        between(time.interval),
         grouped(whole(time.tokens_per_second_per_gpu)),
         100.0 * time.mfu,
     )

@@ -335,3 +335,17 @@ fn a_text_that_is_no_calibration_is_refused_with_one_that_is() {
     let errors: Vec<_> = checked.errors().map(|problem| problem.message.clone()).collect();
     assert!(errors.iter().any(|error| error.contains("compute=1.08")), "{errors:?}");
 }
+
+#[test]
+fn times_are_told_with_few_digits() {
+    use megatron_memory::report::time::duration;
+    let texts = [
+        (0.0384, "38 ms"),
+        (1.2361, "1.24 s"),
+        (62.04, "62.0 s"),
+        (3681.1, "3,681 s"),
+    ];
+    for (seconds, text) in texts {
+        assert_eq!(duration(seconds), text);
+    }
+}

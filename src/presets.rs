@@ -172,6 +172,10 @@ presets! {
     ("exaone-4.0-32b", 1, "EXAONE 4.0 32B", "LG AI Research", "EXAONE", 32_003_216_384, None, "2025-07");
     ("k-exaone-236b-a23b", 1, "K-EXAONE 236B-A23B", "LG AI Research", "EXAONE", 236_571_150_336, Some(23_000_000_000), "2026-01");
     ("nemotron-3-ultra-550b-a55b", 1, "Nemotron 3 Ultra 550B-A55B", "NVIDIA", "Nemotron", 560_524_578_816, Some(55_000_000_000), "2026-06");
+    ("llama-3.3-nemotron-super-49b", 1, "Llama 3.3 Nemotron Super 49B", "NVIDIA", "Nemotron", 49_867_145_216, None, "2025-03");
+    ("llama-3.1-nemotron-ultra-253b", 1, "Llama 3.1 Nemotron Ultra 253B", "NVIDIA", "Nemotron", 253_000_000_000, None, "2025-04");
+    ("mimo-v2-flash", 1, "MiMo-V2-Flash", "Xiaomi", "MiMo", 309_000_000_000, Some(15_000_000_000), "2025-12");
+    ("sarvam-30b", 1, "Sarvam 30B", "Sarvam AI", "Sarvam", 32_000_000_000, Some(2_400_000_000), "2026-03");
     ("phi-4", 1, "Phi-4 14B", "Microsoft", "Phi", 14_659_507_200, None, "2024-12");
     ("seed-oss-36b", 1, "Seed-OSS 36B", "ByteDance", "Seed", 36_151_104_512, None, "2025-08");
     ("smollm3-3b", 1, "SmolLM3 3B", "Hugging Face", "SmolLM", 3_075_098_624, None, "2025-07");

@@ -253,10 +253,16 @@ pub(crate) fn attention_mask(m: &Module) -> Shape {
 }
 
 /// The gradient of the logits that a deferred weight gradient of the output layer waits with, and the bytes of its
-/// elements. Its input waits too.
+/// elements. Its [input](deferred_input) waits too.
 pub(crate) fn deferred_logits(sizes: &Sizes<'_>) -> (Shape, u64) {
     let vocabulary = factor("V", sizes.m.padded_vocab_size);
     (sizes.columns(&[vocabulary]), sizes.width())
+}
+
+/// The output of the last norm, which a deferred weight gradient of the output layer waits with, and the bytes of its
+/// elements.
+pub(crate) fn deferred_input(sizes: &Sizes<'_>) -> (Shape, u64) {
+    (sizes.residual(), sizes.width())
 }
 
 /// One block of a chunk.

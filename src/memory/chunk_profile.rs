@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::blocks::{Block, BlockKind, CompiledTapes, attention_mask, blocks, deferred_logits};
+use super::blocks::{Block, BlockKind, CompiledTapes, attention_mask, blocks, deferred_input, deferred_logits};
 use super::fsdp::in_flight::BlockInFlight;
 use super::graph_phase::GraphPhase;
 use super::local_graphs::{BlockCapture, captures};
@@ -149,7 +149,10 @@ impl<'t> ChunkProfile<'t> {
         // Graphs are captured without the tensors that stages send each other.
         let alone = tapes.graph_phase == GraphPhase::Capture;
         let local = alone && m.args.cuda_graph_impl == CudaGraphImpl::Local;
-        let residual = block(multiply(tapes.sizes().residual().elements(), tapes.sizes().width()));
+        let residual = block(multiply(
+            tapes.sizes().residual().elements(),
+            tapes.sizes().stream_width(),
+        ));
         let mut passes = Self {
             received: if alone {
                 0
@@ -252,10 +255,11 @@ impl<'t> ChunkProfile<'t> {
         if !m.io.is_language() || !m.args.defer_embedding_wgrad_compute {
             return;
         }
-        let (shape, width) = deferred_logits(tapes.sizes());
+        let waiting = [deferred_logits(tapes.sizes()), deferred_input(tapes.sizes())];
         // MTP depths share the output layer, and the limit counts their calls too.
         let calls = u64::from(chunk.mtp) + 1;
-        let one = block(multiply(shape.elements(), width)).saturating_add(self.residual);
+        let one = waiting.map(|(shape, width)| block(multiply(shape.elements(), width)));
+        let one = one.into_iter().fold(0, u64::saturating_add);
         self.deferred = multiply(one, calls);
         self.deferrals = match m.args.wgrad_deferral_limit {
             0 => u64::MAX,

@@ -250,7 +250,7 @@ fn built_depths(m: &Module, depths: u64) -> u64 {
 /// of the last layer.
 fn after_layers(sizes: &Sizes<'_>, build: impl FnOnce(&mut AutogradTape, TensorId) -> TensorId) -> Vec<ParamTensor> {
     let mut tape = AutogradTape::new(Family::Residual, FINAL_NORM);
-    let x = tape.tensor("output of the last layer", sizes.residual(), sizes.width());
+    let x = tape.tensor("output of the last layer", sizes.residual(), sizes.stream_width());
     build(&mut tape, x);
     tape.parameters
 }

@@ -1,6 +1,7 @@
 //! Word embedding and learned positions.
 
 use super::hidden;
+use super::layer::in_stream_precision;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, ParamTensor, factor};
@@ -29,11 +30,12 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
         tape.declare([weights.whole(name, &[rows, hidden(m)], 2)]);
     }
     let embedded = lookup(sizes, tape, "word_embeddings", "embedded tokens");
+    let embedded = in_stream_precision(sizes, tape, embedded);
     let mut output = join(sizes, tape, embedded);
     if sizes.hidden_dropout() {
         let before = output;
         let mask = tape.tensor("dropout mask", sizes.residual(), 1);
-        output = tape.tensor("embedded tokens after dropout", sizes.residual(), sizes.width());
+        output = tape.tensor("embedded tokens after dropout", sizes.residual(), sizes.stream_width());
         tape.op("embedding_dropout", &[before], &[output]).saves(&[mask]);
     }
     tape.output = Some(output);
@@ -45,7 +47,7 @@ fn join(sizes: &Sizes<'_>, tape: &mut AutogradTape, embedded: TensorId) -> Tenso
         return embedded;
     }
     tape.at(Family::Output, MIMO_MODEL);
-    let width = sizes.width();
+    let width = sizes.stream_width();
     let mask = tape.tensor("places of the encoders' tokens", sizes.tokens(&[]), 1);
     let joined = tape.tensor("text and encoders' tokens", sizes.gathered(), width);
     let turned = tape.tensor("input of the first layer", sizes.residual(), width);

@@ -4,6 +4,7 @@
 mod audio;
 
 use super::hidden;
+use super::layer::in_stream_precision;
 use super::norm::{BEFORE_LAYERS, residual_norm};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
@@ -58,7 +59,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
         tape.op("contiguous", &[x], &[turned]);
         x = turned;
     }
-    tape.output = Some(x);
+    tape.output = Some(in_stream_precision(sizes, tape, x));
 }
 
 /// Whether items are a dimension of their own, as in encoders with learned positions; encoders with rotary

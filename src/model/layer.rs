@@ -39,6 +39,7 @@ pub(super) fn build_layer(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: Laye
 fn build_halves(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: TensorId) -> TensorId {
     tape.capture = Capture::of(sizes.m, spec);
     tape.reaches(Point::Start);
+    let residual = spec.mixer.map_or(x, |_| in_stream_precision(sizes, tape, x));
     let mixed = spec.mixer.map(|mixer| match mixer {
         Mixer::Attention => attention::build(sizes, tape, x),
         Mixer::MultiLatentAttention => mla::build(sizes, tape, x),
@@ -48,15 +49,28 @@ fn build_halves(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: 
         Mixer::Mamba => mamba::build(sizes, tape, x),
         Mixer::GatedDeltaProduct => gated_delta_product::build(sizes, tape, x),
     });
-    let middle = residual_add(sizes, tape, ("self_attn_bda", "ls1"), mixed, x);
+    let middle = residual_add(sizes, tape, ("self_attn_bda", "ls1"), mixed, residual);
     tape.reaches(Point::Attention);
+    let residual = spec.mlp.map_or(middle, |_| in_stream_precision(sizes, tape, middle));
     let mlp = spec.mlp.map(|mlp| match mlp {
         Mlp::Dense => mlp::build(sizes, tape, middle),
         Mlp::Moe(experts) => moe::build(sizes, tape, experts, middle),
     });
-    let output = residual_add(sizes, tape, ("mlp_bda", "ls2"), mlp, middle);
+    let output = residual_add(sizes, tape, ("mlp_bda", "ls2"), mlp, residual);
     tape.reaches(Point::Layer);
     output
+}
+
+/// These values as wide as the residual stream: with `fp32_residual_connection` a copy in fp32 of what is narrower, as
+/// the word embedding and the output of MTP's projection are.
+pub(super) fn in_stream_precision(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
+    let width = sizes.stream_width();
+    if tape.get(x).is_none_or(|tensor| tensor.width >= width) {
+        return x;
+    }
+    let copy = tape.tensor("residual stream in fp32", sizes.residual(), width);
+    tape.op("float", &[x], &[copy]);
+    copy
 }
 
 /// Adds the output of half a layer to the residual stream, perhaps times a learned factor for each column; without that

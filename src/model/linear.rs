@@ -353,7 +353,8 @@ pub(crate) fn shape_of(tape: &AutogradTape, id: TensorId) -> Shape {
 }
 
 /// Bias, dropout and residual in one operation. Without dropout it keeps nothing, and both inputs' gradients are
-/// the output's; with dropout a mask of one byte an element, and the branch gets a gradient of its own.
+/// the output's; with dropout a mask of one byte an element, and the branch gets a gradient of its own. A residual
+/// stream in fp32 makes the sum one, and the branch is converted for it (`_bias_dropout_add_func`).
 pub(crate) fn bias_dropout_add(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
@@ -362,10 +363,19 @@ pub(crate) fn bias_dropout_add(
     residual: TensorId,
 ) -> TensorId {
     use super::tape::Gradient::{New, Shared};
-    let output = tape.tensor("residual stream", sizes.residual(), sizes.width());
-    let mask = tape.tensor_if(sizes.hidden_dropout(), "dropout mask", sizes.residual(), 1);
-    let of_branch = if sizes.hidden_dropout() { New } else { Shared };
+    let (stream, width) = (sizes.residual(), sizes.stream_width());
+    let converts = width > sizes.width();
+    let output = tape.tensor("residual stream", stream, width);
+    let mask = tape.tensor_if(sizes.hidden_dropout(), "dropout mask", stream, 1);
+    let unfused = converts && !sizes.m.args.bias_dropout_fusion;
+    let converted = tape.tensor_if(unfused, "output of half a layer in fp32", stream, width);
+    let of_branch = if sizes.hidden_dropout() || converts {
+        New
+    } else {
+        Shared
+    };
     tape.op(name, &[branch, residual], &[output])
+        .forward(converted.as_slice())
         .saves(mask.as_slice())
         .gradients(&[of_branch, Shared]);
     output

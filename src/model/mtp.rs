@@ -1,6 +1,6 @@
 //! Multi-token prediction: one depth with its layers and final norm.
 
-use super::layer::build_layer;
+use super::layer::{build_layer, in_stream_precision};
 use super::layer_spec::LayerSpec;
 use super::linear::{Linear, column};
 use super::norm::{ENORM, HNORM, MTP_FINAL, after_layers, residual_norm};
@@ -17,6 +17,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
     let (m, bytes) = (sizes.m, sizes.width());
     tape.at(Family::Output, MTP);
     let embedded = embedding::lookup(sizes, tape, "MTP embedding", "MTP: embedded tokens");
+    let embedded = in_stream_precision(sizes, tape, embedded);
     let start = tape.here();
     let norms = Weights::of(m, Component::EnormHnorm, MTP);
     let weight = norms.norm("enorm", hidden(m));

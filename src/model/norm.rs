@@ -143,7 +143,10 @@ impl Saved {
 
 /// What a norm over rows of this shape keeps of its input: the input itself with statistics in fp32.
 ///
-/// PyTorch's `RMSNorm` is a chain of operations in fp32 and keeps two fp32 copies of its input instead.
+/// PyTorch's `RMSNorm` is a chain of operations in fp32 and keeps two fp32 copies of its input instead, of which the first
+/// is the input itself where that is in fp32. Of a residual stream in fp32, other norms keep a copy in the precision of
+/// training: Transformer Engine computes in the precision of the norm's weight (`TELayerNormColumnParallelLinear.forward`,
+/// and `MambaLayer.forward` before the norm of a mixer).
 pub(crate) fn saved(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
@@ -158,9 +161,14 @@ pub(crate) fn saved(
         copy: None,
         statistics: tape.tensor(norm.statistics, statistics, sizes.stats_width()),
     };
+    let of_stream = sizes.m.args.fp32_residual_connection && tape.get(input).is_some_and(|input| input.width == 4);
     if sizes.kernels.norm == NormKernel::Torch && sizes.m.args.normalization == Normalization::RmsNorm {
-        saved.input = tape.tensor("norm input in fp32", rows(width), 4);
+        if !of_stream {
+            saved.input = tape.tensor("norm input in fp32", rows(width), 4);
+        }
         saved.copy = Some(tape.tensor("normalized input in fp32", rows(width), 4));
+    } else if of_stream {
+        saved.input = tape.tensor("norm input in the precision of training", rows(width), sizes.width());
     }
     saved
 }

@@ -14,7 +14,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     let attention = attention::build(sizes, tape, normed);
     tape.at(Family::Residual, FALCON_LAYER);
     // Nothing reads this sum; its variable holds it until the next one has been made.
-    let unread = tape.tensor("residual stream with attention alone", stream, width);
+    let unread = tape.tensor("residual stream with attention alone", stream, sizes.stream_width());
     tape.op("self_attn_bda", &[attention, x], &[unread])
         .gradients(&[Gradient::None, Gradient::None]);
     let mlp = mlp::build(sizes, tape, normed);
@@ -28,7 +28,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     } else {
         Gradient::Shared
     };
-    let output = tape.tensor("residual stream", stream, width);
+    let output = tape.tensor("residual stream", stream, sizes.stream_width());
     tape.op("mlp_bda", &[both, x, unread], &[output])
         .saves(mask.as_slice())
         .gradients(&[of_both, Gradient::Shared, Gradient::None]);

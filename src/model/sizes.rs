@@ -78,6 +78,17 @@ impl<'a> Sizes<'a> {
         self.m.precision.bytes()
     }
 
+    /// Bytes of an element of the residual stream between layers and between stages: four with
+    /// `fp32_residual_connection`, whatever the precision of training is.
+    #[must_use]
+    pub fn stream_width(&self) -> u64 {
+        if self.m.args.fp32_residual_connection {
+            4
+        } else {
+            self.width()
+        }
+    }
+
     /// Sequence and batch with up to two widths of a token.
     fn shape<const N: usize>(&self, widths: &[Factor; N]) -> Shape {
         const { assert!(N <= 2, "a token has at most two widths") };

@@ -7,6 +7,7 @@ mod clamp;
 mod critic;
 mod delayed_wgrad;
 mod dispatch;
+mod fp32_residual;
 mod fp8;
 mod fsdp;
 mod graphs;

@@ -23,7 +23,7 @@ pub(crate) fn buffers(tapes: &CompiledTapes<'_>, schedule: &Schedule, chunks: &[
     let stream = sizes.residual();
     let alive = factor("captured layers in flight", layers);
     let what = "inputs of CUDA graphs";
-    out.tensor(what, stream.times(alive), sizes.width(), GRAPH_INPUTS);
+    out.tensor(what, stream.times(alive), sizes.stream_width(), GRAPH_INPUTS);
     let attends = |spec: &LayerSpec| {
         let captured = Capture::of(m, *spec).is_some_and(|capture| capture.from == Point::Start);
         captured && spec.mixer.map(Mixer::cuda_graph_module) == Some(CudaGraphModule::Attn)
@@ -33,7 +33,7 @@ pub(crate) fn buffers(tapes: &CompiledTapes<'_>, schedule: &Schedule, chunks: &[
         out.tensor("attention masks of CUDA graphs", mask, 1, GRAPH_MASKS);
     }
     // Graphs with as many outputs of each shape share the gradients of these.
-    let bytes = block(multiply(stream.elements(), sizes.width()));
+    let bytes = block(multiply(stream.elements(), sizes.stream_width()));
     let (mut kinds, mut other) = (Vec::<(u64, u64)>::new(), None);
     for block in chunks.iter().flat_map(|chunk| &chunk.blocks) {
         let tape = &block.compiled.tape;
@@ -59,7 +59,7 @@ pub(crate) fn buffers(tapes: &CompiledTapes<'_>, schedule: &Schedule, chunks: &[
     // The input's gradient of the graph that is captured last stays too.
     let shape = stream.times(factor("outputs of each kind of graph, and one input", streams));
     let what = "gradients of the residual stream around CUDA graphs";
-    out.tensor(what, shape, sizes.width(), GRAPH_GRADIENTS);
+    out.tensor(what, shape, sizes.stream_width(), GRAPH_GRADIENTS);
     if let Some(other) = other {
         let shape = other.shape.times(factor("outputs of each kind of graph", others));
         let what = "gradients of tokens between CUDA graphs and experts";

@@ -6,7 +6,7 @@ mod terms;
 use super::formula::{Formula, Kind};
 use super::{Confidence, Line};
 use crate::config::choices::CudaGraphImpl;
-use crate::memory::blocks::{CompiledTapes, deferred_logits};
+use crate::memory::blocks::{CompiledTapes, deferred_input, deferred_logits};
 use crate::memory::bucket::Bucket;
 use crate::memory::peak::{StageReplay, Stages};
 use crate::memory::states::step_copies;
@@ -28,7 +28,7 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
     let sizes = stages.tapes.sizes();
     let mut terms = Terms {
         all: Vec::new(),
-        stream: (sizes.residual(), sizes.width()),
+        stream: (sizes.residual(), sizes.stream_width()),
     };
     if matches!(
         held.moment.pass,
@@ -179,17 +179,14 @@ fn at_moment(
         let what = "inputs and output gradients that wait for weight gradients";
         terms.plain(what, TRANSIENT, pair.delayed, 1, DELAYED_WGRAD);
     }
-    let waiting = replay.chunks.iter().find(|passes| passes.deferred > 0);
-    if let Some(passes) = waiting {
+    if replay.chunks.iter().any(|passes| passes.deferred > 0) {
         let deferred = u64::try_from(moment.deferred).unwrap_or(u64::MAX);
-        let sizes = stages.tapes.sizes();
-        let (shape, width) = deferred_logits(sizes);
-        let one = block(multiply(shape.elements(), width)).saturating_add(passes.residual);
-        let times = deferred / one.max(1);
+        let [logits, input] = [deferred_logits, deferred_input].map(|of| of(stages.tapes.sizes()));
+        let bytes = |(shape, width): (Shape, u64)| block(multiply(shape.elements(), width));
+        let times = deferred / bytes(logits).saturating_add(bytes(input)).max(1);
         let what = "logits' gradients that wait for the output layer's weight gradient";
-        terms.shaped(what, TRANSIENT, (shape, width), times, DEFERRED_WGRAD);
+        terms.shaped(what, TRANSIENT, logits, times, DEFERRED_WGRAD);
         let what = "inputs that wait with them";
-        let input = (sizes.residual(), sizes.width());
         terms.shaped(what, TRANSIENT, input, times, DEFERRED_WGRAD);
     }
     let left = u64::try_from(moment.left).unwrap_or(u64::MAX);

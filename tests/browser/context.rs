@@ -104,6 +104,8 @@ impl Chromium {
             "--no-sandbox",
             "--disable-gpu",
             "--disable-dev-shm-usage",
+            // A process in reserve for a page that no test opens.
+            "--disable-features=SpareRendererForSitePerProcess",
             "--window-size=1280,720",
             &profile_argument,
         ];

@@ -6,6 +6,7 @@
 
 mod bench;
 mod build;
+mod clone;
 mod docs;
 mod evidence;
 mod fewest_gpus;

@@ -1,21 +1,20 @@
 //! `cargo xtask check` and `cargo xtask test`: every check in one order, and all verdicts at the end.
 
 use std::{
-    env, fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
-    path::Path,
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    env,
+    fs::{self, File},
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Instant,
 };
 
 use xshell::{Cmd, Shell, cmd};
 
-use super::{Error, build, docs, tools, types};
+use super::{Error, clone, docs, tools, types};
 
 /// The triple of everything that runs in a browser.
-const WASM: &str = "wasm32-unknown-unknown";
+pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
 /// The library optimized for tests, some of which estimate hundreds of thousands of jobs. Not in `Cargo.toml`, since
 /// whoever edits the library compiles it more often than that.
@@ -62,7 +61,7 @@ impl Report {
 }
 
 /// Runs a command, lets its output pass, and gives the lines in which cargo's and Node's test runners sum up.
-fn summaries(command: Cmd<'_>) -> Result<Vec<String>, Error> {
+pub(crate) fn summaries(command: Cmd<'_>) -> Result<Vec<String>, Error> {
     let text = command.to_string();
     println!("$ {text}");
     let mut child = Command::from(command).stdout(Stdio::piped()).spawn()?;
@@ -127,16 +126,14 @@ fn quick(shell: &Shell, report: &mut Report) {
 pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     tools::for_tests(shell)?;
     tools::for_build(shell)?;
+    // Its links keep one core busy for minutes: what does not need the built page goes on beside it.
+    let release = Beside::start("build")?;
     let mut report = Report::default();
     quick(shell, &mut report);
-    report.step(
-        "tests in wasm",
-        cmd!(
-            shell,
-            "cargo test --target {WASM} --package megatron-memory-api --test wasm"
-        ),
-    );
-    report.work("release build", || build::build(shell).map(|()| Vec::new()));
+    report.work("trunk serve in a fresh clone, and the tests in wasm there", || {
+        clone::check(shell)
+    });
+    report.work("release build, begun before all this", || release.finish());
     // `node --test` looks for files named like these in the folder.
     report.step(
         "the built JavaScript API in Node",
@@ -149,67 +146,40 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
         let axe = tools::axe(shell)?;
         summaries(cmd!(shell, "cargo test --package browser-tests --test browser").env("AXE_CORE", axe))
     });
-    report.work("trunk serve in a fresh clone", || serves_a_clone(shell));
+    embeds(shell, &mut report);
     report.end()
 }
 
-/// How long `trunk serve` may take to build and to answer.
-const PATIENCE: Duration = Duration::from_mins(20);
-
-/// Runs `trunk serve` in a copy of the sources, where nothing has ever been built, and asks it for the page.
-fn serves_a_clone(shell: &Shell) -> Result<Vec<String>, Error> {
-    let clone = Path::new("target/clone");
-    if clone.exists() {
-        fs::remove_dir_all(clone)?;
-    }
-    for entry in fs::read_dir(".")? {
-        let name = entry?.file_name();
-        if !["target", "dist", ".git"].iter().any(|made| name == *made) {
-            build::copy(Path::new(&name), &clone.join(&name))?;
-        }
-    }
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
-    let mut trunk = Command::from(cmd!(shell, "trunk serve --offline --port {port}"))
-        .current_dir(clone)
-        // Outside the folder of this checkout's own builds: cargo would take what the clone builds for theirs.
-        .env("CARGO_TARGET_DIR", env::current_dir()?.join("target/clone-builds"))
-        // Nobody looks for mistakes in it, or edits it.
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .env("CARGO_INCREMENTAL", "0")
-        .spawn()?;
-    let start = Instant::now();
-    let address = format!("127.0.0.1:{port}");
-    let outcome = loop {
-        thread::sleep(Duration::from_millis(500));
-        if let Some(status) = trunk.try_wait()? {
-            return Err(format!("trunk serve ended with {status}").into());
-        }
-        match get(&address, "/") {
-            Ok(page) if page.contains("loader.js") => {
-                break get(&address, "/page_bg.wasm");
-            }
-            _ if start.elapsed() > PATIENCE => break Err("trunk serve does not answer".into()),
-            _ => {}
-        }
-    };
-    trunk.kill()?;
-    trunk.wait()?;
-    if !outcome?.contains("application/wasm") {
-        return Err("trunk serve does not say that the module is WebAssembly".into());
-    }
-    Ok(Vec::new())
+/// A task that runs beside others. Its output comes all at once, at its end.
+struct Beside {
+    task: &'static str,
+    output: PathBuf,
+    process: Child,
 }
 
-/// The answer to a request, with its head, as far as it is text.
-fn get(address: &str, path: &str) -> Result<String, Error> {
-    let mut stream = TcpStream::connect(address)?;
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
-    )?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
+impl Beside {
+    fn start(task: &'static str) -> Result<Self, Error> {
+        let output = Path::new("target").join(format!("{task}.log"));
+        let file = File::create(&output)?;
+        // This program itself: cargo would wait for what others compile in the meantime.
+        let process = Command::new(env::current_exe()?)
+            .arg(task)
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .spawn()?;
+        Ok(Self { task, output, process })
+    }
+
+    /// Waits for its end.
+    fn finish(mut self) -> Result<Vec<String>, Error> {
+        let status = self.process.wait()?;
+        print!("{}", fs::read_to_string(self.output)?);
+        if status.success() {
+            Ok(Vec::new())
+        } else {
+            Err(format!("cargo xtask {} ended with {status}", self.task).into())
+        }
+    }
 }
 
 /// Embeds in documentation sites, in a browser.

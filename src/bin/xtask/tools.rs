@@ -19,6 +19,9 @@ const GECKODRIVER: &str = "0.37.1";
 /// Where cargo installs programs for this project.
 const TOOLS: &str = "target/tools";
 
+/// Where it builds them: in one place, since they share dependencies.
+const BUILDS: &str = "target/tools/build";
+
 /// Trunk, and wasm-bindgen of the version that the app is linked with.
 pub(crate) fn for_build(shell: &Shell) -> Result<(), Error> {
     put_first_on_path(shell)?;
@@ -26,6 +29,9 @@ pub(crate) fn for_build(shell: &Shell) -> Result<(), Error> {
     cargo_install(shell, "trunk", "trunk", TRUNK, &["--locked"])?;
     // Not with its own lock file, which names a release of a dependency that is not to be had.
     cargo_install(shell, "wasm-bindgen", "wasm-bindgen-cli", &bindgen, &[])?;
+    if Path::new(BUILDS).exists() {
+        fs::remove_dir_all(BUILDS)?;
+    }
     // Trunk calls cargo without network.
     Ok(cmd!(shell, "cargo fetch --quiet --locked").run()?)
 }
@@ -53,9 +59,10 @@ pub(crate) fn cargo_install(
     println!("installing {package} {version} into {TOOLS}");
     // Fast to build rather than fast to run; with dependencies that this compiler can build; without TLS, since nothing
     // is to be downloaded by these programs.
+    let places = ["--root", TOOLS, "--target-dir", BUILDS];
     Ok(cmd!(
         shell,
-        "cargo install {package}@{version} --root {TOOLS} --debug --no-default-features {options...}"
+        "cargo install {package}@{version} {places...} --debug --no-default-features {options...}"
     )
     .env("CARGO_PROFILE_DEV_DEBUG", "0")
     .env("CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS", "fallback")

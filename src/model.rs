@@ -8,6 +8,7 @@ mod factors;
 pub mod front_end;
 pub mod gated_delta_net;
 pub mod gated_delta_product;
+mod items;
 pub mod kernels;
 mod labels;
 mod layer;

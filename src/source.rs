@@ -101,6 +101,18 @@ pub const PATCH_MERGER: Source = Source {
     place: "src/megatron/bridge/models/qwen_vl/modelling_qwen3_vl/utils.py",
     symbol: "Qwen3VLVisionPatchMerger",
 };
+/// The biases of attention between text and images in Gemma 3.
+pub const IMAGE_ATTENTION_BIASES: Source = Source {
+    origin: Origin::MegatronBridge,
+    place: "src/megatron/bridge/models/gemma_vl/modeling_gemma3_vl.py",
+    symbol: "Gemma3VLModel._compute_attention_biases",
+};
+/// The layer of Mistral 3 that makes one vector out of four patches.
+pub const MISTRAL_3_MERGER: Source = Source {
+    origin: Origin::Transformers,
+    place: "src/transformers/models/mistral3/modeling_mistral3.py",
+    symbol: "Mistral3PatchMerger",
+};
 /// Learned factors on the output of attention and MLP.
 pub const LAYER_SCALING: Source =
     Source::megatron("examples/multimodal/layer_scaling.py", "LayerScalingTransformerLayer");

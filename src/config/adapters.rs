@@ -29,7 +29,7 @@ pub struct Adapters {
     pub exchanges_output: bool,
     /// The modules with adapters in each decoder layer.
     layers: Vec<LinearModules>,
-    /// The adapted modules among the output layer and the projection of MTP depths.
+    /// The adapted modules among the output layer, the projection of MTP depths and an encoder's projectors.
     outside: LinearModules,
     /// The adapted modules of the layers of MTP depths.
     mtp: LinearModules,
@@ -84,10 +84,11 @@ impl Adapters {
         };
         self.mtp = targets.modules(inner, grouped);
         let of_depth = targets.modules("mtp.layers.0.", grouped);
-        self.outside = targets
-            .modules("", grouped)
+        let outside = targets.modules("", grouped);
+        self.outside = outside
             .only(LinearModule::OutputLayer)
-            .or(of_depth.only(LinearModule::EhProj));
+            .or(of_depth.only(LinearModule::EhProj))
+            .or(outside.both(LinearModules::of_projectors(a)));
     }
 
     /// The modules of decoder layer `index` (from 0) that have adapters.
@@ -102,7 +103,8 @@ impl Adapters {
         self.mtp
     }
 
-    /// The modules outside of layers that have adapters: the output layer and the projection of MTP depths.
+    /// The modules outside of layers that have adapters: the output layer, the projection of MTP depths, and those of an
+    /// encoder's projectors.
     #[must_use]
     pub fn outside_of_layers(&self) -> LinearModules {
         self.outside

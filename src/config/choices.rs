@@ -454,6 +454,8 @@ choices! {
         Patch = "patch",
         /// Over the merged patches.
         Merged = "merged",
+        /// RMS norm over the merged patches, whatever the norms of the layers are.
+        MergedRms = "merged_rms",
     }
 
     /// `--fp8-format`.

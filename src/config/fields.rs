@@ -146,6 +146,9 @@ fields! {
     qk_layernorm: bool = Field::flag(false).at(Attention, More, "qkn", "Q/K norm").also(&["use_qk_norm"]);
     /// learnable adds one parameter a head: attention sinks.
     softmax_type: SoftmaxType = Field::choice(SoftmaxType::NAMES, "vanilla").at(Attention, All, "softmax", "Softmax type");
+    /// Attention adds a matrix over all pairs of tokens to its scores, and layers with a window another one: text sees
+    /// what stands before it, an image all of itself. Gemma 3 with images has it.
+    image_attention_bias: bool = Field::flag(false).at(Attention, All, "imgbias", "Bias for images").own().relevant_if(OwnKeysAndValues);
     /// Multi-latent attention as in DeepSeek-V2 and V3.
     multi_latent_attention: bool = Field::flag(false).at(Attention, More, "mla", "MLA").also(&["mla"]);
     /// Width of the compressed query; left out, queries are not compressed.
@@ -564,6 +567,8 @@ fields! {
     num_channels: u64 = Field::int(1, 10_000, 3).at(Encoder, All, "chan", "Channels").symbol("c_in").also(&["in_channels"]).relevant_if(IsEncoder).rarely_counts();
     /// A bias on the patch embedding.
     patch_bias: bool = Field::flag(true).at(Encoder, All, "pbias", "Patch bias").own().relevant_if(IsEncoder);
+    /// Tensor-parallel ranks split the patch embedding and gather its output, as RADIO's `embedder`.
+    patch_embedding_split: bool = Field::flag(false).at(Encoder, All, "psplit", "Patch embedding split").own().relevant_if(IsEncoder);
     /// Frequency bands of a sound's spectrum.
     num_mel_bins: u64 = Field::int(1, 100_000, 128).at(Encoder, More, "mel", "Mel bins").symbol("n_mel").own().relevant_if(IsEncoder);
     /// Channels of the three 2-D convolutions with step 2 that a sound's spectrum goes through, as in Qwen3-Omni. Left
@@ -607,6 +612,11 @@ fields! {
     projector_hidden_size: Option<u64> = Field::derived(1, 100_000_000, "what it puts out").at(Encoder, All, "projf", "Projector inner width").symbol("p_f").own().relevant_if(IsEncoder);
     /// Width of what the projector puts out. Left out, the language model's hidden size.
     projector_output_size: Option<u64> = Field::derived(1, 100_000_000, "the language model's hidden size").at(Encoder, All, "projout", "Projector output").symbol("p_out").own().relevant_if(IsEncoder);
+    /// A linear layer without a bias makes one vector of the hidden size out of merged patches before the projector, as
+    /// in Mistral 3.
+    projector_merger: bool = Field::flag(false).at(Encoder, All, "projm", "Projector merges by a layer").own().relevant_if(IsEncoder);
+    /// Tensor-parallel ranks split the projector of an encoder that each of them has in full, as that of Gemma 3.
+    projector_split: bool = Field::flag(false).at(Encoder, All, "projs", "Projector split").own().relevant_if(IsEncoder);
     /// Biases of the projector.
     projector_bias: bool = Field::flag(true).at(Encoder, All, "projb", "Projector biases").own().relevant_if(IsEncoder);
     /// The norm at the projector's entry: none, over one patch, or over the merged patches.

@@ -121,9 +121,10 @@ fn projector(a: &Args, front_end: FrontEnd, language_hidden_size: Option<u64>) -
         ProjectorKind::Mlp => Some(a.projector_hidden_size.unwrap_or(output)),
     };
     Some(Projector {
-        input: a
-            .projector_input_size
-            .unwrap_or_else(|| a.hidden_size.saturating_mul(merged)),
+        input: a.projector_input_size.unwrap_or_else(|| {
+            a.hidden_size
+                .saturating_mul(if a.projector_merger { 1 } else { merged })
+        }),
         hidden,
         output,
     })

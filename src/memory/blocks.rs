@@ -252,6 +252,12 @@ pub(crate) fn attention_mask(m: &Module) -> Shape {
     Shape::of(&[s, s, b]).over(factor("CP", m.sequence_parts()))
 }
 
+/// The biases of image attention, one for layers with a window and one for the others, and the bytes of their elements.
+pub(crate) fn attention_biases(sizes: &Sizes<'_>) -> (Shape, u64) {
+    let shape = attention_mask(sizes.m).times(factor("two biases", 2));
+    (shape, sizes.width())
+}
+
 /// The gradient of the logits that a deferred weight gradient of the output layer waits with, and the bytes of its
 /// elements. Its [input](deferred_input) waits too.
 pub(crate) fn deferred_logits(sizes: &Sizes<'_>) -> (Shape, u64) {

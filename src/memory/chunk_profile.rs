@@ -3,7 +3,9 @@
 
 use core::ops::Range;
 
-use super::blocks::{Block, BlockKind, CompiledTapes, attention_mask, blocks, deferred_input, deferred_logits};
+use super::blocks::{
+    Block, BlockKind, CompiledTapes, attention_biases, attention_mask, blocks, deferred_input, deferred_logits,
+};
 use super::fsdp::in_flight::BlockInFlight;
 use super::graph_phase::GraphPhase;
 use super::local_graphs::{BlockCapture, captures};
@@ -125,6 +127,8 @@ pub(crate) struct ChunkProfile<'t> {
     /// The attention mask, where recompute keeps it, and where it only passes through.
     pub(crate) kept_mask: u64,
     pub(crate) passing_mask: u64,
+    /// The biases of image attention, which its layers keep together.
+    pub(crate) kept_biases: u64,
     /// Bytes of gathered parameters and of unreduced gradients while each block runs; empty without FSDP.
     fsdp: Vec<BlockInFlight>,
     /// Bytes that the capture of local CUDA graphs holds for each block; empty where none is captured.
@@ -178,6 +182,10 @@ impl<'t> ChunkProfile<'t> {
         } else {
             0
         };
+        if m.args.image_attention_bias && !alone {
+            let (shape, width) = attention_biases(tapes.sizes());
+            passes.kept_biases = block(multiply(shape.elements(), width));
+        }
         passes.kept_mask = if recomputed { mask } else { 0 };
         passes.passing_mask = mask - passes.kept_mask;
         passes.residual = residual;
@@ -206,7 +214,10 @@ impl<'t> ChunkProfile<'t> {
             passes.captures = captures(m, tapes, &blocks, residual);
         }
         let mut kept = Usage::default();
-        kept.add_to(Family::Attention as usize, passes.kept_mask);
+        kept.add_to(
+            Family::Attention as usize,
+            passes.kept_mask.saturating_add(passes.kept_biases),
+        );
         kept.add_to(Family::Residual as usize, passes.received_kept);
         let host = usize::try_from(tapes.sizes().recompute_options.layers).unwrap_or(usize::MAX);
         let count = chunk.num_layers() as usize;

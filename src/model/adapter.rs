@@ -5,10 +5,11 @@
 mod parameters;
 mod passes;
 
+use super::items::{merged_count, of_items};
 use super::linear::Linear;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
-use super::tensor::{Factor, Sharding, factor};
+use super::tensor::{Factor, Shape, Sharding, factor};
 use crate::config::adapters::{Adapters, LinearModule};
 use crate::config::choices::AdapterType;
 
@@ -120,6 +121,17 @@ impl<'a> Adapter<'a> {
         }
     }
 
+    /// So many columns for each token that the layer works on: in a projector, for each of the merged patches.
+    fn tokens(&self, columns: Factor) -> Shape {
+        let m = self.sizes.m;
+        if self.module.is_in_projector() {
+            let merged = factor("merged patches", merged_count(m));
+            of_items(m, merged, [columns, Factor::NONE])
+        } else {
+            self.sizes.tokens(&[columns])
+        }
+    }
+
     /// Its rank. Adapters of experts may have less (`get_effective_lora_dim`, `align_expert_dim_for_tp`).
     fn rank(&self) -> Factor {
         let (m, dim) = (self.sizes.m, self.adapters.dim);
@@ -149,7 +161,9 @@ impl<'a> Adapter<'a> {
             | L::SharedExpertsFc2
             | L::Fc1LatentProj
             | L::Fc2LatentProj => Family::Experts,
-            L::EhProj | L::OutputLayer => Family::Output,
+            L::EhProj | L::OutputLayer | L::ProjectorFc1 | L::ProjectorFc2 | L::DeepstackFc1 | L::DeepstackFc2 => {
+                Family::Output
+            }
             L::LinearQkv
             | L::LinearProj
             | L::LinearQProj

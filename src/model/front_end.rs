@@ -1,17 +1,17 @@
 //! The front end of an encoder: patches of images or a sound's spectrum, class tokens, positions, and the norm before
-//! its layers. All of it is replicated over tensor-parallel ranks.
+//! its layers. All of it is replicated over tensor-parallel ranks but for RADIO's patch embedding.
 
 mod audio;
 
-use super::hidden;
+use super::items::{item_first, of_items, patch_count};
 use super::layer::in_stream_precision;
 use super::norm::{BEFORE_LAYERS, residual_norm};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
-use crate::config::choices::{FrontEnd, PositionEmbedding};
-use crate::config::job::Module;
+use super::{hidden, tp};
+use crate::config::choices::FrontEnd;
 use crate::source::{CLIP_VIT, MIMO_MODEL, WHISPER_ENCODER};
 use crate::units::multiply;
 
@@ -62,28 +62,6 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
     tape.output = Some(in_stream_precision(sizes, tape, x));
 }
 
-/// Whether items are a dimension of their own, as in encoders with learned positions; encoders with rotary
-/// positions have the tokens of all items in one row.
-pub(crate) fn item_first(m: &Module) -> bool {
-    m.args.position_embedding_type == PositionEmbedding::LearnedAbsolute && m.io.front_end != FrontEnd::Features
-}
-
-/// Tokens of one item without class tokens.
-pub(crate) fn patch_count(m: &Module) -> u64 {
-    let class = if m.io.front_end == FrontEnd::Patches {
-        m.args.class_token_len
-    } else {
-        0
-    };
-    m.io.tokens.saturating_sub(class).max(1)
-}
-
-/// Something for so many tokens of every item.
-pub(crate) fn of_items(m: &Module, tokens: Factor, widths: [Factor; 2]) -> Shape {
-    let items = factor("b", m.args.micro_batch_size);
-    Shape::of(&[tokens, items, widths[0], widths[1]]).over(factor("CP", m.sequence_parts()))
-}
-
 fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     let (m, a) = (sizes.m, &sizes.m.args);
     tape.at(Family::Output, CLIP_VIT);
@@ -98,11 +76,21 @@ fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     );
     // One convolution that steps by its own size: each patch becomes one vector.
     let weights = Weights::of(m, Component::FrontEnd, CLIP_VIT);
-    tape.declare([weights.whole("conv1.weight", &[area, depth, hidden(m)], 4)]);
+    let split = a.patch_embedding_split;
+    tape.declare([if split {
+        weights.split("embedder.weight", &[hidden(m), area, depth], 2)
+    } else {
+        weights.whole("conv1.weight", &[area, depth, hidden(m)], 4)
+    }]);
     if a.patch_bias {
         tape.declare([weights.whole("conv1.bias", &[hidden(m)], 1)]);
     }
-    tape.op("conv1", &[], &[embedded]).saves(&[pixels]).forward(&[pixels]);
+    let columns = of_items(m, count, [hidden(m), Factor::NONE]).over(tp(m));
+    let columns = tape.tensor_if(split, "columns of embedded patches", columns, sizes.width());
+    tape.op("conv1", &[], &[embedded])
+        .saves(&[pixels])
+        .forward(&[pixels])
+        .forward(columns.as_slice());
     if a.class_token_len == 0 {
         return embedded;
     }

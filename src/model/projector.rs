@@ -1,17 +1,47 @@
 //! The end of an encoder: its last norm, and the layers between it and the language model. These are one linear layer,
 //! or two with an activation between them, perhaps after a norm, perhaps over merged patches.
 
-use super::front_end::{item_first, of_items, patch_count};
+use super::adapter::{self, AdapterInput};
+use super::items::{item_first, merged_count, of_items, patch_count};
+use super::linear::Linear;
 use super::norm::{AFTER_LAYERS, PROJECTOR_NORM, residual_norm, saved};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, TensorId};
 use super::tensor::{Component, Factor, Shape, factor};
+use super::trained::{detached, trained};
 use super::weights::Weights;
 use super::{hidden, tp};
 use crate::config::choices::ProjectorNorm;
 use crate::config::job::Module;
 use crate::config::modality::{Projector, merged_tokens};
-use crate::source::{CLIP_VIT, PATCH_MERGER, PROJECTOR};
+use crate::source::{CLIP_VIT, MISTRAL_3_MERGER, PATCH_MERGER, PROJECTOR};
+
+/// Names of weight and bias of the first linear layer and of the second.
+type Names = [&'static str; 4];
+
+/// A projector of two layers.
+const TWO_LAYERS: Names = [
+    "input_projections.0.encoder.linear_fc1.weight",
+    "input_projections.0.encoder.linear_fc1.bias",
+    "input_projections.0.encoder.linear_fc2.weight",
+    "input_projections.0.encoder.linear_fc2.bias",
+];
+
+/// A projector of one layer.
+const ONE_LAYER: Names = [
+    "input_projections.0.encoder.weight",
+    "input_projections.0.encoder.bias",
+    "",
+    "",
+];
+
+/// The projectors on the output of inner layers.
+const DEEPSTACK: Names = [
+    "decoder.deepstack_merger_list.*.linear_fc1.weight",
+    "decoder.deepstack_merger_list.*.linear_fc1.bias",
+    "decoder.deepstack_merger_list.*.linear_fc2.weight",
+    "decoder.deepstack_merger_list.*.linear_fc2.bias",
+];
 
 /// From the output of the last layer to what the language model gets.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) {
@@ -30,7 +60,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         tape.op("contiguous", &[x], &[kept]);
         x = kept;
     }
-    if m.args.frozen {
+    if detached(m) {
         // Nothing above has a gradient.
         tape.detach();
     }
@@ -61,12 +91,13 @@ pub(crate) fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, projector: &Pr
         ProjectorNorm::None => {}
         ProjectorNorm::Patch => tape.declare([weights.norm(name, hidden(m))]),
         ProjectorNorm::Merged => tape.declare([weights.norm(name, merged)]),
+        ProjectorNorm::MergedRms => tape.declare([weights.whole(name, &[merged], 1)]),
     }
     declare_layers(m, tape, projector, None);
     tape.at(Family::Output, PROJECTOR);
     let first = tape.here();
-    let output = layers(sizes, tape, projector, m.args.projector_norm, x);
-    if m.args.frozen {
+    let output = layers(sizes, tape, projector, (m.args.projector_norm, &TWO_LAYERS), x);
+    if detached(m) {
         tape.detach_inputs(first);
     }
     if m.args.deepstack_projectors > 0 {
@@ -80,22 +111,17 @@ pub(crate) fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, projector: &Pr
     }
     tape.at(Family::Output, PATCH_MERGER);
     for _ in 0..m.args.deepstack_projectors {
-        let deep = layers(sizes, tape, projector, ProjectorNorm::Merged, x);
+        let deep = layers(sizes, tape, projector, (ProjectorNorm::Merged, &DEEPSTACK), x);
         tape.leaves(deep);
     }
     output
-}
-
-/// Tokens of one item that the language model gets.
-pub(crate) fn merged_count(m: &Module) -> u64 {
-    (patch_count(m) / merged_tokens(&m.args, m.io.front_end)).max(1)
 }
 
 fn layers(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
     projector: &Projector,
-    norm: ProjectorNorm,
+    (norm, names): (ProjectorNorm, &Names),
     input: TensorId,
 ) -> TensorId {
     let (m, width) = (sizes.m, sizes.width());
@@ -103,15 +129,17 @@ fn layers(
     let count = factor("merged patches", merged_count(m));
     let of_merged = |wide: Factor| of_items(m, count, [wide, one]);
     let wide = factor("p_in", projector.input);
-    let trains = !m.args.projector_frozen;
+    let of_norm = if m.args.projector_merger { side_by_side(m) } else { wide };
+    let trains = trained(m, Component::Projector);
     let mut x = input;
-    if m.args.spatial_merge_size > 1 && norm == ProjectorNorm::Merged {
+    let over_merged = matches!(norm, ProjectorNorm::Merged | ProjectorNorm::MergedRms);
+    if m.args.spatial_merge_size > 1 && over_merged {
         let merged = tape.tensor("merged patches", of_merged(wide), width);
         tape.op("pixel_shuffle", &[x], &[merged]);
         x = merged;
     }
     if norm != ProjectorNorm::None {
-        let normed = tape.tensor("output of the projector's norm", of_merged(wide), width);
+        let normed = tape.tensor("output of the projector's norm", of_merged(of_norm), width);
         let (tokens, each) = if norm == ProjectorNorm::Patch {
             (factor("patches", patch_count(m)), hidden(m))
         } else {
@@ -121,6 +149,9 @@ fn layers(
         let kept = saved(sizes, tape, PROJECTOR_NORM, x, &rows, each);
         kept.by(tape.op("norm", &[x], &[normed]));
         x = normed;
+    }
+    if m.args.projector_merger {
+        x = merge(sizes, tape, &of_merged, x);
     }
     let out_width = factor("p_out", projector.output);
     let Some(hidden_size) = projector.hidden else {
@@ -133,18 +164,29 @@ fn layers(
     };
     let middle = factor("p_f", hidden_size);
     let split = |shape: Shape| shape.over(tp(m));
+    let weights = Weights::of(m, Component::Projector, PROJECTOR);
     let inner = tape.tensor("output of linear_fc1", split(of_merged(middle)), width);
-    tape.op("linear_fc1", &[x], &[inner]);
-    if trains {
-        tape.saves(&[x]);
-    }
+    let first = Linear {
+        name: "linear_fc1",
+        input: x,
+        width: wide,
+        output: inner,
+        weight: weights.split(names[0], &[middle, wide], 2),
+        bias: None,
+    };
+    with_adapter(sizes, tape, &first, trains);
     let active = tape.tensor("output of the activation function", split(of_merged(middle)), width);
     tape.op("activation_func", &[inner], &[active]).saves(&[inner]);
     let output = tape.tensor("projected tokens", of_merged(out_width), width);
-    tape.op("linear_fc2", &[active], &[output]);
-    if trains {
-        tape.saves(&[active]);
-    }
+    let second = Linear {
+        name: "linear_fc2",
+        input: active,
+        width: middle,
+        output,
+        weight: weights.split(names[2], &[out_width, middle], 2),
+        bias: None,
+    };
+    with_adapter(sizes, tape, &second, trains);
     if norm == ProjectorNorm::Patch || !m.args.projector_bias || m.args.replicated {
         return output;
     }
@@ -154,34 +196,60 @@ fn layers(
     biased
 }
 
+/// A linear layer of a projector of two, and its adapter if it has one. Its weight is declared elsewhere.
+fn with_adapter(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear, trains: bool) {
+    adapter::beside(sizes, tape, linear, |tape, linear| {
+        tape.op(linear.name, &[linear.input], &[linear.output]);
+        if trains {
+            tape.saves(&[linear.input]);
+        }
+        AdapterInput {
+            tensor: linear.input,
+            in_parts: false,
+        }
+    });
+}
+
+/// The columns of merged patches side by side.
+fn side_by_side(m: &Module) -> Factor {
+    let merged = merged_tokens(&m.args, m.io.front_end);
+    factor("m²·h", m.args.hidden_size.saturating_mul(merged))
+}
+
+/// One vector of the hidden size out of the patches that are merged (`Mistral3PatchMerger`).
+fn merge(sizes: &Sizes<'_>, tape: &mut AutogradTape, of_merged: &dyn Fn(Factor) -> Shape, x: TensorId) -> TensorId {
+    let (m, width) = (sizes.m, sizes.width());
+    let side_by_side = side_by_side(m);
+    let weights = Weights::of(m, Component::Projector, MISTRAL_3_MERGER);
+    tape.declare([weights.split(
+        "multi_modal_projector.patch_merger.merging_layer.weight",
+        &[hidden(m), side_by_side],
+        2,
+    )]);
+    tape.at(Family::Output, MISTRAL_3_MERGER);
+    let unfolded = tape.tensor("patches side by side", of_merged(side_by_side), width);
+    tape.op("unfold", &[x], &[unfolded]);
+    let merged = tape.tensor("merged patches", of_merged(hidden(m)), width);
+    tape.op("merging_layer", &[unfolded], &[merged]);
+    if trained(m, Component::Projector) {
+        tape.saves(&[unfolded]);
+    }
+    merged
+}
+
 /// The weights of one projector's linear layers, or of so many deepstack projectors'.
 ///
 /// The first layer is column-parallel, the second row-parallel with a replicated bias; an affine projector has only the
 /// first (`MultimodalProjector`).
 fn declare_layers(m: &Module, tape: &mut AutogradTape, projector: &Projector, copies: Option<Factor>) {
     let source = if copies.is_some() { PATCH_MERGER } else { PROJECTOR };
-    let weights = Weights::of(m, Component::Projector, source);
+    let weights = Weights::of(m, Component::Projector, source).split_anyway(m.args.projector_split);
     let (input, output) = (factor("p_in", projector.input), factor("p_out", projector.output));
     let times = copies.unwrap_or(Factor::NONE);
     let names = match (copies, projector.hidden) {
-        (Some(_), _) => [
-            "decoder.deepstack_merger_list.*.linear_fc1.weight",
-            "decoder.deepstack_merger_list.*.linear_fc1.bias",
-            "decoder.deepstack_merger_list.*.linear_fc2.weight",
-            "decoder.deepstack_merger_list.*.linear_fc2.bias",
-        ],
-        (None, Some(_)) => [
-            "input_projections.0.encoder.linear_fc1.weight",
-            "input_projections.0.encoder.linear_fc1.bias",
-            "input_projections.0.encoder.linear_fc2.weight",
-            "input_projections.0.encoder.linear_fc2.bias",
-        ],
-        (None, None) => [
-            "input_projections.0.encoder.weight",
-            "input_projections.0.encoder.bias",
-            "",
-            "",
-        ],
+        (Some(_), _) => DEEPSTACK,
+        (None, Some(_)) => TWO_LAYERS,
+        (None, None) => ONE_LAYER,
     };
     let [fc1, fc1_bias, fc2, fc2_bias] = names;
     let middle = projector.hidden.map_or(output, |hidden| factor("p_f", hidden));

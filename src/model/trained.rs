@@ -8,7 +8,7 @@ use crate::config::job::Module;
 pub fn trained(m: &Module, component: Component) -> bool {
     match component {
         Component::FixedPositions => false,
-        Component::Projector => !m.args.projector_frozen,
+        Component::Projector => !m.args.projector_frozen && m.adapters.is_none(),
         Component::Adapters => true,
         _ => !m.is_frozen(),
     }

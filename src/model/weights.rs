@@ -12,12 +12,24 @@ pub(crate) struct Weights<'a> {
     m: &'a Module,
     component: Component,
     source: Source,
+    /// Whether tensor-parallel ranks split a part of an encoder that each of them has in full.
+    is_split: bool,
 }
 
 impl<'a> Weights<'a> {
     /// Parameters that are counted under this component and created there.
     pub(crate) const fn of(m: &'a Module, component: Component, source: Source) -> Self {
-        Self { m, component, source }
+        Self {
+            m,
+            component,
+            source,
+            is_split: false,
+        }
+    }
+
+    /// The same, split by tensor-parallel ranks even in an encoder that each of them has in full.
+    pub(crate) const fn split_anyway(self, is_split: bool) -> Self {
+        Self { is_split, ..self }
     }
 
     /// A tensor that tensor-parallel ranks split.
@@ -27,8 +39,13 @@ impl<'a> Weights<'a> {
         factors: &[Factor; N],
         dimensions: u8,
     ) -> ParamTensor {
-        let shape = Shape::of(factors).over(tp(self.m));
-        let is_whole = self.m.tensor_parts() < self.m.tp;
+        let parts = if self.is_split {
+            factor("TP", self.m.tp)
+        } else {
+            tp(self.m)
+        };
+        let shape = Shape::of(factors).over(parts);
+        let is_whole = !self.is_split && self.m.tensor_parts() < self.m.tp;
         let sharding = if is_whole {
             Sharding::Replicated
         } else {

@@ -50,6 +50,9 @@ encoders! {
     ("whisper-base", "Whisper base encoder", "OpenAI", 20_590_592);
     ("whisper-large-v3", "Whisper large-v3 encoder", "OpenAI", 636_968_960);
     ("qwen3-omni-audio", "Qwen3-Omni audio encoder", "Alibaba", 647_927_168);
+    ("gemma-3-siglip", "Gemma 3 vision tower", "Google", 419_816_304);
+    ("ministral-3-vit", "Ministral 3 vision tower", "Mistral AI", 438_958_080);
+    ("c-radio-v2-h", "C-RADIOv2-H", "NVIDIA", 811_558_400);
     ("qwen2-audio", "Qwen2-Audio encoder", "Alibaba", 642_215_936);
     ("qwen2.5-omni-audio", "Qwen2.5-Omni audio encoder", "Alibaba", 639_647_232);
 }

@@ -1,5 +1,6 @@
 //! The linear modules that may have adapters.
 
+use crate::config::choices::ProjectorKind;
 use crate::config::fields::Args;
 use crate::config::layers::{Layer, Mixer, MlpKind};
 use strum::VariantArray;
@@ -106,6 +107,14 @@ modules! {
     EhProj = "eh_proj";
     /// The output layer.
     OutputLayer = "output_layer";
+    /// Into the projector of an encoder.
+    ProjectorFc1 = "input_projections.0.encoder.linear_fc1";
+    /// Out of it.
+    ProjectorFc2 = "input_projections.0.encoder.linear_fc2";
+    /// Into each projector on the output of an encoder's inner layers.
+    DeepstackFc1 = "decoder.deepstack_merger_list.*.linear_fc1";
+    /// Out of each of them.
+    DeepstackFc2 = "decoder.deepstack_merger_list.*.linear_fc2";
 }
 
 impl LinearModule {
@@ -169,6 +178,17 @@ impl LinearModule {
                 | Self::LinearFc2
                 | Self::ExpertsFc2
                 | Self::SharedExpertsFc2
+                | Self::ProjectorFc2
+                | Self::DeepstackFc2
+        )
+    }
+
+    /// Whether it belongs to a projector between an encoder and the language model.
+    #[must_use]
+    pub const fn is_in_projector(self) -> bool {
+        matches!(
+            self,
+            Self::ProjectorFc1 | Self::ProjectorFc2 | Self::DeepstackFc1 | Self::DeepstackFc2
         )
     }
 
@@ -271,6 +291,19 @@ impl LinearModules {
         };
         let all = [mixer, indexer, mlp, shared, latent].into_iter().flatten();
         all.fold(Self::default(), |set, module| set.with(*module))
+    }
+
+    /// The linear modules of an encoder's projectors, which have adapters only where they have two layers.
+    #[must_use]
+    pub(super) fn of_projectors(a: &Args) -> Self {
+        use LinearModule as L;
+        let has = a.projector == ProjectorKind::Mlp;
+        let all: &[LinearModule] = match a.deepstack_projectors {
+            _ if !has => &[],
+            0 => &[L::ProjectorFc1, L::ProjectorFc2],
+            _ => &[L::ProjectorFc1, L::ProjectorFc2, L::DeepstackFc1, L::DeepstackFc2],
+        };
+        all.iter().fold(Self::default(), |set, module| set.with(*module))
     }
 
     /// The set of what either has.

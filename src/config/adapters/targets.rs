@@ -50,7 +50,7 @@ pub(crate) fn present(a: &Args, layers: &Layers) -> LinearModules {
     let set = of_layers.fold(LinearModules::default(), |set, layer| {
         set.or(LinearModules::of_layer(*layer, a))
     });
-    let set = set.with(LinearModule::OutputLayer);
+    let set = set.with(LinearModule::OutputLayer).or(LinearModules::of_projectors(a));
     if with_mtp { set.with(LinearModule::EhProj) } else { set }
 }
 

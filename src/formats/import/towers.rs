@@ -211,7 +211,7 @@ fn attach_one(import: &mut Import, shared: &Settings, mut tower: Tower) {
         }
     }
     recompute(own, shared, tower.recompute);
-    if has_adapters {
+    if has_adapters && own.get(FieldId::peft_target_modules).is_none() {
         let none = Value::Text(String::from("none"));
         own.set(FieldId::peft_type, none);
     }

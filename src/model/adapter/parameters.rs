@@ -153,11 +153,13 @@ impl Adapter<'_> {
         }
     }
 
-    /// Rows of a row-parallel layer's weight: the residual stream, or the latent space of experts.
-    fn row_output(&self) -> Factor {
+    /// Rows of a row-parallel layer's weight: the residual stream, the latent space of experts, or the output of a
+    /// projector.
+    pub(super) fn row_output(&self) -> Factor {
         let m = self.sizes.m;
-        match m.args.moe_latent_size {
-            Some(latent) if self.is_expert() => factor("l", latent),
+        match (m.args.moe_latent_size, m.io.projector) {
+            (Some(latent), _) if self.is_expert() => factor("l", latent),
+            (_, Some(projector)) if self.module.is_in_projector() => factor("p_out", projector.output),
             _ => crate::model::hidden(m),
         }
     }

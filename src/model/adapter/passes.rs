@@ -117,7 +117,7 @@ impl Adapter<'_> {
         if own && shape_of(tape, x) == self.sizes.own_tokens(&[self.linear.width]) {
             self.sizes.own_tokens(&rank)
         } else {
-            self.sizes.tokens(&rank)
+            self.tokens(self.rank())
         }
     }
 
@@ -133,11 +133,10 @@ impl Adapter<'_> {
         if self.parallel != Parallel::Row || self.is_expert() {
             return output;
         }
-        let columns = [crate::model::hidden(self.sizes.m)];
         if self.exchanges() {
-            self.sizes.columns(&columns)
+            self.sizes.columns(&[self.row_output()])
         } else {
-            self.sizes.tokens(&columns)
+            self.tokens(self.row_output())
         }
     }
 

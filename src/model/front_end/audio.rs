@@ -2,12 +2,12 @@
 //! time and frequency as in Qwen3-Omni.
 
 use super::super::hidden;
+use super::super::items::of_items;
 use super::super::sizes::Sizes;
 use super::super::tape::{AutogradTape, Family, TensorId};
 use super::super::tensor::{Component, Factor, factor};
 use super::super::trained::detached;
 use super::super::weights::Weights;
-use super::of_items;
 use crate::source::{QWEN3_OMNI_AUDIO, WHISPER_ENCODER};
 use crate::units::multiply;
 

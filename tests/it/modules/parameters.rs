@@ -7,9 +7,11 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, Settings};
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::{Estimate, estimate};
-use megatron_memory::model::tensor::Sharding;
+use megatron_memory::model::tensor::{Component, Sharding};
 use megatron_memory::presets::encoders::{self, ENCODERS};
 use megatron_memory::value::Value;
+
+use crate::oracle;
 
 /// An encoder alone, with changes.
 fn alone(id: &str, changes: &[(&str, Value)]) -> Estimate {
@@ -41,6 +43,8 @@ fn without_projector(id: &str) -> Vec<(&'static str, Value)> {
             "qwen2.5-vl-vit" | "qwen2.5-omni-audio" => 3584,
             "qwen3-vl-vit" | "qwen2-audio" => 4096,
             "qwen3-omni-audio" => 2048,
+            "gemma-3-siglip" => 2560,
+            "c-radio-v2-h" => 2688,
             _ => 5120,
         };
         vec![("projector_output_size", Value::Int(output))]
@@ -60,6 +64,62 @@ fn encoders_have_their_published_sizes() {
             published.total
         );
         assert_eq!(published.total, encoder.parameters);
+    }
+}
+
+/// Towers of Megatron-Bridge, whole or split over tensor-parallel ranks, against the real modules.
+#[test]
+fn towers_have_the_parameters_of_the_real_modules() {
+    let oracle = oracle::json("towers.json");
+    let towers = oracle["towers"].as_array().unwrap();
+    assert_eq!(towers.len(), 23);
+    for tower in towers {
+        let id = tower["preset"].as_str().unwrap();
+        let number = |key: &str| tower[key].as_u64();
+        let mut changes = vec![
+            ("projector_output_size", number("output")),
+            ("tensor_model_parallel_size", number("tensor_model_parallel_size")),
+            ("class_token_len", number("class_token_len")),
+        ];
+        changes.retain(|(_, value)| value.is_some());
+        let mut changes: Vec<(&str, Value)> = changes
+            .into_iter()
+            .map(|(name, value)| (name, Value::Int(value.unwrap().into())))
+            .collect();
+        // RADIO is Megatron's, the others are Hugging Face's.
+        changes.push(("replicated", Value::Bool(id != "c-radio-v2-h")));
+        let result = alone(id, &changes);
+        let parameters = result.modules[0].stages[0].parameters();
+        let mut counts = [0, 0];
+        for (component, _, _, count) in parameters.iter() {
+            counts[usize::from(component == Component::Projector)] += count.elements;
+        }
+        assert_eq!(counts.map(Some), [number("tower"), number("projector")], "{tower}");
+    }
+}
+
+/// `LoRA` on the layers, the merger and the deepstack mergers of Qwen's towers, against the real modules.
+#[test]
+fn adapters_are_in_layers_and_projectors_of_towers() {
+    let oracle = oracle::json("towers.json");
+    let adapted = oracle["adapted"].as_array().unwrap();
+    assert_eq!(adapted.len(), 6);
+    for tower in adapted {
+        let number = |key: &str| Value::Int(tower[key].as_u64().unwrap().into());
+        let changes = [
+            ("projector_output_size", number("output")),
+            ("tensor_model_parallel_size", number("tensor_model_parallel_size")),
+            ("peft_type", text("lora")),
+            ("peft_dim", number("peft_dim")),
+        ];
+        let result = alone(tower["preset"].as_str().unwrap(), &changes);
+        let parameters = result.modules[0].stages[0].parameters();
+        let mut counts = [0, 0];
+        for (component, _, _, count) in parameters.iter() {
+            counts[usize::from(component == Component::Adapters)] += count.elements;
+        }
+        let expected = ["tower", "adapters"].map(|key| tower[key].as_u64().unwrap());
+        assert_eq!(counts, expected, "{tower}");
     }
 }
 

@@ -148,6 +148,7 @@ const CLASSES: &[(&str, &str)] = &[
 /// name, the field, and its value as Python prints it.
 const BUILT_BY_CLASS: &[(&str, FieldId, &str)] = &[
     ("Gemma2", FieldId::post_layernorm, "True"),
+    ("Gemma3VL", FieldId::image_attention_bias, "True"),
     ("Gemma2", FieldId::final_logit_softcapping, "30.0"),
     ("Gemma3", FieldId::post_layernorm, "True"),
     ("OlMoE", FieldId::qk_layernorm_all_heads, "True"),

@@ -9,7 +9,7 @@
 use crate::config::fields::FieldId;
 use crate::formats::import::imported::Import;
 use crate::formats::import::tower::{AUDIO_TOKENS, CLASS, Outcome, Recompute, TOKENS, Tower};
-use crate::formats::import::towers::sizes::{self, int};
+use crate::formats::import::towers::sizes::{self, TowerOfClass, int};
 use crate::formats::import::values::word;
 use crate::formats::node::Node;
 use crate::value::Value;
@@ -25,8 +25,8 @@ const FEWEST_PIXELS: i128 = 256 * 256;
 pub(super) fn read(root: &Node) -> Option<Tower> {
     let model = root.get("model")?;
     let class = class(model)?;
-    if let Some(preset) = sizes::preset_of_whole_class(&class) {
-        return of_class(model, preset);
+    if let Some(known) = TowerOfClass::find(&class) {
+        return of_class(model, known);
     }
     let preset = sizes::preset_of_class(&class)?;
     let graphs = model.get("vision_cuda_graph_impl").map(|node| word(&node.to_value()));
@@ -64,17 +64,23 @@ pub(super) fn read(root: &Node) -> Option<Tower> {
     Some(tower)
 }
 
-/// A tower of Hugging Face that the configuration does not describe.
-fn of_class(model: &Node, preset: &str) -> Option<Tower> {
-    let is_frozen = |key| model.get(key).map(Node::to_value) == Some(Value::Bool(true));
+/// A tower that the configuration does not describe. Neither those of Hugging Face nor RADIO recompute anything
+/// (`_build_vision_config`).
+fn of_class(model: &Node, known: TowerOfClass) -> Option<Tower> {
+    let is_on = |key| model.get(key).map(Node::to_value) == Some(Value::Bool(true));
+    // Nemotron Omni has an encoder of sounds then, or one of videos, which are not known.
+    if is_on("has_sound") || is_on("separate_video_embedder") || int(model, "temporal_patch_dim").is_some_and(|n| n > 1)
+    {
+        return None;
+    }
     let mut tower = Tower {
         output: model.get("hidden_size").map(Node::to_value),
         recompute: Recompute::Nothing,
-        language_frozen: is_frozen("freeze_language_model"),
+        language_frozen: is_on("freeze_language_model"),
         asks: None,
         mark: CLASS,
         honoured: &[],
-        settings: sizes::of_preset(preset)?,
+        settings: sizes::of_preset(known.preset)?,
     };
     tower.asks = Some(if tower.is_audio() { AUDIO_TOKENS } else { TOKENS });
     let [layers, projector] = if tower.is_audio() {
@@ -82,28 +88,55 @@ fn of_class(model: &Node, preset: &str) -> Option<Tower> {
     } else {
         ["freeze_vision_model", "freeze_vision_projection"]
     };
-    tower.freeze(is_frozen(layers), is_frozen(projector));
-    tower.is_of_hugging_face(Recompute::Nothing);
+    tower.freeze(is_on(layers), is_on(projector));
+    let class_tokens = int(model, "vision_class_token_len").or(known.class_tokens);
+    if let Some(tokens) = class_tokens {
+        tower.settings.set(FieldId::class_token_len, Value::Int(tokens));
+    }
+    if known.of_hugging_face {
+        tower.is_of_hugging_face(Recompute::Nothing);
+    }
     Some(tower)
 }
 
-/// What becomes of a tower beside adapters. They go into Megatron's linear layers of every part of a model, which is
-/// not followed; the tower of Hugging Face has layers of other names and is frozen with the rest of the model
-/// (`PEFT.freeze_model`).
+/// What becomes of a tower beside adapters. They go into Megatron's linear layers of every part of a model, and all else
+/// is frozen (`PEFT.freeze_model`). The tower of Hugging Face has layers of other names. Names with the place of a layer
+/// in them are not followed.
 pub(in crate::formats) fn beside_adapters(import: &Import, mut tower: Tower) -> Outcome {
     let shared = &import.state.setup.job.shared;
-    let targets = shared.get(FieldId::peft_target_modules).map(word);
-    let of_megatron = targets.is_none_or(|names| {
-        let mut names = names.split(',');
-        names.all(|name| name.contains("linear_"))
-    });
+    let text = |id| shared.get(id).map(word);
+    let given = text(FieldId::peft_target_modules);
+    let names: Vec<&str> = given
+        .as_deref()
+        .map_or_else(|| IN_TOWERS.to_vec(), |names| names.split(',').map(str::trim).collect());
     let is_whole = tower.settings.get(FieldId::replicated) == Some(&Value::Bool(true));
-    if !(is_whole && of_megatron) {
+    if is_whole {
+        tower.freeze(true, true);
+        let of_megatron = names.iter().all(|name| name.contains("linear_"));
+        return if of_megatron {
+            Outcome::Built(tower)
+        } else {
+            Outcome::NotBuilt
+        };
+    }
+    let is_plain = names.iter().all(|name| !name.contains(['*', '.']));
+    let is_lora = text(FieldId::peft_type).as_deref() == Some("lora");
+    if !is_lora || !is_plain || shared.get(FieldId::peft_exclude_modules).is_some() {
         return Outcome::NotBuilt;
     }
-    tower.freeze(true, true);
+    let adapted = IN_TOWERS.into_iter().filter(|name| names.contains(name));
+    let adapted: Vec<&str> = adapted.collect();
+    if adapted.is_empty() {
+        tower.freeze(true, true);
+    } else {
+        let id = FieldId::peft_target_modules;
+        tower.settings.set(id, Value::Text(adapted.join(", ")));
+    }
     Outcome::Built(tower)
 }
+
+/// The linear layers of Megatron's towers and of their projectors.
+const IN_TOWERS: [&str; 4] = ["linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"];
 
 /// The name of a section's class.
 fn class(section: &Node) -> Option<String> {

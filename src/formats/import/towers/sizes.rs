@@ -49,15 +49,53 @@ const AUDIO_FAMILIES: [(&str, &str); 4] = [
     ("qwen2_5_omni", "qwen2.5-omni-audio"),
 ];
 
-/// Towers that a configuration of Megatron-Bridge does not describe, by the class of the model. All models of such a
-/// class that are published have the same.
-const OF_CLASS: [(&str, &str); 1] = [("Qwen2AudioModelProvider", "qwen2-audio")];
-
-/// The encoder preset of a model whose configuration in Megatron-Bridge does not describe its tower.
-pub(in crate::formats) fn preset_of_whole_class(class: &str) -> Option<&'static str> {
-    let mut classes = OF_CLASS.iter();
-    classes.find(|(name, _)| *name == class).map(|(_, preset)| *preset)
+/// A tower that a configuration of Megatron-Bridge does not describe, or not in keys of its own. All published models
+/// of its class have the same.
+#[derive(Clone, Copy)]
+pub(in crate::formats) struct TowerOfClass {
+    /// The class of the model.
+    class: &'static str,
+    /// The encoder preset.
+    pub(in crate::formats) preset: &'static str,
+    /// Whether it is a module of Hugging Face.
+    pub(in crate::formats) of_hugging_face: bool,
+    /// Its class tokens, where they are not those of the preset.
+    pub(in crate::formats) class_tokens: Option<i128>,
 }
+
+impl TowerOfClass {
+    const fn of_hugging_face(class: &'static str, preset: &'static str) -> Self {
+        Self {
+            class,
+            preset,
+            of_hugging_face: true,
+            class_tokens: None,
+        }
+    }
+
+    const fn radio(class: &'static str, class_tokens: Option<i128>) -> Self {
+        Self {
+            class,
+            preset: "c-radio-v2-h",
+            of_hugging_face: false,
+            class_tokens,
+        }
+    }
+
+    /// The tower of the models of a class.
+    pub(in crate::formats) fn find(class: &str) -> Option<Self> {
+        TOWERS_OF_CLASSES.iter().copied().find(|tower| tower.class == class)
+    }
+}
+
+const TOWERS_OF_CLASSES: [TowerOfClass; 5] = [
+    TowerOfClass::of_hugging_face("Qwen2AudioModelProvider", "qwen2-audio"),
+    TowerOfClass::of_hugging_face("Gemma3VLModelProvider", "gemma-3-siglip"),
+    TowerOfClass::of_hugging_face("Ministral3ModelProvider", "ministral-3-vit"),
+    TowerOfClass::radio("NemotronOmniModelProvider", None),
+    // `use_vision_backbone_fp8_arch` fills the class tokens up to 16.
+    TowerOfClass::radio("NemotronVLModelProvider", Some(16)),
+];
 
 /// The sizes that differ between models with one encoder preset.
 const OF_MODEL: [FieldId; 7] = [

@@ -3,15 +3,15 @@
 use core::ops::Range;
 
 use super::terms::{Term, Terms};
-use crate::memory::blocks::{BlockKind, CompiledTapes, attention_mask};
+use crate::memory::blocks::{BlockKind, CompiledTapes, attention_biases, attention_mask};
 use crate::memory::chunk_profile::{BEFORE_CAPTURE, ChunkPeak, ChunkProfile, Pass};
 use crate::model::tape::Family;
 use crate::model::tape::liveness::{CompiledTape, LARGE, TRANSIENT, kept_tensors};
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::stages::Chunk;
 use crate::source::{
-    ATTENTION_MASK, BRIDGE_COMMUNICATOR, FSDP_GATHER, FSDP_REDUCE, GRAPH_BUFFERS, GRAPH_WARMUP, RECOMPUTE, SCHEDULES,
-    TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
+    ATTENTION_MASK, BRIDGE_COMMUNICATOR, FSDP_GATHER, FSDP_REDUCE, GRAPH_BUFFERS, GRAPH_WARMUP, IMAGE_ATTENTION_BIASES,
+    RECOMPUTE, SCHEDULES, TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
 };
 use crate::units::multiply;
 
@@ -47,6 +47,11 @@ impl ItemisedChunk<'_> {
     pub(super) fn kept(&self, blocks: usize, times: u64, terms: &mut Terms) {
         let p = self.passes;
         self.mask(Family::Attention as usize, p.kept_mask, times, terms);
+        if p.kept_biases > 0 {
+            let biases = attention_biases(self.tapes.sizes());
+            let what = "biases of image attention";
+            terms.shaped(what, Family::Attention as usize, biases, times, IMAGE_ATTENTION_BIASES);
+        }
         let (what, source) = if self.chunk.embedding {
             ("outputs of the encoders", BRIDGE_COMMUNICATOR)
         } else {

@@ -1,4 +1,5 @@
-//! A model as a list of parts, each with its parameters under Megatron's own names.
+//! The parts of a model, such as the embedding, its distinct layers and the output layer, and how many of each a chunk
+//! of the pipeline holds.
 
 use std::sync::Arc;
 

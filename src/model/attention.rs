@@ -10,7 +10,7 @@ use self::heads::Heads;
 use super::kernels::{AttentionKernel, NormKernel, rotary};
 use super::linear::{Linear, column, norm_column, row};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
+use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
 use super::{hidden, norm};
@@ -70,14 +70,14 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     if q.is_none() && (grouped(m) || local_copy) {
         // Heads that share a key do not lie side by side: reshaping queries copies them.
         let copy = tape.tensor("queries", queries.tokens(sizes, head), bytes);
-        tape.op("reshape", &[qkv], &[copy]);
+        tape.op("reshape", Work::MemoryBound, &[qkv], &[copy]);
         q = Some(copy);
     }
     let values = |tape: &mut AutogradTape| tape.tensor("values", groups.tokens(sizes, value), bytes);
     let scaled = m.args.attention_value_scale.is_some().then(|| {
         tape.at(Family::Attention, MIMO_V2_FLASH_ATTENTION);
         let scaled = tape.tensor("scaled values", groups.tokens(sizes, value), bytes);
-        tape.op("attention_value_scale", &[qkv], &[scaled]);
+        tape.op("attention_value_scale", Work::MemoryBound, &[qkv], &[scaled]);
         scaled
     });
     tape.at(Family::Attention, TE_DOT_PRODUCT);
@@ -142,16 +142,16 @@ fn linear_qkv(m: &Module, (weights, biases): (Weights<'_>, Weights<'_>), input: 
         width: hidden(m),
         output: qkv,
         weight: match m.args.v_channels {
-            Some(_) => weights.split(weight, &[fused_width(m), hidden(m)], 2),
-            None => weights.split(weight, &[heads, head, hidden(m)], 2),
+            Some(_) => weights.column_parallel(weight, &[fused_width(m), hidden(m)], 2),
+            None => weights.column_parallel(weight, &[heads, head, hidden(m)], 2),
         },
         bias: has_bias.then(|| match m.args.v_channels {
             _ if !m.args.key_bias => {
                 let without_keys = m.args.num_attention_heads + gates + m.num_query_groups;
-                biases.split(bias, &[factor("(n_q + n_kv)", without_keys), head], 1)
+                biases.column_parallel(bias, &[factor("(n_q + n_kv)", without_keys), head], 1)
             }
-            Some(_) => biases.split(bias, &[fused_width(m)], 1),
-            None => biases.split(bias, &[heads, head], 1),
+            Some(_) => biases.column_parallel(bias, &[fused_width(m)], 1),
+            None => biases.column_parallel(bias, &[heads, head], 1),
         }),
     }
 }
@@ -194,7 +194,7 @@ fn output_gate(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId, contex
     tape.at(Family::Attention, SELF_ATTENTION);
     let gate = tape.tensor("output gate", shape, sizes.width());
     let gated = tape.tensor("gated output of attention", shape, sizes.width());
-    tape.op("output_gate", &[context, qkv], &[gated])
+    tape.op("output_gate", Work::MemoryBound, &[context, qkv], &[gated])
         .saves(&[context, gate]);
     gated
 }
@@ -222,7 +222,11 @@ pub(crate) fn project(
             input: context,
             width: head_width,
             output,
-            weight: weights.split("self_attention.linear_proj.weight", &[heads, head_width, hidden(m)], 2),
+            weight: weights.row_parallel(
+                "self_attention.linear_proj.weight",
+                &[heads, head_width, hidden(m)],
+                hidden(m),
+            ),
             bias: (m.args.add_bias_linear).then(|| biases.whole("self_attention.linear_proj.bias", &[hidden(m)], 1)),
         },
     );
@@ -253,14 +257,19 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
         let [queries, keys] = names;
         let [n_q, n_kv] = heads;
         tape.declare([
-            weights.split(queries, &[parts, n_q, head], 1),
-            weights.split(keys, &[parts, n_kv, head], 1),
+            weights.column_parallel(queries, &[parts, n_q, head], 1),
+            weights.column_parallel(keys, &[parts, n_kv, head], 1),
         ]);
     } else {
         let weights = Weights::of(m, Component::QkLayernorm, SELF_ATTENTION);
         tape.declare(names.map(|name| weights.norm(name, head)));
     }
-    tape.op("q_layernorm, k_layernorm", &[qkv], &[normed_q, normed_k]);
+    tape.op(
+        "q_layernorm, k_layernorm",
+        Work::MemoryBound,
+        &[qkv],
+        &[normed_q, normed_k],
+    );
     tape.keeps(
         "statistics of the norms on queries and keys",
         both.tokens(sizes, sizes.norm_stats()),
@@ -294,13 +303,18 @@ fn l2_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
     let normed_q = tape.tensor("normed queries", queries.tokens(sizes, head), bytes);
     let normed_k = tape.tensor("normed keys", groups.tokens(sizes, head), bytes);
     let both = Heads::queries_and_keys(m);
-    tape.op("q_layernorm, k_layernorm", &[qkv], &[normed_q, normed_k])
-        .saves(&[qkv])
-        .keeps(
-            "reciprocal lengths of queries and keys",
-            both.tokens(sizes, Factor::NONE),
-            4,
-        );
+    tape.op(
+        "q_layernorm, k_layernorm",
+        Work::MemoryBound,
+        &[qkv],
+        &[normed_q, normed_k],
+    )
+    .saves(&[qkv])
+    .keeps(
+        "reciprocal lengths of queries and keys",
+        both.tokens(sizes, Factor::NONE),
+        4,
+    );
     if grouped(m) {
         let of_queries = "reshaped copy of queries";
         tape.keeps(of_queries, queries.tokens(sizes, head), bytes);
@@ -327,8 +341,8 @@ fn rope(
     let name = "apply_rotary_pos_emb";
     let rotated = [rotated_q, rotated_k];
     match (q, k) {
-        (Some(q), Some(k)) => tape.op(name, &[q, k], &rotated),
-        _ => tape.op(name, &[qkv], &rotated),
+        (Some(q), Some(k)) => tape.op(name, Work::MemoryBound, &[q, k], &rotated),
+        _ => tape.op(name, Work::MemoryBound, &[qkv], &rotated),
     };
     if !sizes.kernels.rope_fused {
         let tables = rope_tables(sizes, tape, head);

@@ -3,7 +3,7 @@
 use super::hidden;
 use super::layer::in_stream_precision;
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
+use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, ParamTensor, factor};
 use super::weights::Weights;
 use crate::config::choices::PositionEmbedding;
@@ -14,7 +14,7 @@ use crate::source::{EMBEDDING, MIMO_MODEL};
 pub(crate) fn word_weight(m: &Module) -> ParamTensor {
     let vocabulary = factor("V", m.padded_vocab_size);
     let name = "embedding.word_embeddings.weight";
-    Weights::of(m, Component::Embedding, EMBEDDING).split(name, &[vocabulary, hidden(m)], 2)
+    Weights::of(m, Component::Embedding, EMBEDDING).column_parallel(name, &[vocabulary, hidden(m)], 2)
 }
 
 /// The embedding of the first stage. It keeps token numbers, which are too small to list, and with
@@ -36,7 +36,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
         let before = output;
         let mask = tape.tensor("dropout mask", sizes.residual(), 1);
         output = tape.tensor("embedded tokens after dropout", sizes.residual(), sizes.stream_width());
-        tape.op("embedding_dropout", &[before], &[output]).saves(&[mask]);
+        tape.op("embedding_dropout", Work::MemoryBound, &[before], &[output])
+            .saves(&[mask]);
     }
     tape.output = Some(output);
 }
@@ -51,8 +52,9 @@ fn join(sizes: &Sizes<'_>, tape: &mut AutogradTape, embedded: TensorId) -> Tenso
     let mask = tape.tensor("places of the encoders' tokens", sizes.tokens(&[]), 1);
     let joined = tape.tensor("text and encoders' tokens", sizes.gathered(), width);
     let turned = tape.tensor("input of the first layer", sizes.residual(), width);
-    tape.op("masked_scatter", &[embedded], &[joined]).saves(&[mask]);
-    tape.op("contiguous", &[joined], &[turned]);
+    tape.op("masked_scatter", Work::MemoryBound, &[embedded], &[joined])
+        .saves(&[mask]);
+    tape.op("contiguous", Work::MemoryBound, &[joined], &[turned]);
     turned
 }
 
@@ -64,7 +66,7 @@ pub(crate) fn lookup(sizes: &Sizes<'_>, tape: &mut AutogradTape, name: &'static 
     let whole = tape.tensor("embedded tokens of whole sequences", sizes.gathered(), sizes.width());
     let weight = word_weight(m).shape;
     let gradient = tape.tensor_if(!m.is_frozen(), "gradient of the word embedding", weight, sizes.width());
-    tape.op(name, &[], &[output])
+    tape.op(name, Work::MemoryBound, &[], &[output])
         .forward(&[whole])
         .backward(gradient.as_slice());
     if m.sequence_parallel {

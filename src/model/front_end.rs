@@ -7,8 +7,8 @@ use super::items::{item_first, of_items, patch_count};
 use super::layer::in_stream_precision;
 use super::norm::{BEFORE_LAYERS, residual_norm};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
-use super::tensor::{Component, Factor, Shape, factor};
+use super::tape::{AutogradTape, Family, TensorId, Work};
+use super::tensor::{Component, Factor, ParamTensor, Row, Shape, factor};
 use super::weights::Weights;
 use super::{hidden, tp};
 use crate::config::choices::FrontEnd;
@@ -25,7 +25,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
         FrontEnd::Tokens | FrontEnd::Features => {
             tape.at(Family::Output, MIMO_MODEL);
             let features = tape.tensor("features", sizes.residual(), sizes.width());
-            tape.op("features", &[], &[features]);
+            tape.op("features", Work::MemoryBound, &[], &[features]);
             features
         }
     };
@@ -45,7 +45,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
             let weights = Weights::of(m, component, source);
             weights.whole("position_embeddings.weight", &[rows, hidden(m)], 2)
         }));
-        tape.op("position_embeddings", &[x], &[placed])
+        tape.op("position_embeddings", Work::MemoryBound, &[x], &[placed])
             .backward(gradient.as_slice());
         x = placed;
     }
@@ -56,7 +56,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
     if item_first(m) {
         // Items come first in convolutions, tokens come first in layers.
         let turned = tape.tensor("tokens of all items", sizes.residual(), sizes.width());
-        tape.op("contiguous", &[x], &[turned]);
+        tape.op("contiguous", Work::MemoryBound, &[x], &[turned]);
         x = turned;
     }
     tape.output = Some(in_stream_precision(sizes, tape, x));
@@ -78,16 +78,21 @@ fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     let weights = Weights::of(m, Component::FrontEnd, CLIP_VIT);
     let split = a.patch_embedding_split;
     tape.declare([if split {
-        weights.split("embedder.weight", &[hidden(m), area, depth], 2)
+        ParamTensor {
+            row: Row::Elements(multiply(area.value, depth.value)),
+            ..weights.column_parallel("embedder.weight", &[hidden(m), area, depth], 2)
+        }
     } else {
-        weights.whole("conv1.weight", &[area, depth, hidden(m)], 4)
+        weights
+            .whole("conv1.weight", &[area, depth, hidden(m)], 4)
+            .with_rows(hidden(m))
     }]);
     if a.patch_bias {
         tape.declare([weights.whole("conv1.bias", &[hidden(m)], 1)]);
     }
     let columns = of_items(m, count, [hidden(m), Factor::NONE]).over(tp(m));
     let columns = tape.tensor_if(split, "columns of embedded patches", columns, sizes.width());
-    tape.op("conv1", &[], &[embedded])
+    tape.op("conv1", Work::UncountedFlops, &[], &[embedded])
         .saves(&[pixels])
         .forward(&[pixels])
         .forward(columns.as_slice());
@@ -97,7 +102,9 @@ fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     let joined = tape.tensor("patches with class tokens", sizes.gathered(), sizes.width());
     let weights = Weights::of(m, Component::ClassToken, CLIP_VIT);
     let tokens = factor("n_cls", a.class_token_len);
-    tape.declare([weights.whole("class_token", &[tokens, hidden(m)], 3)]);
-    tape.op("class_token", &[embedded], &[joined]);
+    tape.declare([weights
+        .whole("class_token", &[tokens, hidden(m)], 3)
+        .with_rows(Factor::NONE)]);
+    tape.op("class_token", Work::MemoryBound, &[embedded], &[joined]);
     joined
 }

@@ -3,7 +3,7 @@
 
 use super::linear::{Linear, norm_column, row};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
+use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, factor};
 use super::weights::Weights;
 use super::{hidden, norm};
@@ -62,7 +62,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, rule: Gates, inp
         input,
         width: hidden(m),
         output: all,
-        weight: of(Component::GdnInProj).split("self_attention.in_proj.weight", &[wide, hidden(m)], 2),
+        weight: of(Component::GdnInProj).column_parallel("self_attention.in_proj.weight", &[wide, hidden(m)], 2),
         bias: None,
     };
     norm_column(sizes, tape, norm::input(m), &linear, hidden(m));
@@ -103,19 +103,24 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, rule: Gates, inp
     let gated = tensor("gated output", sizes.columns(&[heads, value_width]), bytes);
     let output = tensor("attention branch", sizes.residual(), bytes);
     tape.declare([
-        of(Component::GdnConv1d).split("self_attention.conv1d.weight", &[channels, kernel], 3),
-        of(Component::GdnDtBias).split("self_attention.dt_bias", &[dt_bias], 1),
-        of(Component::GdnALog).split("self_attention.A_log", &[a_log], 1),
+        of(Component::GdnConv1d).column_parallel("self_attention.conv1d.weight", &[channels, kernel], 3),
+        of(Component::GdnDtBias).column_parallel("self_attention.dt_bias", &[dt_bias], 1),
+        of(Component::GdnALog).column_parallel("self_attention.A_log", &[a_log], 1),
     ]);
-    tape.op("conv1d", &[all], &[turned, mixed]).saves(&[turned]);
+    tape.op("conv1d", Work::MemoryBound, &[all], &[turned, mixed])
+        .saves(&[turned]);
     let mut reads = vec![queries, all_keys, all_values];
     reads.extend(strengths);
-    tape.op("split", &[mixed, all], &reads).saves(&[all]);
-    tape.op("gated_delta_rule", &reads, &[out]).saves(&reads).saves(&more);
+    tape.op("split", Work::MemoryBound, &[mixed, all], &reads).saves(&[all]);
+    tape.op("gated_delta_rule", Work::UncountedFlops, &reads, &[out])
+        .saves(&reads)
+        .saves(&more);
     let after = tape.here();
     tape.declare([of(Component::GdnNorm).norm("self_attention.out_norm", value_width)]);
-    tape.op("out_norm", &[out], &[normed]).saves(&[out, stats]);
-    tape.op("gate", &[normed, all], &[gated]).saves(&[normed, gate]);
+    tape.op("out_norm", Work::MemoryBound, &[out], &[normed])
+        .saves(&[out, stats]);
+    tape.op("gate", Work::MemoryBound, &[normed, all], &[gated])
+        .saves(&[normed, gate]);
     let gated_norm = after..tape.here();
     tape.at(Family::Attention, TE_LINEAR);
     row(
@@ -126,10 +131,10 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, rule: Gates, inp
             input: gated,
             width: value_width,
             output,
-            weight: of(Component::GdnOutProj).split(
+            weight: of(Component::GdnOutProj).row_parallel(
                 "self_attention.out_proj.weight",
                 &[heads, value_width, hidden(m)],
-                2,
+                hidden(m),
             ),
             bias: None,
         },

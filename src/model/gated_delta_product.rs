@@ -3,7 +3,7 @@
 
 use super::mamba;
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
+use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, Factor, factor};
 use super::weights::Weights;
 use crate::config::choices::{OffloadModule, RecomputeModule};
@@ -122,7 +122,7 @@ fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, input: T
         let what = "gates, values, keys and queries of whole sequences";
         let received = tape.tensor(what, shape, bytes);
         let pieces = tape.tensor("pieces that ranks exchange", shape, bytes);
-        tape.op("pre_conv_ssm", &[sequence], &[received])
+        tape.op("pre_conv_ssm", Work::MemoryBound, &[sequence], &[received])
             .forward(&[pieces])
             .backward(&[pieces]);
         sequence = received;
@@ -130,7 +130,7 @@ fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, input: T
     if m.args.micro_batch_size > 1 {
         let what = "gates, values, keys and queries by sample";
         let turned = tape.tensor(what, shape, bytes);
-        tape.op("contiguous", &[sequence], &[turned]);
+        tape.op("contiguous", Work::MemoryBound, &[sequence], &[turned]);
         sequence = turned;
     }
     sequence
@@ -142,10 +142,11 @@ fn prepare(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, sequence
     tape.at(Family::Attention, GATED_DELTA_PRODUCT);
     let conv1d = Weights::of(m, Component::MambaConv1d, GATED_DELTA_PRODUCT);
     let kernel = factor("4", KERNEL);
-    tape.declare([conv1d.split("mixer.conv1d.weight", &[widths.convolved, kernel], 3)]);
+    tape.declare([conv1d.column_parallel("mixer.conv1d.weight", &[widths.convolved, kernel], 3)]);
     let convolved = sizes.columns(&[widths.mixed]);
     let convolved = tape.tensor("output of the convolution", convolved, bytes);
-    tape.op("causal_conv1d", &[sequence], &[convolved]).saves(&[sequence]);
+    tape.op("causal_conv1d", Work::MemoryBound, &[sequence], &[convolved])
+        .saves(&[sequence]);
     let mut tensor = |what, width| tape.tensor(what, sizes.columns(&[width]), bytes);
     let split = [
         tensor("queries before their norm", widths.queries),
@@ -157,17 +158,15 @@ fn prepare(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, sequence
         tensor("normed keys", widths.keys),
     ];
     let [before_q, before_k] = split;
-    tape.op("split", &[convolved], &[before_q, before_k, values]);
+    tape.op("split", Work::MemoryBound, &[convolved], &[before_q, before_k, values]);
     let rows = factor("(1 + k_h)·g_m", {
         let groups = widths.queries.value / widths.state.value.max(1);
         groups.saturating_mul(widths.steps.value.saturating_add(1))
     });
     // The norm keeps its output and one fp32 number a group.
-    tape.op("l2_norm", &split, &normed).saves(&normed).keeps(
-        "reciprocal lengths of queries and keys",
-        sizes.columns(&[rows]),
-        4,
-    );
+    tape.op("l2_norm", Work::MemoryBound, &split, &normed)
+        .saves(&normed)
+        .keeps("reciprocal lengths of queries and keys", sizes.columns(&[rows]), 4);
     if !widths.shared {
         let [queries, keys] = normed;
         return [queries, keys, values];
@@ -176,7 +175,7 @@ fn prepare(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, sequence
     let of_keys = sizes.columns(&[widths.head_steps, widths.state]);
     let queries = tape.tensor("queries of every head", of_queries, bytes);
     let keys = tape.tensor("keys of every head", of_keys, bytes);
-    tape.op("repeat_interleave", &normed, &[queries, keys]);
+    tape.op("repeat_interleave", Work::MemoryBound, &normed, &[queries, keys]);
     [queries, keys, values]
 }
 
@@ -192,8 +191,8 @@ fn recur(
     tape.at(Family::Attention, GATED_DELTA_PRODUCT);
     let of = |component| Weights::of(m, component, GATED_DELTA_PRODUCT);
     tape.declare([
-        of(Component::MambaDtBias).split("mixer.dt_bias", &[widths.heads], 1),
-        of(Component::MambaALog).split("mixer.A_log", &[widths.heads], 1),
+        of(Component::MambaDtBias).column_parallel("mixer.dt_bias", &[widths.heads], 1),
+        of(Component::MambaALog).column_parallel("mixer.A_log", &[widths.heads], 1),
     ]);
     let heads = sizes.columns(&[widths.heads]);
     let of_steps = sizes.columns(&[widths.head_steps]);
@@ -203,7 +202,7 @@ fn recur(
         tape.tensor("input of the softplus in fp32", heads, 4),
         tape.tensor("output of the softplus in fp32", heads, 4),
     ];
-    tape.op("gates", &[sequence], &[strength, decay])
+    tape.op("gates", Work::MemoryBound, &[sequence], &[strength, decay])
         .saves(&[strength])
         .saves(&inner);
     let output = tape.tensor("output of the recurrence", sizes.columns(&[widths.inner]), bytes);
@@ -228,6 +227,7 @@ fn recur(
     ];
     tape.op(
         "chunk_gated_delta_product",
+        Work::UncountedFlops,
         &[queries, keys, values, strength, decay],
         &[output],
     )
@@ -250,10 +250,10 @@ fn gated_norm(
     tape.at(Family::Attention, GATED_DELTA_PRODUCT);
     let shape = sizes.columns(&[widths.inner]);
     let mut gate = tape.tensor("gate", shape, bytes);
-    tape.op("split", &[sequence], &[gate]);
+    tape.op("split", Work::MemoryBound, &[sequence], &[gate]);
     if m.args.micro_batch_size > 1 {
         let turned = tape.tensor("output of the recurrence by token", shape, bytes);
-        tape.op("contiguous", &[output], &[turned]);
+        tape.op("contiguous", Work::MemoryBound, &[output], &[turned]);
         output = turned;
     }
     if m.sequence_parts() > 1 {
@@ -263,7 +263,7 @@ fn gated_norm(
         ] {
             let received = tape.tensor(what, shape, bytes);
             let pieces = tape.tensor("pieces that ranks exchange", shape, bytes);
-            tape.op("post_conv_ssm", &[*tensor], &[received])
+            tape.op("post_conv_ssm", Work::MemoryBound, &[*tensor], &[received])
                 .forward(&[pieces])
                 .backward(&[pieces]);
             *tensor = received;
@@ -271,11 +271,11 @@ fn gated_norm(
     }
     tape.at(Family::Attention, MAMBA_NORM);
     let weights = Weights::of(m, Component::MambaNorm, GATED_DELTA_PRODUCT);
-    tape.declare([weights.split("mixer.norm.weight", &[widths.inner], 1)]);
+    tape.declare([weights.column_parallel("mixer.norm.weight", &[widths.inner], 1)]);
     let normed = tape.tensor("normed output of the recurrence", shape, bytes);
     let statistics = sizes.columns(&[widths.groups]);
     let statistics = tape.tensor("norm statistics", statistics, 4);
-    tape.op("norm", &[output, gate], &[normed])
+    tape.op("norm", Work::MemoryBound, &[output, gate], &[normed])
         .saves(&[output, gate, statistics]);
     normed
 }

@@ -4,7 +4,7 @@
 use super::loss::MAIN_LOSS;
 use super::output_layer::{gather_input, label_weight, labels};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
+use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Shape, factor};
 use crate::source::{LABEL_LAYER, LABEL_LOSS};
 
@@ -22,7 +22,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId,
         label_weight(m, count).shape,
         sizes.width(),
     );
-    tape.op("output_layer", &[input], &[logits]);
+    tape.op("output_layer", Work::UncountedFlops, &[input], &[logits]);
     if is_trained {
         tape.saves(&[input]);
     }
@@ -41,12 +41,12 @@ fn convert(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut logits: TensorId, cou
     let shape = sizes.tokens(&[labels(count)]);
     if m.packing.is_none() && m.args.micro_batch_size > 1 {
         let turned = tape.tensor("logits by sample", shape, sizes.width());
-        tape.op("transpose", &[logits], &[turned]);
+        tape.op("transpose", Work::MemoryBound, &[logits], &[turned]);
         logits = turned;
     }
     if sizes.width() < 4 {
         let converted = tape.tensor("logits in fp32", shape, 4);
-        tape.op("fp32_output", &[logits], &[converted]);
+        tape.op("fp32_output", Work::MemoryBound, &[logits], &[converted]);
         logits = converted;
     }
     logits
@@ -64,7 +64,7 @@ fn loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId, count: u64
         let pieces = tape.tensor("logits of each context-parallel rank", all, 4);
         let joined = tape.tensor("logits of all ranks side by side", all, 4);
         let ordered = tape.tensor("logits of whole samples", all, 4);
-        tape.op("reconstruct_tensor_cp", &[logits], &[ordered])
+        tape.op("reconstruct_tensor_cp", Work::MemoryBound, &[logits], &[ordered])
             .forward(&[pieces, joined]);
         logits = ordered;
     }
@@ -74,9 +74,11 @@ fn loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId, count: u64
     let samples = factor("samples", count);
     let last = tape.tensor("logits of last tokens", Shape::of(&[samples, labels]), 4);
     let places = tape.tensor("places of last tokens", Shape::of(&[samples]), 8);
-    tape.op("get_last_tokens", &[logits], &[last]).saves(&[places]);
+    tape.op("get_last_tokens", Work::MemoryBound, &[logits], &[last])
+        .saves(&[places]);
     let probabilities = tape.tensor("log-probabilities of labels", Shape::of(&[samples, labels]), 4);
     let loss = tape.tensor("loss of the micro batch", Shape::of(&[]), 4);
-    tape.op(MAIN_LOSS, &[last], &[loss]).saves(&[probabilities]);
+    tape.op(MAIN_LOSS, Work::MemoryBound, &[last], &[loss])
+        .saves(&[probabilities]);
     tape.is_root();
 }

@@ -2,7 +2,7 @@
 
 use super::layer_spec::{LayerSpec, Mixer, Mlp};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Capture, Family, Point, TensorId};
+use super::tape::{AutogradTape, Capture, Family, Point, TensorId, Work};
 use super::tensor::Component;
 use super::weights::Weights;
 use super::{
@@ -69,7 +69,7 @@ pub(super) fn in_stream_precision(sizes: &Sizes<'_>, tape: &mut AutogradTape, x:
         return x;
     }
     let copy = tape.tensor("residual stream in fp32", sizes.residual(), width);
-    tape.op("float", &[x], &[copy]);
+    tape.op("float", Work::MemoryBound, &[x], &[copy]);
     copy
 }
 

@@ -52,7 +52,6 @@ pub(crate) fn products(
     gathered: Option<Shape>,
     gradient: Shape,
 ) {
-    tape.computes(Work::Product(product(sizes, tape, linear, gathered, gradient)));
     let delays = delays(sizes, linear);
     if let Some(fp8) = sizes.fp8 {
         products_in_fp8(sizes, tape, fp8, linear, gathered, gradient);
@@ -86,7 +85,13 @@ pub(crate) fn products(
 }
 
 /// The matrix product of a linear layer, whose output's gradient has this shape when it is multiplied.
-fn product(sizes: &Sizes<'_>, tape: &AutogradTape, linear: &Linear, gathered: Option<Shape>, output: Shape) -> Product {
+pub(crate) fn product(
+    sizes: &Sizes<'_>,
+    tape: &AutogradTape,
+    linear: &Linear,
+    gathered: Option<Shape>,
+    output: Shape,
+) -> Product {
     let input = gathered.unwrap_or_else(|| shape_of(tape, linear.input));
     let experts = (linear.weight.component == Component::RoutedExperts).then(|| {
         sizes
@@ -190,7 +195,7 @@ fn products_in_fp8(
 pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
     adapter::beside(sizes, tape, linear, |tape, linear| {
         let gradient = shape_of(tape, linear.output);
-        linear.op(tape);
+        linear.op(tape, product(sizes, tape, linear, None, gradient));
         products(sizes, tape, linear, None, gradient);
         delays_gradient(sizes, tape, linear);
         AdapterInput {
@@ -207,7 +212,7 @@ pub(crate) fn column(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear
         let whole = sizes.tokens(&[linear.width]);
         let gathered = sizes.m.sequence_parallel.then_some(whole);
         let gradient = shape_of(tape, linear.output);
-        linear.op(tape);
+        linear.op(tape, product(sizes, tape, linear, gathered, gradient));
         products(sizes, tape, linear, gathered, gradient);
         delays_gradient(sizes, tape, linear);
         input_gradient(sizes, tape, whole);
@@ -244,7 +249,7 @@ pub(crate) fn norm_column(
         ..*linear
     };
     if !sizes.kernels.norm_in_linear {
-        saved.by(tape.op(names.op, &[linear.input], &[output]));
+        saved.by(tape.op(names.op, Work::MemoryBound, &[linear.input], &[output]));
         column(sizes, tape, &of_norm);
         return output;
     }
@@ -265,7 +270,15 @@ pub(crate) fn norm_column(
             ..*of_norm
         };
         let outputs = for_adapter.map(|input| input.tensor);
-        base.op_with(tape, outputs);
+        let product = product(sizes, tape, of_norm, gathered, gradient);
+        base.op_with(
+            tape,
+            Product {
+                normed: true,
+                ..product
+            },
+            outputs,
+        );
         tape.saves(&[saved.input]);
         if for_adapter.is_some() {
             keep_norm_output(sizes, tape, output);
@@ -273,8 +286,6 @@ pub(crate) fn norm_column(
         // Unless it is quantized, the gathered input is the same tensor.
         let returned = for_adapter.is_some_and(|input| !input.in_parts) && sizes.fp8.is_none();
         products(sizes, tape, of_norm, gathered.filter(|_| !returned), gradient);
-        let normed = product(sizes, tape, of_norm, gathered, gradient);
-        tape.computes(Work::Product(Product { normed: true, ..normed }));
         delays_gradient(sizes, tape, of_norm);
         saved.rest_by(tape);
         let sum = tape.tensor("gradient of the norm's output", whole, sizes.width());
@@ -305,7 +316,7 @@ pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
         let parallel = sizes.m.sequence_parallel;
         let whole = sizes.gathered();
         let (what, width) = ("output before reduce-scatter", sizes.width());
-        linear.op(tape);
+        linear.op(tape, product(sizes, tape, linear, None, whole));
         let sum = tape.tensor_if(parallel, what, whole, width);
         let plain = parallel && sizes.fp8.is_none();
         let gathered = tape.tensor_if(plain, "gathered output gradient", whole, width);
@@ -333,17 +344,17 @@ pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
 }
 
 impl Linear {
-    /// Its operation with its parameters, without what its products need.
-    pub(crate) fn op(&self, tape: &mut AutogradTape) {
-        self.op_with(tape, None);
+    /// Its operation with its parameters, without the tensors that its products need.
+    pub(crate) fn op(&self, tape: &mut AutogradTape, product: Product) {
+        self.op_with(tape, product, None);
     }
 
     /// Writes the operation, which may put out another tensor as well.
-    fn op_with(&self, tape: &mut AutogradTape, other: Option<TensorId>) {
+    fn op_with(&self, tape: &mut AutogradTape, product: Product, other: Option<TensorId>) {
         tape.declare([self.weight].into_iter().chain(self.bias));
         let outputs = [Some(self.output), other];
         let outputs: Vec<TensorId> = outputs.into_iter().flatten().collect();
-        tape.op(self.name, &[self.input], &outputs);
+        tape.op(self.name, Work::Product(product), &[self.input], &outputs);
     }
 }
 
@@ -374,7 +385,7 @@ pub(crate) fn bias_dropout_add(
     } else {
         Shared
     };
-    tape.op(name, &[branch, residual], &[output])
+    tape.op(name, Work::MemoryBound, &[branch, residual], &[output])
         .forward(converted.as_slice())
         .saves(mask.as_slice())
         .gradients(&[of_branch, Shared]);

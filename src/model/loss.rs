@@ -134,12 +134,11 @@ fn head(
         };
         let made = linear::shape_of(tape, linear.output);
         let of = (whole_input.elements(), made.elements());
-        let product = Product::of(of, linear.weight.shape.elements(), None);
-        tape.op(names[0], &[input], &[linear.output])
-            .computes(Work::Product(Product {
-                trained: !frozen,
-                ..product
-            }));
+        let product = Product {
+            trained: !frozen,
+            ..Product::of(of, linear.weight.shape.elements(), None)
+        };
+        tape.op(names[0], Work::Product(product), &[input], &[linear.output]);
         if !frozen {
             tape.saves(&[input]);
         }
@@ -204,17 +203,18 @@ fn loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId, name: &'st
             if m.args.te_cross_entropy_in_place && !SoftwareFact::LossGradientInFp32.holds(&m.args) =>
         {
             // The gradient is written over the logits.
-            let op = tape.op(name, &[logits], &[per_token]);
+            let op = tape.op(name, Work::MemoryBound, &[logits], &[per_token]);
             op.saves(&[logits]).gradients(&[Gradient::Over(logits)]);
         }
         Some(CrossEntropyFusion::Te) => {
             let gradient = tape.tensor("gradient of the logits in fp32", vocabulary, 4);
-            tape.op(name, &[logits], &[per_token]).saves(&[gradient]);
+            tape.op(name, Work::MemoryBound, &[logits], &[per_token])
+                .saves(&[gradient]);
         }
         // `float()` copies no logits that are in fp32 already: the softmax is written over them, and the gradient over
         // the softmax.
         None if sizes.width() == 4 && !SoftwareFact::LogitsCopied.holds(&m.args) => {
-            let op = tape.op(name, &[logits], &[per_token]);
+            let op = tape.op(name, Work::MemoryBound, &[logits], &[per_token]);
             op.saves(&[logits, masks]).gradients(&[Gradient::Over(logits)]);
         }
         Some(CrossEntropyFusion::Native) | None => {
@@ -233,7 +233,7 @@ fn loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId, name: &'st
                 vocabulary,
                 4,
             );
-            tape.op(name, &[logits], &[per_token])
+            tape.op(name, Work::MemoryBound, &[logits], &[per_token])
                 .saves(&[softmax, masks])
                 .forward(copy.as_slice())
                 .forward(subtracted.as_slice());

@@ -3,7 +3,7 @@
 
 use super::linear::{Linear, norm_column, row};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
+use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, Factor, factor};
 use super::weights::Weights;
 use super::{hidden, norm};
@@ -80,10 +80,10 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     };
     tape.at(Family::Attention, MAMBA_NORM);
     let weights = Weights::of(m, Component::MambaNorm, MAMBA_MIXER);
-    tape.declare([weights.split("mixer.norm.weight", &[widths.inner], 1)]);
+    tape.declare([weights.column_parallel("mixer.norm.weight", &[widths.inner], 1)]);
     let normed = tape.tensor("normed output of the scan", sizes.columns(&[widths.inner]), bytes);
     let statistics = tape.tensor("norm statistics", sizes.columns(&[widths.groups]), 4);
-    tape.op("norm", &scanned.reads, &[normed])
+    tape.op("norm", Work::MemoryBound, &scanned.reads, &[normed])
         .saves(&scanned.reads)
         .saves(&[statistics]);
     out_proj(sizes, tape, "Mamba branch", MAMBA_MIXER, widths.inner, normed)
@@ -108,7 +108,7 @@ pub(crate) fn in_proj(
         input,
         width: hidden(m),
         output,
-        weight: weights.split("mixer.in_proj.weight", &[columns, hidden(m)], 2),
+        weight: weights.column_parallel("mixer.in_proj.weight", &[columns, hidden(m)], 2),
         bias: None,
     };
     norm_column(sizes, tape, norm::mamba(m), &linear, hidden(m));
@@ -132,7 +132,7 @@ pub(crate) fn out_proj(
         input,
         width,
         output,
-        weight: weights.split("mixer.out_proj.weight", &[hidden(sizes.m), width], 2),
+        weight: weights.row_parallel("mixer.out_proj.weight", &[hidden(sizes.m), width], hidden(sizes.m)),
         bias: None,
     };
     row(sizes, tape, &linear);
@@ -145,11 +145,11 @@ fn declare_scan(tape: &mut AutogradTape, m: &Module, widths: &Widths) {
     let kernel = factor("4", KERNEL);
     let conv1d = of(Component::MambaConv1d);
     tape.declare([
-        conv1d.split("mixer.conv1d_weight", &[widths.convolved, kernel], 3),
-        conv1d.split("mixer.conv1d_bias", &[widths.convolved], 1),
-        of(Component::MambaDtBias).split("mixer.dt_bias", &[widths.heads], 1),
-        of(Component::MambaALog).split("mixer.A_log", &[widths.heads], 1),
-        of(Component::MambaD).split("mixer.D", &[widths.heads], 1),
+        conv1d.column_parallel("mixer.conv1d_weight", &[widths.convolved, kernel], 3),
+        conv1d.column_parallel("mixer.conv1d_bias", &[widths.convolved], 1),
+        of(Component::MambaDtBias).column_parallel("mixer.dt_bias", &[widths.heads], 1),
+        of(Component::MambaALog).column_parallel("mixer.A_log", &[widths.heads], 1),
+        of(Component::MambaD).column_parallel("mixer.D", &[widths.heads], 1),
     ]);
 }
 
@@ -161,7 +161,7 @@ fn exchange(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut sequence: TensorId, 
         tape.at(Family::Attention, MAMBA_CONTEXT_PARALLEL);
         let received = tape.tensor("z, x, B, C and dt of whole sequences", shape, sizes.width());
         let pieces = tape.tensor("pieces that ranks exchange", shape, sizes.width());
-        tape.op("pre_conv_ssm", &[sequence], &[received])
+        tape.op("pre_conv_ssm", Work::MemoryBound, &[sequence], &[received])
             .forward(&[pieces])
             .backward(&[pieces]);
         sequence = received;
@@ -169,7 +169,7 @@ fn exchange(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut sequence: TensorId, 
     if sizes.m.args.micro_batch_size > 1 {
         tape.at(Family::Attention, MAMBA_MIXER);
         let turned = tape.tensor("z, x, B, C and dt by sample", shape, sizes.width());
-        tape.op("contiguous", &[sequence], &[turned]);
+        tape.op("contiguous", Work::MemoryBound, &[sequence], &[turned]);
         sequence = turned;
     }
     sequence
@@ -193,14 +193,14 @@ fn back(
     if sizes.m.args.micro_batch_size > 1 {
         tape.at(Family::Attention, MAMBA_MIXER);
         let turned = tape.tensor(what, shape, sizes.width());
-        tape.op("contiguous", &[output], &[turned]);
+        tape.op("contiguous", Work::MemoryBound, &[output], &[turned]);
         output = turned;
     }
     if sizes.m.sequence_parts() > 1 {
         tape.at(Family::Attention, MAMBA_CONTEXT_PARALLEL);
         let received = tape.tensor(what, shape, sizes.width());
         let pieces = tape.tensor("pieces that ranks exchange", shape, sizes.width());
-        tape.op("post_conv_ssm", &[output], &[received])
+        tape.op("post_conv_ssm", Work::MemoryBound, &[output], &[received])
             .forward(&[pieces])
             .backward(&[pieces]);
         output = received;
@@ -228,14 +228,19 @@ fn fused_scan(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, seque
         tape.tensor("gradient of the scan's output", inner, bytes),
     ];
     let backward = gradient_transients(sizes, tape, widths);
-    tape.op("mamba_split_conv1d_scan_combined", &[sequence], &[output])
-        .saves(&[sequence, before_gate])
-        .saves(&kept)
-        .forward(&[convolved])
-        .forward(&forward)
-        .backward(&[convolved])
-        .backward(&gradients)
-        .backward(&backward);
+    tape.op(
+        "mamba_split_conv1d_scan_combined",
+        Work::UncountedFlops,
+        &[sequence],
+        &[output],
+    )
+    .saves(&[sequence, before_gate])
+    .saves(&kept)
+    .forward(&[convolved])
+    .forward(&forward)
+    .backward(&[convolved])
+    .backward(&gradients)
+    .backward(&backward);
     Scanned {
         reads: vec![back(sizes, tape, "output of the scan by token", output, widths)],
     }
@@ -252,26 +257,32 @@ fn plain_scan(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, seque
     let by_channel = tape.tensor("x, B and C by channel", mixed, bytes);
     let z = tape.tensor("gate z", inner, bytes);
     let dt = tape.tensor("dt", heads, bytes);
-    tape.op("split", &[sequence], &[by_channel, z, dt]);
+    tape.op("split", Work::MemoryBound, &[sequence], &[by_channel, z, dt]);
     let convolved = tape.tensor("output of the convolution", mixed, bytes);
-    tape.op("causal_conv1d", &[by_channel], &[convolved])
+    tape.op("causal_conv1d", Work::MemoryBound, &[by_channel], &[convolved])
         .saves(&[by_channel]);
     let x = tape.tensor("x", inner, bytes);
     let b = tape.tensor("B", states, bytes);
     let c = tape.tensor("C", states, bytes);
     let by_token = tape.tensor("output of the convolution by token", mixed, bytes);
-    tape.op("split", &[convolved], &[x, b, c]).forward(&[by_token]);
+    tape.op("split", Work::MemoryBound, &[convolved], &[x, b, c])
+        .forward(&[by_token]);
     tape.at(Family::Attention, MAMBA_SCAN);
     let decays = tape.tensor("sums of the decays in fp32", heads, 4);
     let output = tape.tensor("output of the scan", inner, bytes);
     let kept = per_head(tape, sizes, widths);
     let forward = transients(sizes, tape, widths);
     let backward = gradient_transients(sizes, tape, widths);
-    tape.op("mamba_chunk_scan_combined", &[x, dt, b, c], &[output])
-        .saves(&[output, x, dt, decays, b, c])
-        .saves(&kept)
-        .forward(&forward)
-        .backward(&backward);
+    tape.op(
+        "mamba_chunk_scan_combined",
+        Work::UncountedFlops,
+        &[x, dt, b, c],
+        &[output],
+    )
+    .saves(&[output, x, dt, decays, b, c])
+    .saves(&kept)
+    .forward(&forward)
+    .backward(&backward);
     let output = back(sizes, tape, "output of the scan by token", output, widths);
     let gate = back(sizes, tape, "gate z by token", z, widths);
     Scanned {

@@ -7,7 +7,7 @@ use super::hidden;
 use super::linear::{Linear, column, norm_column, plain};
 use super::norm::{self, KEY_VALUE, NormNames, QUERY, residual_norm, token_norm};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
+use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, Factor, ParamTensor, Shape, factor};
 use super::weights::Weights;
 use crate::config::choices::{AttentionVariant, OffloadModule, RecomputeModule, TransformerImpl};
@@ -55,7 +55,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         input: down.keys_values,
         width: kv_rank,
         output: kv,
-        weight: weights.split(name, &[n_q, key_value, kv_rank], 2),
+        weight: weights.column_parallel(name, &[n_q, key_value, kv_rank], 2),
         bias: None,
     };
     up(sizes, tape, &key_value_norm(m), &linear, kv_rank);
@@ -107,7 +107,7 @@ fn project_queries(
             input: compressed,
             width: rank,
             output: q,
-            weight: weights.split(name, &[n_q, query, rank], 2),
+            weight: weights.column_parallel(name, &[n_q, query, rank], 2),
             bias: None,
         };
         up(sizes, tape, &query_norm(m, rank), &linear, rank);
@@ -118,7 +118,7 @@ fn project_queries(
             input: normed,
             width: hidden(m),
             output: q,
-            weight: weights.split(name, &[n_q, query, hidden(m)], 2),
+            weight: weights.column_parallel(name, &[n_q, query, hidden(m)], 2),
             bias: None,
         };
         // Norms on queries and keys come with the projections that follow them; this is one of them then.
@@ -151,7 +151,7 @@ fn key_value_norm(m: &Module) -> (NormNames, ParamTensor) {
 fn down_weight(m: &Module, name: &'static str, rank: Factor) -> ParamTensor {
     let weights = Weights::of(m, Component::MlaDownProj, MLA_DOWN);
     if m.args.transformer_impl == TransformerImpl::Local {
-        weights.split(name, &[rank, hidden(m)], 2)
+        weights.column_parallel(name, &[rank, hidden(m)], 2)
     } else {
         weights.whole(name, &[rank, hidden(m)], 2)
     }
@@ -222,7 +222,7 @@ fn compress_fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
         input,
         width: hidden(m),
         output: both,
-        weight: weights.split(name, &[width, hidden(m)], 2),
+        weight: weights.column_parallel(name, &[width, hidden(m)], 2),
         bias: None,
     };
     norm_column(sizes, tape, norm::input(m), &linear, hidden(m));
@@ -239,6 +239,7 @@ fn compress_fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
     let pieces = tape.tensor("gathered pieces", sizes.tokens(&[width]), bytes);
     tape.op(
         "gather_from_tensor_model_parallel_region",
+        Work::MemoryBound,
         &[both],
         &[queries, gathered],
     )
@@ -247,7 +248,12 @@ fn compress_fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
     if m.sequence_parallel {
         let rows = sizes.own_tokens(&[factor("r_kv", a.kv_lora_rank)]);
         keys_values = tape.tensor("compressed keys and values of own tokens", rows, bytes);
-        tape.op("scatter_to_sequence_parallel_region", &[gathered], &[keys_values]);
+        tape.op(
+            "scatter_to_sequence_parallel_region",
+            Work::MemoryBound,
+            &[gathered],
+            &[keys_values],
+        );
     }
     Compressed {
         queries: Some((queries, rank)),
@@ -312,14 +318,14 @@ fn rope(
     let k = tape.tensor("keys", heads.tokens(sizes, query), bytes);
     let v = tape.tensor("values", heads.tokens(sizes, factor("d_v", m.args.v_head_dim)), bytes);
     if sizes.kernels.rope_fused {
-        tape.op("fused_apply_mla_rope", &[kv], &[k, v]);
+        tape.op("fused_apply_mla_rope", Work::MemoryBound, &[kv], &[k, v]);
         return (q, k, v);
     }
     let rotated = tape.tensor("queries after rotary embedding", heads.tokens(sizes, query), bytes);
     let rotary = factor("2·d_r", 2 * m.args.qk_pos_emb_head_dim);
     let parts = tape.tensor("rotary parts of queries and keys", heads.tokens(sizes, rotary), bytes);
     let tables = rope_tables(sizes, tape, factor("d_r", m.args.qk_pos_emb_head_dim));
-    tape.op("apply_rotary_pos_emb", &[q, kv], &[rotated, k, v])
+    tape.op("apply_rotary_pos_emb", Work::MemoryBound, &[q, kv], &[rotated, k, v])
         .saves(&[tables])
         .forward(&[parts]);
     (rotated, k, v)

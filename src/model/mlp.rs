@@ -2,7 +2,7 @@
 
 use super::linear::{Linear, column, norm_column, row, shape_of};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
+use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
 use super::{hidden, norm};
@@ -36,8 +36,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
         input: x,
         width: hidden(m),
         output: inner,
-        weight: weights.split("mlp.linear_fc1.weight", &[fc1, hidden(m)], 2),
-        bias: has_bias.then(|| biases.split("mlp.linear_fc1.bias", &[fc1], 1)),
+        weight: weights.column_parallel("mlp.linear_fc1.weight", &[fc1, hidden(m)], 2),
+        bias: has_bias.then(|| biases.column_parallel("mlp.linear_fc1.bias", &[fc1], 1)),
     };
     let beside_attention = m.args.parallel_attention;
     let normed = if beside_attention {
@@ -49,7 +49,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     tape.at(Family::Mlp, BIAS_ACTIVATION);
     let activated = tape.tensor("output of the activation function", sizes.columns(&[f]), bytes);
     let kept = activation_saves(sizes, tape, inner, sizes.columns(&[f]));
-    tape.op("activation_func", &[inner], &[activated]).saves(&kept);
+    tape.op("activation_func", Work::MemoryBound, &[inner], &[activated])
+        .saves(&kept);
     tape.at(Family::Mlp, TE_LINEAR);
     let output = tape.tensor("MLP branch", sizes.residual(), bytes);
     row(
@@ -60,7 +61,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
             input: activated,
             width: f,
             output,
-            weight: weights.split("mlp.linear_fc2.weight", &[hidden(m), f], 2),
+            weight: weights.row_parallel("mlp.linear_fc2.weight", &[hidden(m), f], hidden(m)),
             bias: has_bias.then(|| biases.whole("mlp.linear_fc2.bias", &[hidden(m)], 1)),
         },
     );

@@ -4,14 +4,14 @@ pub(crate) mod dispatch;
 pub(crate) mod experts;
 mod rows;
 
-use self::dispatch::Way;
+use self::dispatch::DispatchedTokens;
 pub(crate) use self::rows::{Rows, rows};
 use super::adapter::{self, AdapterInput};
 use super::layer_spec::Experts;
 use super::linear::{Linear, plain};
 use super::norm::{self, residual_norm};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, Gradient, Point, TensorId};
+use super::tape::{AutogradTape, Family, Gradient, Point, TensorId, Work};
 use super::tensor::{Component, factor};
 use super::weights::Weights;
 use super::{hidden, shared_expert};
@@ -53,21 +53,21 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
         plain(sizes, tape, &linear);
         input = output;
     }
-    let way = Way::dispatch(sizes, tape, moe, input, inner);
+    let tokens = DispatchedTokens::dispatch(sizes, tape, moe, input, inner);
     // `MoEAlltoAllTokenDispatcher` has attributes `probs`, `routing_map` and
     // `reversed_local_input_permutation_mapping`. What the static tensors of graphs are is not its own.
     let a = &m.args;
     if a.moe_token_dispatcher_type == TokenDispatcher::AllToAll && a.cuda_graph_impl == CudaGraphImpl::None {
-        tape.attributes.push(way.table());
+        tape.attributes.push(tokens.table());
         if !SoftwareFact::TopkDispatcher.holds(a) {
             tape.attributes.extend(routed);
         }
     }
     let shared = if late { shared(tape) } else { before };
-    let (arrived, arrived_rows) = way.arrived();
-    let of_experts = way.postprocess();
+    let (arrived, arrived_rows) = tokens.arrived();
+    let of_experts = tokens.postprocess();
     let results = experts::build(sizes, tape, moe, arrived_rows, arrived, inner);
-    let mut output = way.combine(tape, results);
+    let mut output = tokens.combine(tape, results);
     if m.args.moe_latent_size.is_some() {
         tape.at(Family::Experts, LATENT);
         let outer = tape.tensor("routed experts: output", sizes.residual(), bytes);
@@ -86,7 +86,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
     if let Some(shared) = shared {
         tape.at(Family::Experts, SHARED_EXPERTS);
         let sum = tape.tensor("MLP branch", sizes.residual(), bytes);
-        tape.op("add shared experts", &[output, shared], &[sum])
+        tape.op("add shared experts", Work::MemoryBound, &[output, shared], &[sum])
             .gradients(&[Gradient::Shared, Gradient::Shared]);
         output = sum;
     }
@@ -150,7 +150,7 @@ fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: Tens
             ..linear
         };
         adapter::beside(sizes, tape, &linear, |tape, linear| {
-            tape.op(linear.name, &[normed], &[linear.output]);
+            tape.op(linear.name, Work::UncountedFlops, &[normed], &[linear.output]);
             AdapterInput {
                 tensor: normed,
                 in_parts: false,
@@ -158,6 +158,6 @@ fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: Tens
         });
         reads.push(logits);
     }
-    tape.op("router", &reads, &[]).saves(&saved);
+    tape.op("router", Work::UncountedFlops, &reads, &[]).saves(&saved);
     [map, probabilities]
 }

@@ -5,8 +5,8 @@ use super::layer_spec::LayerSpec;
 use super::linear::{Linear, column};
 use super::norm::{ENORM, HNORM, MTP_FINAL, after_layers, residual_norm};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
-use super::tensor::{Component, factor};
+use super::tape::{AutogradTape, Family, TensorId, Work};
+use super::tensor::{Component, ParamTensor, Row, factor};
 use super::weights::Weights;
 use super::{embedding, hidden};
 use crate::source::MTP;
@@ -26,7 +26,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
     let hnorm = residual_norm(sizes, tape, &(HNORM, weight), states);
     let both = factor("2·h", 2 * m.args.hidden_size);
     let joined = tape.tensor("MTP: embedding beside hidden states", sizes.own_tokens(&[both]), bytes);
-    tape.op("MTP concat", &[enorm, hnorm], &[joined]);
+    tape.op("MTP concat", Work::MemoryBound, &[enorm, hnorm], &[joined]);
     let projected = tape.tensor(
         "MTP: output of eh_proj before it is gathered",
         sizes.columns(&[hidden(m)]),
@@ -37,7 +37,10 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
         input: joined,
         width: both,
         output: projected,
-        weight: Weights::of(m, Component::EhProj, MTP).split("eh_proj.weight", &[both, hidden(m)], 2),
+        weight: ParamTensor {
+            row: Row::Elements(both.value),
+            ..Weights::of(m, Component::EhProj, MTP).column_parallel("eh_proj.weight", &[both, hidden(m)], 2)
+        },
         bias: None,
     };
     column(sizes, tape, &linear);
@@ -48,7 +51,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
         sizes.gathered(),
         bytes,
     );
-    tape.op("MTP gather", &[projected], &[input])
+    tape.op("MTP gather", Work::MemoryBound, &[projected], &[input])
         .forward(whole.as_slice())
         .backward(whole.as_slice());
     let layers = LayerSpec::of_mtp(m).into_iter();

@@ -3,7 +3,7 @@
 use super::hidden;
 use super::kernels::NormKernel;
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, TensorId};
+use super::tape::{AutogradTape, TensorId, Work};
 use super::tensor::{Component, Factor, ParamTensor, Shape};
 use super::weights::Weights;
 use crate::config::choices::Normalization;
@@ -194,6 +194,6 @@ pub(crate) fn token_norm(
     tape.declare([weight]);
     let output = tape.tensor(norm.output, sizes.own_tokens(&[width]), sizes.width());
     let saved = saved(sizes, tape, norm, input, &|width| sizes.own_tokens(&[width]), width);
-    saved.by(tape.op(norm.op, &[input], &[output]));
+    saved.by(tape.op(norm.op, Work::MemoryBound, &[input], &[output]));
     output
 }

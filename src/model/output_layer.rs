@@ -3,7 +3,7 @@
 use super::hidden;
 use super::linear::Linear;
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, TensorId};
+use super::tape::{AutogradTape, TensorId, Work};
 use super::tensor::{Component, Factor, ParamTensor, factor};
 use super::weights::Weights;
 use crate::config::job::Module;
@@ -16,7 +16,7 @@ pub(crate) fn output_weight(m: &Module) -> ParamTensor {
     }
     let vocabulary = factor("V", m.padded_vocab_size);
     let name = "output_layer.weight";
-    Weights::of(m, Component::OutputLayer, OUTPUT_LAYER).split(name, &[vocabulary, hidden(m)], 2)
+    Weights::of(m, Component::OutputLayer, OUTPUT_LAYER).column_parallel(name, &[vocabulary, hidden(m)], 2)
 }
 
 /// The output layer between these tensors.
@@ -37,7 +37,12 @@ pub(super) fn gather_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: Te
         return input;
     }
     let gathered = tape.tensor("gathered input", sizes.gathered(), sizes.width());
-    tape.op("gather_from_sequence_parallel_region", &[input], &[gathered]);
+    tape.op(
+        "gather_from_sequence_parallel_region",
+        Work::MemoryBound,
+        &[input],
+        &[gathered],
+    );
     gathered
 }
 

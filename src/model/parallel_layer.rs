@@ -2,7 +2,7 @@
 
 use super::norm::{self, residual_norm};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, Gradient, TensorId};
+use super::tape::{AutogradTape, Family, Gradient, TensorId, Work};
 use super::{attention, mlp};
 use crate::source::FALCON_LAYER;
 
@@ -15,12 +15,12 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     tape.at(Family::Residual, FALCON_LAYER);
     // Nothing reads this sum; its variable holds it until the next one has been made.
     let unread = tape.tensor("residual stream with attention alone", stream, sizes.stream_width());
-    tape.op("self_attn_bda", &[attention, x], &[unread])
+    tape.op("self_attn_bda", Work::MemoryBound, &[attention, x], &[unread])
         .gradients(&[Gradient::None, Gradient::None]);
     let mlp = mlp::build(sizes, tape, normed);
     tape.at(Family::Residual, FALCON_LAYER);
     let both = tape.tensor("sum of MLP and attention", stream, width);
-    tape.op("add", &[mlp, attention], &[both])
+    tape.op("add", Work::MemoryBound, &[mlp, attention], &[both])
         .gradients(&[Gradient::Shared, Gradient::Shared]);
     let mask = tape.tensor_if(sizes.hidden_dropout(), "dropout mask", stream, 1);
     let of_both = if sizes.hidden_dropout() {
@@ -29,7 +29,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
         Gradient::Shared
     };
     let output = tape.tensor("residual stream", stream, sizes.stream_width());
-    tape.op("mlp_bda", &[both, x, unread], &[output])
+    tape.op("mlp_bda", Work::MemoryBound, &[both, x, unread], &[output])
         .saves(mask.as_slice())
         .gradients(&[of_both, Gradient::Shared, Gradient::None]);
     output

@@ -6,7 +6,7 @@ use super::items::{item_first, merged_count, of_items, patch_count};
 use super::linear::Linear;
 use super::norm::{AFTER_LAYERS, PROJECTOR_NORM, residual_norm, saved};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, Gradient, TensorId};
+use super::tape::{AutogradTape, Family, Gradient, TensorId, Work};
 use super::tensor::{Component, Factor, Shape, factor};
 use super::trained::{detached, trained};
 use super::weights::Weights;
@@ -57,7 +57,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
             of_items(m, count, [hidden(m), one]),
             sizes.width(),
         );
-        tape.op("contiguous", &[x], &[kept]);
+        tape.op("contiguous", Work::MemoryBound, &[x], &[kept]);
         x = kept;
     }
     if detached(m) {
@@ -135,7 +135,7 @@ fn layers(
     let over_merged = matches!(norm, ProjectorNorm::Merged | ProjectorNorm::MergedRms);
     if m.args.spatial_merge_size > 1 && over_merged {
         let merged = tape.tensor("merged patches", of_merged(wide), width);
-        tape.op("pixel_shuffle", &[x], &[merged]);
+        tape.op("pixel_shuffle", Work::MemoryBound, &[x], &[merged]);
         x = merged;
     }
     if norm != ProjectorNorm::None {
@@ -147,7 +147,7 @@ fn layers(
         };
         let rows = |width: Factor| -> Shape { of_items(m, tokens, [width, one]) };
         let kept = saved(sizes, tape, PROJECTOR_NORM, x, &rows, each);
-        kept.by(tape.op("norm", &[x], &[normed]));
+        kept.by(tape.op("norm", Work::MemoryBound, &[x], &[normed]));
         x = normed;
     }
     if m.args.projector_merger {
@@ -156,7 +156,7 @@ fn layers(
     let out_width = factor("p_out", projector.output);
     let Some(hidden_size) = projector.hidden else {
         let output = tape.tensor("projected tokens", of_merged(out_width), width);
-        tape.op("encoder", &[x], &[output]);
+        tape.op("encoder", Work::UncountedFlops, &[x], &[output]);
         if trains {
             tape.saves(&[x]);
         }
@@ -171,19 +171,20 @@ fn layers(
         input: x,
         width: wide,
         output: inner,
-        weight: weights.split(names[0], &[middle, wide], 2),
+        weight: weights.column_parallel(names[0], &[middle, wide], 2),
         bias: None,
     };
     with_adapter(sizes, tape, &first, trains);
     let active = tape.tensor("output of the activation function", split(of_merged(middle)), width);
-    tape.op("activation_func", &[inner], &[active]).saves(&[inner]);
+    tape.op("activation_func", Work::MemoryBound, &[inner], &[active])
+        .saves(&[inner]);
     let output = tape.tensor("projected tokens", of_merged(out_width), width);
     let second = Linear {
         name: "linear_fc2",
         input: active,
         width: middle,
         output,
-        weight: weights.split(names[2], &[out_width, middle], 2),
+        weight: weights.row_parallel(names[2], &[out_width, middle], out_width),
         bias: None,
     };
     with_adapter(sizes, tape, &second, trains);
@@ -192,14 +193,15 @@ fn layers(
     }
     // `MultimodalProjector` adds the bias of its second layer itself; layers of Hugging Face do it at once.
     let biased = tape.tensor("projected tokens with bias", of_merged(out_width), width);
-    tape.op("bias", &[output], &[biased]).gradients(&[Gradient::Shared]);
+    tape.op("bias", Work::MemoryBound, &[output], &[biased])
+        .gradients(&[Gradient::Shared]);
     biased
 }
 
 /// A linear layer of a projector of two, and its adapter if it has one. Its weight is declared elsewhere.
 fn with_adapter(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear, trains: bool) {
     adapter::beside(sizes, tape, linear, |tape, linear| {
-        tape.op(linear.name, &[linear.input], &[linear.output]);
+        tape.op(linear.name, Work::UncountedFlops, &[linear.input], &[linear.output]);
         if trains {
             tape.saves(&[linear.input]);
         }
@@ -221,16 +223,16 @@ fn merge(sizes: &Sizes<'_>, tape: &mut AutogradTape, of_merged: &dyn Fn(Factor) 
     let (m, width) = (sizes.m, sizes.width());
     let side_by_side = side_by_side(m);
     let weights = Weights::of(m, Component::Projector, MISTRAL_3_MERGER);
-    tape.declare([weights.split(
+    tape.declare([weights.column_parallel(
         "multi_modal_projector.patch_merger.merging_layer.weight",
         &[hidden(m), side_by_side],
         2,
     )]);
     tape.at(Family::Output, MISTRAL_3_MERGER);
     let unfolded = tape.tensor("patches side by side", of_merged(side_by_side), width);
-    tape.op("unfold", &[x], &[unfolded]);
+    tape.op("unfold", Work::MemoryBound, &[x], &[unfolded]);
     let merged = tape.tensor("merged patches", of_merged(hidden(m)), width);
-    tape.op("merging_layer", &[unfolded], &[merged]);
+    tape.op("merging_layer", Work::UncountedFlops, &[unfolded], &[merged]);
     if trained(m, Component::Projector) {
         tape.saves(&[unfolded]);
     }
@@ -253,14 +255,14 @@ fn declare_layers(m: &Module, tape: &mut AutogradTape, projector: &Projector, co
     };
     let [fc1, fc1_bias, fc2, fc2_bias] = names;
     let middle = projector.hidden.map_or(output, |hidden| factor("p_f", hidden));
-    tape.declare([weights.split(fc1, &[times, middle, input], 2)]);
+    tape.declare([weights.column_parallel(fc1, &[times, middle, input], 2)]);
     if m.args.projector_bias {
-        tape.declare([weights.split(fc1_bias, &[times, middle], 1)]);
+        tape.declare([weights.column_parallel(fc1_bias, &[times, middle], 1)]);
     }
     if projector.hidden.is_none() {
         return;
     }
-    tape.declare([weights.split(fc2, &[times, output, middle], 2)]);
+    tape.declare([weights.row_parallel(fc2, &[times, output, middle], output)]);
     if m.args.projector_bias {
         tape.declare([weights.whole(fc2_bias, &[times, output], 1)]);
     }

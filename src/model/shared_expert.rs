@@ -3,10 +3,10 @@
 use super::adapter::{self, AdapterInput};
 use super::hidden;
 use super::layer_spec::Experts;
-use super::linear::{Linear, column, input_gradient, products, row, shape_of};
+use super::linear::{Linear, column, input_gradient, product, products, row, shape_of};
 use super::mlp::{activation_saves, fc1_width};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
+use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, factor};
 use super::weights::Weights;
 use crate::config::choices::RecomputeModule;
@@ -24,7 +24,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, no
     let start = tape.here();
     let inner = tape.tensor("shared experts: output of linear_fc1", sizes.columns(&[fc1]), bytes);
     let name = "mlp.shared_experts.linear_fc1.weight";
-    let weight = weights.split(name, &[fc1, hidden(m)], 2);
+    let weight = weights.column_parallel(name, &[fc1, hidden(m)], 2);
     let linear = Linear {
         name: "shared_experts.linear_fc1",
         input: normed,
@@ -44,7 +44,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, no
                 ..*linear
             };
             let gradient = shape_of(tape, linear.output);
-            linear.op(tape);
+            linear.op(tape, product(sharing, tape, &gathered, None, gradient));
             products(sharing, tape, &gathered, None, gradient);
             input_gradient(sizes, tape, sizes.gathered());
             tape.forward(&[whole]);
@@ -62,11 +62,16 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, no
         bytes,
     );
     let kept = activation_saves(sizes, tape, inner, sizes.columns(&[f_s]));
-    tape.op("shared_experts.activation_func", &[inner], &[activated])
-        .saves(&kept);
+    tape.op(
+        "shared_experts.activation_func",
+        Work::MemoryBound,
+        &[inner],
+        &[activated],
+    )
+    .saves(&kept);
     let mut output = tape.tensor("shared experts: output", sizes.residual(), bytes);
     let name = "mlp.shared_experts.linear_fc2.weight";
-    let weight = weights.split(name, &[hidden(m), f_s], 2);
+    let weight = weights.row_parallel(name, &[hidden(m), f_s], hidden(m));
     row(
         sizes,
         tape,
@@ -84,7 +89,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, no
         let gated = tape.tensor("shared experts: output after the gate", sizes.residual(), bytes);
         let gate = Weights::of(m, Component::SharedExpertGate, SHARED_EXPERTS);
         tape.declare([gate.whole("mlp.shared_experts.gate_weight", &[hidden(m)], 2)]);
-        tape.op("shared_experts.gate", &[output], &[gated])
+        tape.op("shared_experts.gate", Work::MemoryBound, &[output], &[gated])
             .saves(&[output, score]);
         output = gated;
     }

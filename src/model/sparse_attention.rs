@@ -11,7 +11,7 @@ use super::linear::{Linear, column, row};
 use super::mla;
 use super::norm::{self, residual_norm};
 use super::sizes::Sizes;
-use super::tape::{AutogradTape, Family, TensorId};
+use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
 use super::{hidden, tp};
@@ -112,10 +112,10 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, has_indexer: boo
         input: context,
         width: widths.value,
         output,
-        weight: weights.split(
+        weight: weights.row_parallel(
             "self_attention.linear_proj.weight",
             &[widths.heads, widths.value, hidden(m)],
-            2,
+            hidden(m),
         ),
         bias: None,
     };
@@ -137,7 +137,12 @@ fn gather(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, keys_valu
     let gathered = gathered
         .map(|(what, width)| tape.tensor(what, sizes.tokens(&[width]), sizes.width()))
         .to_vec();
-    tape.op("gather_from_sequence_parallel_region", &[keys_values], &gathered);
+    tape.op(
+        "gather_from_sequence_parallel_region",
+        Work::MemoryBound,
+        &[keys_values],
+        &gathered,
+    );
     gathered
 }
 
@@ -162,7 +167,7 @@ fn project(
         input,
         width,
         output,
-        weight: weights.split(weight, &[widths.heads, widths.query, width], 2),
+        weight: weights.column_parallel(weight, &[widths.heads, widths.query, width], 2),
         bias: None,
     };
     column(sizes, tape, &linear);
@@ -179,7 +184,7 @@ fn absorb(
 ) -> (TensorId, TensorId) {
     let (m, bytes) = (sizes.m, sizes.width());
     let weights = Weights::of(m, Component::Attention, ABSORBED_MLA);
-    let weight = weights.split(
+    let weight = weights.column_parallel(
         "self_attention.linear_kv_up_proj.weight",
         &[widths.heads, widths.key_value, widths.latent],
         2,
@@ -199,7 +204,7 @@ fn absorb(
     let by_head = tape.tensor("queries in the latent space by head", latent, bytes);
     let absorbed = tape.tensor("queries in the latent space", latent, bytes);
     let gradients = widths.weight_gradients(sizes, tape);
-    tape.op("absorb keys", &[q], &[absorbed])
+    tape.op("absorb keys", Work::UncountedFlops, &[q], &[absorbed])
         .saves(&[q])
         .forward(&[by_head])
         .backward(&gradients);
@@ -215,7 +220,7 @@ fn absorb(
     let tables = rope_tables(sizes, tape, rotary);
     let mut reads = vec![absorbed, q];
     reads.extend(latents);
-    tape.op("apply_rotary_pos_emb", &reads, &[query, key])
+    tape.op("apply_rotary_pos_emb", Work::MemoryBound, &reads, &[query, key])
         .saves(&[tables])
         .forward(&[parts]);
     (query, key)
@@ -232,8 +237,13 @@ fn attend(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, inputs: &
         let whole = all_tokens(m, widths.absorbed);
         let gathered = tape.tensor("keys as they are gathered", whole, bytes);
         key = tape.tensor("keys of the whole sequence", whole, bytes);
-        tape.op("gather_from_sequence_parallel_region", &[inputs.key], &[key])
-            .forward(&[gathered]);
+        tape.op(
+            "gather_from_sequence_parallel_region",
+            Work::MemoryBound,
+            &[inputs.key],
+            &[key],
+        )
+        .forward(&[gathered]);
     }
     let picked = if has_indexer {
         indexer::build(sizes, tape, inputs, key)
@@ -248,7 +258,7 @@ fn attend(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, inputs: &
     let by_head = tape.tensor("attention output by head", shape, bytes);
     let context = tape.tensor("attention output", shape, bytes);
     let gradients = widths.weight_gradients(sizes, tape);
-    tape.op("project to values", &[latent], &[context])
+    tape.op("project to values", Work::UncountedFlops, &[latent], &[context])
         .saves(&[latent, weight])
         .forward(&[by_head])
         .backward(&gradients);

@@ -268,13 +268,19 @@ impl AutogradTape {
         condition.then(|| self.tensor(what, shape, width))
     }
 
-    /// Adds an operation. What follows says more about it, until the next.
-    pub(crate) fn op(&mut self, name: &'static str, inputs: &[TensorId], outputs: &[TensorId]) -> &mut Self {
+    /// Adds an operation, whose work is what step times count of it. What follows says more about it, until the next.
+    pub(crate) fn op(
+        &mut self,
+        name: &'static str,
+        work: Work,
+        inputs: &[TensorId],
+        outputs: &[TensorId],
+    ) -> &mut Self {
         self.ops.push(Op {
             name,
             root: false,
             adapter: false,
-            work: Work::default(),
+            work,
             links: self.links.len(),
         });
         self.link(UseKind::Input(Gradient::New), inputs);

@@ -37,6 +37,22 @@ impl Sharding {
     }
 }
 
+/// The size of one row of a parameter on a rank: of what one index of its first dimension has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// So many elements, whatever TP is: it splits the first dimension, if any.
+    Elements(u64),
+    /// One of so many rows of equal size: TP splits another dimension than the first, if any.
+    OneOf(u64),
+}
+
+impl Row {
+    /// A row as long as the last factor of a shape, whose factors before it are the first dimension.
+    pub(crate) fn of_last(shape: &Shape) -> Self {
+        Self::Elements(shape.factors().last().map_or(1, |factor| factor.value))
+    }
+}
+
 /// One parameter of a layer or of a single part such as the embedding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParamTensor {
@@ -50,11 +66,21 @@ pub struct ParamTensor {
     pub sharding: Sharding,
     /// How many dimensions Megatron gives it; Muon treats matrices differently.
     pub dimensions: u8,
+    /// The size of one of its rows, which FSDP keeps whole.
+    pub row: Row,
     /// Where Megatron creates it.
     pub source: Source,
 }
 
 impl ParamTensor {
+    /// The same parameter with so many rows, which TP does not split.
+    pub(crate) const fn with_rows(self, rows: Factor) -> Self {
+        Self {
+            row: Row::OneOf(rows.value),
+            ..self
+        }
+    }
+
     /// Whether it is the weight of one of Transformer Engine's linear layers in a transformer or MTP layer.
     #[must_use]
     pub fn linear_weight(&self) -> bool {

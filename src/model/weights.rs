@@ -1,7 +1,7 @@
 //! Declarations of parameters: the operation that uses a weight declares it, so that the parameters of a part and what
 //! it keeps for its backward pass come from one build.
 
-use super::tensor::{Component, Factor, ParamTensor, Shape, Sharding, factor};
+use super::tensor::{Component, Factor, ParamTensor, Row, Shape, Sharding, factor};
 use super::tp;
 use crate::config::job::Module;
 use crate::source::Source;
@@ -32,8 +32,9 @@ impl<'a> Weights<'a> {
         Self { is_split, ..self }
     }
 
-    /// A tensor that tensor-parallel ranks split.
-    pub(crate) fn split<const N: usize>(
+    /// A tensor that tensor-parallel ranks split by its first dimension, as `ColumnParallelLinear` and
+    /// `VocabParallelEmbedding` do (`partition_dim` 0). The factors of a matrix end with the width of its rows.
+    pub(crate) fn column_parallel<const N: usize>(
         self,
         name: &'static str,
         factors: &[Factor; N],
@@ -51,17 +52,29 @@ impl<'a> Weights<'a> {
         } else {
             Sharding::TpSharded
         };
-        self.tensor(name, shape, sharding, dimensions)
+        self.tensor(name, shape, sharding, dimensions, row(&shape, dimensions))
     }
 
-    /// A tensor that every tensor-parallel rank has in full.
+    /// A matrix of so many rows that tensor-parallel ranks split by its second dimension, as `RowParallelLinear` does
+    /// (`partition_dim` 1).
+    pub(crate) fn row_parallel<const N: usize>(
+        self,
+        name: &'static str,
+        factors: &[Factor; N],
+        rows: Factor,
+    ) -> ParamTensor {
+        self.column_parallel(name, factors, 2).with_rows(rows)
+    }
+
+    /// A tensor that every tensor-parallel rank has in full. The factors of a matrix end with the width of its rows.
     pub(crate) fn whole<const N: usize>(
         self,
         name: &'static str,
         factors: &[Factor; N],
         dimensions: u8,
     ) -> ParamTensor {
-        self.tensor(name, Shape::of(factors), Sharding::Replicated, dimensions)
+        let shape = Shape::of(factors);
+        self.tensor(name, shape, Sharding::Replicated, dimensions, row(&shape, dimensions))
     }
 
     /// The parameters of a norm: a weight of this width, and with `LayerNorm` a bias beside it.
@@ -79,6 +92,7 @@ impl<'a> Weights<'a> {
         shape: Shape,
         sharding: Sharding,
         dimensions: u8,
+        row: Row,
     ) -> ParamTensor {
         ParamTensor {
             component: self.component,
@@ -86,7 +100,17 @@ impl<'a> Weights<'a> {
             shape,
             sharding,
             dimensions,
+            row,
             source: self.source,
         }
+    }
+}
+
+/// The row of a tensor with so many dimensions, whose last factor is the width of its rows.
+fn row(shape: &Shape, dimensions: u8) -> Row {
+    if dimensions <= 1 {
+        Row::Elements(1)
+    } else {
+        Row::of_last(shape)
     }
 }

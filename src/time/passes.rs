@@ -52,7 +52,7 @@ pub(super) fn passes(
                 passes.flops += wide(flops);
                 attention(wide(flops), on)
             }
-            Work::Elementwise => elementwise(tape, index, (on, launched)),
+            Work::MemoryBound | Work::UncountedFlops => memory_bound(tape, index, (on, launched)),
             Work::Product(product) => {
                 passes.flops += wide(product.flops());
                 let (mut forward, mut backward) = product_passes(&product, on);
@@ -95,7 +95,7 @@ fn attention(flops: f64, on: &Hardware) -> (Seconds, Seconds) {
 }
 
 /// Bytes that an operation reads and writes in its two passes.
-fn elementwise(tape: &AutogradTape, op: usize, (on, launched): (&Hardware, f64)) -> (Seconds, Seconds) {
+fn memory_bound(tape: &AutogradTape, op: usize, (on, launched): (&Hardware, f64)) -> (Seconds, Seconds) {
     let links = tape.links(op);
     let (mut forward, mut backward) = (0.0, 0.0);
     let mut passed_on = 0;

@@ -4,7 +4,7 @@ use super::Fsdp;
 use crate::config::job::Module;
 use crate::memory::parameters::one_tensor;
 use crate::model::quantization::quantizes_parameters;
-use crate::model::tensor::{Component, ParamTensor};
+use crate::model::tensor::{Component, ParamTensor, Row};
 use crate::model::{PartKind, trained};
 use crate::parallel::groups::View;
 
@@ -54,7 +54,7 @@ impl Parameter {
                 shared: shared(m, kind, tensor.component),
                 size: Size {
                     elements,
-                    row: row(m, tensor, elements),
+                    row: row(tensor, elements),
                 },
             };
             let count = usize::try_from(copies * parts).unwrap_or(usize::MAX);
@@ -85,34 +85,13 @@ fn norm_parts(tensor: &ParamTensor) -> u64 {
     parts.map_or(1, |parts| parts.value.max(1))
 }
 
-/// Elements of a row of a parameter with so many elements. TP splits the rows of some matrices, and the first
-/// dimension of the others.
-fn row(m: &Module, tensor: &ParamTensor, elements: u64) -> u64 {
-    let factors: Vec<u64> = tensor.shape.factors().map(|factor| factor.value).collect();
-    let from_end = |n: usize| {
-        let at = factors.len().checked_sub(n);
-        at.and_then(|at| factors.get(at)).copied()
+/// Elements of a row of a parameter with so many elements.
+fn row(tensor: &ParamTensor, elements: u64) -> u64 {
+    let row = match tensor.row {
+        Row::Elements(row) => row,
+        Row::OneOf(rows) => elements / rows.max(1),
     };
-    let rows = if tensor.dimensions <= 1 {
-        Some(elements)
-    } else if tensor.is_named("linear_proj.weight") || tensor.component == Component::FrontEnd {
-        from_end(1)
-    } else if tensor.is_named("linear_fc2.weight") {
-        from_end(2)
-    } else if tensor.is_named("out_proj.weight") {
-        Some(m.args.hidden_size)
-    } else if tensor.component == Component::ClassToken {
-        Some(1)
-    } else {
-        None
-    };
-    let row = match rows {
-        Some(rows) => Some(elements / rows.max(1)),
-        // Its factors are listed the other way round.
-        None if tensor.component == Component::EhProj => factors.first().copied(),
-        None => from_end(1),
-    };
-    row.unwrap_or(1).max(1)
+    row.max(1)
 }
 
 /// The place of a parameter among those of its layer, in the order in which modules are made; `None` for a name that the

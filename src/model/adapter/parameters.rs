@@ -4,7 +4,7 @@ use super::{Adapter, Parallel};
 use crate::config::adapters::LinearModule;
 use crate::config::choices::AdapterType;
 use crate::model::tape::AutogradTape;
-use crate::model::tensor::{Component, Factor, ParamTensor, Shape, Sharding, factor};
+use crate::model::tensor::{Component, Factor, ParamTensor, Row, Shape, Sharding, factor};
 use crate::model::weights::Weights;
 use crate::source::{ADAPTERS, DORA, EXPERT_ADAPTERS};
 
@@ -53,7 +53,7 @@ impl Adapter<'_> {
             tape.declare([if self.parallel == Parallel::Row {
                 weights.whole(names.weight_magnitude, &[a, b], 1)
             } else {
-                weights.split(names.weight_magnitude, &[a, b], 1)
+                weights.column_parallel(names.weight_magnitude, &[a, b], 1)
             }]);
         }
     }
@@ -100,7 +100,7 @@ impl Adapter<'_> {
             (true, false) => (Sharding::Expert, ADAPTERS),
             (false, _) => (Sharding::TpSharded, ADAPTERS),
         };
-        Weights::of(m, Component::Adapters, source).tensor(name, shape, sharding, 2)
+        Weights::of(m, Component::Adapters, source).tensor(name, shape, sharding, 2, Row::of_last(&shape))
     }
 
     /// How the matrices of experts are laid out. `shared` is the one that experts share with shared outer matrices.

@@ -5,7 +5,7 @@ use crate::config::adapters::LinearModule;
 use crate::config::choices::{AdapterDropout, AdapterType, CudaGraphImpl, RecomputeGranularity, RecomputeModule};
 use crate::model::linear::{shape_of, weight_gradient_of_adapter};
 use crate::model::tape::Gradient::Shared;
-use crate::model::tape::{AutogradTape, TensorId};
+use crate::model::tape::{AutogradTape, TensorId, Work};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::source::{ADAPTERS, DORA};
 
@@ -33,13 +33,13 @@ impl Adapter<'_> {
                 .collect();
             let what = "outputs of adapters side by side";
             let joined = tape.tensor(what, whole, self.sizes.width());
-            tape.op("adapter.cat", &pieces, &[joined]);
+            tape.op("adapter.cat", Work::MemoryBound, &pieces, &[joined]);
             joined
         };
         if self.adapters.kind == AdapterType::Dora {
             self.scale_by_magnitude(tape, input, [base, scaled]);
         } else {
-            tape.op("adapter.add", &[base, scaled], &[self.linear.output])
+            tape.op("adapter.add", Work::MemoryBound, &[base, scaled], &[self.linear.output])
                 .gradients(&[Shared, Shared]);
         }
     }
@@ -56,7 +56,7 @@ impl Adapter<'_> {
         let whole = self.sizes.tokens(&[self.linear.width]);
         if input.in_parts && !regathers {
             let gathered = tape.tensor("adapter: gathered input", whole, width);
-            tape.op("adapter.gather", &[x], &[gathered]);
+            tape.op("adapter.gather", Work::MemoryBound, &[x], &[gathered]);
             x = gathered;
         }
         let low = tape.tensor(
@@ -68,7 +68,7 @@ impl Adapter<'_> {
         let splits = self.parallel != Parallel::Row && self.ranks().value > 1;
         let what = "adapter: this rank's part of that product";
         let split = tape.tensor_if(splits, what, split, width);
-        tape.op("adapter.linear_in", &[x], &[low])
+        tape.op("adapter.linear_in", Work::UncountedFlops, &[x], &[low])
             .is_adapter()
             .saves(&[x])
             .forward(split.as_slice());
@@ -84,7 +84,7 @@ impl Adapter<'_> {
             self.second_output(output),
             width,
         );
-        tape.op("adapter.linear_out", &[low], &[made])
+        tape.op("adapter.linear_out", Work::UncountedFlops, &[low], &[made])
             .is_adapter()
             .saves(&[low]);
         weight_gradient_of_adapter(self.sizes, tape, second.shape);
@@ -96,14 +96,14 @@ impl Adapter<'_> {
         let mut y = made;
         if self.exchanges() {
             let exchanged = tape.tensor("adapter: exchanged output", output, width);
-            tape.op("adapter.all2all", &[y], &[exchanged]);
+            tape.op("adapter.all2all", Work::MemoryBound, &[y], &[exchanged]);
             y = exchanged;
         }
         if self.adapters.dropout == Some(AdapterDropout::Post) {
             y = dropout(tape, y, width);
         }
         let scaled = tape.tensor("adapter: output", output, width);
-        tape.op("adapter.scale", &[y], &[scaled]);
+        tape.op("adapter.scale", Work::MemoryBound, &[y], &[scaled]);
         scaled
     }
 
@@ -189,7 +189,8 @@ impl Adapter<'_> {
         tape.at(self.family(), DORA);
         let shape = shape_of(tape, self.linear.output);
         let sum = tape.tensor("output of a layer and its adapter", shape, width);
-        tape.op("adapter.add", &summands, &[sum]).gradients(&[Shared, Shared]);
+        tape.op("adapter.add", Work::MemoryBound, &summands, &[sum])
+            .gradients(&[Shared, Shared]);
         let matrix = self.linear.weight.shape;
         let product = tape.tensor("adapter: product of both matrices", matrix, width);
         let merged = tape.tensor("weight with its adapter", matrix, width);
@@ -200,15 +201,25 @@ impl Adapter<'_> {
             // The layer itself is run on what was dropped as well.
             let dropped = dropout(tape, input.tensor, width);
             let correction = tape.tensor("output of a layer for dropped values", shape, width);
-            tape.op("adapter.base_linear_forward", &[dropped], &[correction]);
+            tape.op(
+                "adapter.base_linear_forward",
+                Work::UncountedFlops,
+                &[dropped],
+                &[correction],
+            );
             reads.push(correction);
             saves.push(correction);
         }
-        tape.op("adapter.weight_magnitude", &reads, &[self.linear.output])
-            .is_adapter()
-            .saves(&saves)
-            .forward(&[product, merged])
-            .backward(&[of_magnitude]);
+        tape.op(
+            "adapter.weight_magnitude",
+            Work::UncountedFlops,
+            &reads,
+            &[self.linear.output],
+        )
+        .is_adapter()
+        .saves(&saves)
+        .forward(&[product, merged])
+        .backward(&[of_magnitude]);
     }
 }
 
@@ -217,6 +228,7 @@ fn dropout(tape: &mut AutogradTape, x: TensorId, width: u64) -> TensorId {
     let shape = shape_of(tape, x);
     let mask = tape.tensor("adapter: dropout mask", shape, 1);
     let dropped = tape.tensor("adapter: values after dropout", shape, width);
-    tape.op("adapter.dropout", &[x], &[dropped]).saves(&[mask]);
+    tape.op("adapter.dropout", Work::MemoryBound, &[x], &[dropped])
+        .saves(&[mask]);
     dropped
 }

@@ -35,7 +35,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs)
         let weights = Weights::of(sizes.m, Component::AttentionSinks, ATTENTION_SINKS);
         let heads = factor("n_q", sizes.m.args.num_attention_heads);
         let name = "self_attention.core_attention.softmax_offset";
-        tape.declare([weights.split(name, &[heads], 1)]);
+        tape.declare([weights.column_parallel(name, &[heads], 1)]);
     }
     let start = tape.here();
     let output = match sizes.kernels.attention {
@@ -65,8 +65,12 @@ fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorI
     };
     let work = inputs.queries.tokens(sizes, inputs.qk_width);
     let work = tape.tensor("query gradient accumulated in fp32", work, 4);
-    tape.op("core_attention", &inputs.reads, &[output])
-        .computes(Work::Attention(flops(sizes, inputs)));
+    tape.op(
+        "core_attention",
+        Work::Attention(flops(sizes, inputs)),
+        &inputs.reads,
+        &[output],
+    );
     let copies = if flash && m.args.micro_batch_size > 1 {
         // Batch first: queries, keys and values are transposed, and so is the output.
         Some([
@@ -147,7 +151,7 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
         let keys = tape.tensor("keys repeated for every query head", keys, bytes);
         let values = inputs.queries.tokens(sizes, inputs.v_width);
         let values = tape.tensor("values repeated for every query head", values, bytes);
-        tape.op("repeat_interleave", &inputs.reads, &[keys, values]);
+        tape.op("repeat_interleave", Work::MemoryBound, &inputs.reads, &[keys, values]);
         let queries = inputs.saves.first().copied();
         reads = queries.into_iter().chain([keys, values]).collect();
         saved.clone_from(&reads);
@@ -161,13 +165,13 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
     if let Some(raw) = raw {
         // The values are kept by the second product.
         let keys = saved.get(..2).unwrap_or(&saved);
-        tape.op("query times key", &reads, &[raw])
-            .saves(keys)
-            .computes(Work::Attention(flops(sizes, inputs)));
+        tape.op("query times key", Work::Attention(flops(sizes, inputs)), &reads, &[raw])
+            .saves(keys);
         if kernel == AttentionKernel::SoftCapped {
             held = Some(softcap::softmax(sizes, tape, raw, probabilities, scores));
         } else {
-            tape.op("softmax", &[raw], &[probabilities]).saves(&[probabilities]);
+            tape.op("softmax", Work::MemoryBound, &[raw], &[probabilities])
+                .saves(&[probabilities]);
         }
     } else {
         let fp32 = tape.tensor_if(
@@ -176,15 +180,19 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
             scores,
             4,
         );
-        tape.op("query times key, softmax", &reads, &[probabilities])
-            .computes(Work::Attention(flops(sizes, inputs)))
-            .saves(&saved)
-            .saves(&[fp32.unwrap_or(probabilities)]);
+        tape.op(
+            "query times key, softmax",
+            Work::Attention(flops(sizes, inputs)),
+            &reads,
+            &[probabilities],
+        )
+        .saves(&saved)
+        .saves(&[fp32.unwrap_or(probabilities)]);
     }
     if m.args.attention_dropout.0 > 0 {
         let dropped = tape.tensor("attention probabilities after dropout", scores, bytes);
         let mask = tape.tensor("mask of attention dropout", scores, 1);
-        tape.op("attention_dropout", &[probabilities], &[dropped])
+        tape.op("attention_dropout", Work::MemoryBound, &[probabilities], &[dropped])
             .saves(&[mask]);
         used = dropped;
     }
@@ -193,9 +201,14 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
     let output = tape.tensor("attention output", context, bytes);
     let second = [used, values];
     // Without a fused kernel both products are computed in full.
-    tape.op("probability times value", &second, &[product])
-        .saves(&second)
-        .computes(Work::Attention(flops(sizes, inputs)));
-    tape.op("transpose", &[product], &[output]).holds(held.as_slice());
+    tape.op(
+        "probability times value",
+        Work::Attention(flops(sizes, inputs)),
+        &second,
+        &[product],
+    )
+    .saves(&second);
+    tape.op("transpose", Work::MemoryBound, &[product], &[output])
+        .holds(held.as_slice());
     output
 }

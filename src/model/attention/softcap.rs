@@ -3,7 +3,7 @@
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
 use crate::model::softcap::cap;
-use crate::model::tape::{AutogradTape, Gradient, TensorId};
+use crate::model::tape::{AutogradTape, Gradient, TensorId, Work};
 use crate::model::tensor::{Shape, factor};
 
 /// The longest row that the fused kernel takes (`FusedScaleMaskSoftmax.is_kernel_available`).
@@ -23,7 +23,7 @@ pub(super) fn softmax(
     let capped = cap(tape, raw, width);
     if is_fused(m) {
         // Its backward pass writes over the gradient.
-        tape.op("softmax", &[capped], &[probabilities])
+        tape.op("softmax", Work::MemoryBound, &[capped], &[probabilities])
             .saves(&[probabilities])
             .gradients(&[Gradient::Shared]);
         return capped;
@@ -34,7 +34,7 @@ pub(super) fn softmax(
     let mut result = probabilities;
     if in_fp32 {
         input = tape.tensor("capped scores in fp32", scores, 4);
-        tape.op("float", &[capped], &[input]);
+        tape.op("float", Work::MemoryBound, &[capped], &[input]);
         result = tape.tensor("attention probabilities in fp32", scores, 4);
     }
     // Every layer makes the causal mask anew, and fills it in in place.
@@ -43,12 +43,12 @@ pub(super) fn softmax(
     let mask = tape.tensor("causal mask", pairs, 1);
     let triangles = tape.tensor("ones and their triangle in fp32", pairs, 8);
     let unmasked = tape.tensor("gradient of the scores before they are masked", scores, width);
-    tape.op("masked_fill, softmax", &[input], &[result])
+    tape.op("masked_fill, softmax", Work::MemoryBound, &[input], &[result])
         .saves(&[mask, result])
         .forward(&[triangles])
         .backward(&[unmasked]);
     if in_fp32 {
-        tape.op("bfloat16", &[result], &[probabilities]);
+        tape.op("bfloat16", Work::MemoryBound, &[result], &[probabilities]);
     }
     capped
 }

@@ -4,7 +4,7 @@
 use super::super::hidden;
 use super::super::items::of_items;
 use super::super::sizes::Sizes;
-use super::super::tape::{AutogradTape, Family, TensorId};
+use super::super::tape::{AutogradTape, Family, TensorId, Work};
 use super::super::tensor::{Component, Factor, factor};
 use super::super::trained::detached;
 use super::super::weights::Weights;
@@ -64,16 +64,23 @@ fn along_time(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     let kernel = factor("3", 3);
     let convolution = |weight, bias, from| {
         [
-            weights.whole(weight, &[kernel, from, hidden(m)], 3),
+            weights
+                .whole(weight, &[kernel, from, hidden(m)], 3)
+                .with_rows(hidden(m)),
             weights.whole(bias, &[hidden(m)], 1),
         ]
     };
     tape.declare(convolution("conv1.weight", "conv1.bias", bands));
-    tape.op("conv1", &[], &[first]).saves(&[spectrum]).forward(&[spectrum]);
-    tape.op("gelu", &[first], &[first_active]).saves(&[first]);
+    tape.op("conv1", Work::UncountedFlops, &[], &[first])
+        .saves(&[spectrum])
+        .forward(&[spectrum]);
+    tape.op("gelu", Work::MemoryBound, &[first], &[first_active])
+        .saves(&[first]);
     tape.declare(convolution("conv2.weight", "conv2.bias", hidden(m)));
-    tape.op("conv2", &[first_active], &[second]).saves(&[first_active]);
-    tape.op("gelu", &[second], &[second_active]).saves(&[second]);
+    tape.op("conv2", Work::UncountedFlops, &[first_active], &[second])
+        .saves(&[first_active]);
+    tape.op("gelu", Work::MemoryBound, &[second], &[second_active])
+        .saves(&[second]);
     second_active
 }
 
@@ -102,15 +109,18 @@ fn along_time_and_frequency(sizes: &Sizes<'_>, tape: &mut AutogradTape, channels
         let shape = of_items(m, at_once, [channels, grid(bands, frames)]);
         let (output, active) = (tape.tensor(output, shape, width), tape.tensor(active, shape, width));
         tape.declare([
-            weights.whole(weight, &[area, from, channels], 4),
+            weights.whole(weight, &[area, from, channels], 4).with_rows(channels),
             weights.whole(bias, &[channels], 1),
         ]);
         if x == spectrum {
-            tape.op(name, &[], &[output]).saves(&[x]).forward(&[x]);
+            tape.op(name, Work::UncountedFlops, &[], &[output])
+                .saves(&[x])
+                .forward(&[x]);
         } else {
-            tape.op(name, &[x], &[output]).saves(&[x]);
+            tape.op(name, Work::UncountedFlops, &[x], &[output]).saves(&[x]);
         }
-        tape.op("gelu", &[output], &[active]).saves(&[output]);
+        tape.op("gelu", Work::MemoryBound, &[output], &[active])
+            .saves(&[output]);
         (x, from) = (active, channels);
     }
     let chunks = factor("chunks", count);
@@ -120,18 +130,21 @@ fn along_time_and_frequency(sizes: &Sizes<'_>, tape: &mut AutogradTape, channels
     );
     let of_chunks = |depth| of_items(m, chunks, [tokens, depth]);
     let joined = tape.tensor("output of the convolutions", of_chunks(depth), width);
-    tape.op("cat", &[x], &[joined]);
+    tape.op("cat", Work::MemoryBound, &[x], &[joined]);
     let turned = tape.tensor("output of the convolutions by token", of_chunks(depth), width);
-    tape.op("contiguous", &[joined], &[turned]);
+    tape.op("contiguous", Work::MemoryBound, &[joined], &[turned]);
     let embedded = tape.tensor("embedded tokens", of_chunks(hidden(m)), width);
-    tape.declare([weights.whole("conv_out.weight", &[depth, hidden(m)], 2)]);
-    tape.op("conv_out", &[turned], &[embedded]).saves(&[turned]);
+    tape.declare([weights
+        .whole("conv_out.weight", &[depth, hidden(m)], 2)
+        .with_rows(hidden(m))]);
+    tape.op("conv_out", Work::UncountedFlops, &[turned], &[embedded])
+        .saves(&[turned]);
     // A table of sines that is no parameter.
     let placed = tape.tensor("tokens with positions", of_chunks(hidden(m)), width);
-    tape.op("positional_embedding", &[embedded], &[placed]);
+    tape.op("positional_embedding", Work::MemoryBound, &[embedded], &[placed]);
     // The last chunk of a sound is filled up.
     let all = tape.tensor("tokens of all sounds", sizes.residual(), width);
-    tape.op("index", &[placed], &[all]);
+    tape.op("index", Work::MemoryBound, &[placed], &[all]);
     let indices = factor("(chunk + token)", 2);
     tape.keeps("chunk and place of each token", sizes.tokens(&[indices]), 8);
     all

@@ -4,7 +4,7 @@
 use super::MAIN_LOSS;
 use crate::model::output_layer::{gather_input, output_weight};
 use crate::model::sizes::Sizes;
-use crate::model::tape::{AutogradTape, Family, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId, Work};
 use crate::model::tensor::{Shape, factor};
 use crate::source::{CHATLEARN_LOSSES, NEMO_RL_CHUNKED_LOGPROBS, NEMO_RL_LOGPROBS, VERL_FUSED_LOGPROBS};
 
@@ -18,7 +18,7 @@ pub(super) fn fp32_output(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: Te
         return logits;
     }
     let converted = tape.tensor("logits in fp32", vocabulary(sizes), 4);
-    tape.op("fp32_output", &[logits], &[converted]);
+    tape.op("fp32_output", Work::MemoryBound, &[logits], &[converted]);
     converted
 }
 
@@ -36,7 +36,7 @@ pub(super) fn in_fp32(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: Tensor
     let [per_token, masks] = tokens(sizes, tape);
     let softmax = tape.tensor("softmax of the logits in fp32", all, 4);
     let logarithm = tape.tensor("logarithmic softmax of the logits in fp32", all, 4);
-    tape.op(MAIN_LOSS, &[input], &[per_token])
+    tape.op(MAIN_LOSS, Work::MemoryBound, &[input], &[per_token])
         .saves(&[softmax, masks])
         .forward(&[logarithm]);
     tape.is_root();
@@ -54,7 +54,7 @@ pub(super) fn deferred(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: Tenso
         let converted = tape.tensor("logits in fp32", all, 4);
         let logarithm = tape.tensor("logarithmic softmax of the logits in fp32", all, 4);
         let gradient = tape.tensor("gradient of the logits in fp32", all, 4);
-        tape.op(MAIN_LOSS, &[logits], &[per_token])
+        tape.op(MAIN_LOSS, Work::MemoryBound, &[logits], &[per_token])
             .saves(&[softmax, masks])
             .forward(&[converted, logarithm])
             .backward(&[gradient]);
@@ -79,7 +79,7 @@ pub(super) fn deferred(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: Tenso
     let softmax = tape.tensor("softmax of a chunk in fp32", part, 4);
     let chosen = tape.tensor("one-hot targets of a chunk, before and after their mask", part, 16);
     let again = tape.tensor("logits and softmax of a chunk in fp32", part, 8);
-    tape.op(MAIN_LOSS, &[logits], &[per_token])
+    tape.op(MAIN_LOSS, Work::MemoryBound, &[logits], &[per_token])
         .saves(&[logits, masks])
         .forward(&[converted, shifted, softmax])
         .backward(&[again, chosen]);
@@ -95,7 +95,7 @@ pub(super) fn with_entropy(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: T
     let [per_token, masks] = tokens(sizes, tape);
     let softmax = tape.tensor("softmax of the logits in fp32", all, 4);
     let converted = tape.tensor("logits in fp32 for the entropy", all, 4);
-    tape.op(MAIN_LOSS, &[logits], &[per_token])
+    tape.op(MAIN_LOSS, Work::MemoryBound, &[logits], &[per_token])
         .saves(&[softmax, masks])
         .forward(&[converted]);
     tape.is_root();
@@ -120,7 +120,7 @@ pub(super) fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId,
     let weight = output_weight(m);
     // Autograd adds it to the gradient afterwards, and kernels compute it for frozen weights too.
     let of_weight = tape.tensor("weight gradient", weight.shape, width);
-    tape.op(MAIN_LOSS, &[hidden], &[per_token])
+    tape.op(MAIN_LOSS, Work::UncountedFlops, &[hidden], &[per_token])
         .saves(&[hidden, sums])
         .forward(&[partial])
         .backward(&[gradient, addend, of_weight])

@@ -5,7 +5,7 @@ use super::MAIN_LOSS;
 use super::logprobs::{fp32_output, tokens, vocabulary};
 use crate::config::field::Decimal;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{AutogradTape, Family, Gradient, TensorId};
+use crate::model::tape::{AutogradTape, Family, Gradient, TensorId, Work};
 use crate::model::tensor::{Shape, factor};
 use crate::source::{SLIME_LOGPROBS, SLIME_TEMPERATURE};
 
@@ -19,7 +19,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId
     let all = vocabulary(sizes);
     let input = match scaled(sizes, tape) {
         Some(scaled) => {
-            tape.op("div", &[logits], &[scaled]);
+            tape.op("div", Work::MemoryBound, &[logits], &[scaled]);
             scaled
         }
         None => logits,
@@ -32,12 +32,12 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId
         // The parts are views of the logits. Their gradients are joined to one (`SplitBackward`).
         Some(_) => {
             let parts = tape.tensor("parts of the logits, which are views", all, 0);
-            tape.op("chunk", &[input], &[parts]);
+            tape.op("chunk", Work::MemoryBound, &[input], &[parts]);
             parts
         }
         None => input,
     };
-    let op = tape.op(MAIN_LOSS, &[parts], &[per_token]);
+    let op = tape.op(MAIN_LOSS, Work::MemoryBound, &[parts], &[per_token]);
     op.saves(&[softmax, masks])
         .backward(of_entropy.as_slice())
         .gradients(&[Gradient::Over(softmax)]);
@@ -57,7 +57,7 @@ fn recomputed(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
     let [per_token, masks] = tokens(sizes, tape);
     let softmax = tape.tensor("softmax of the logits of a part in fp32", part(sizes), 4);
     let of_entropy = gradient_of_entropy(sizes, tape);
-    tape.op(MAIN_LOSS, &[logits], &[per_token])
+    tape.op(MAIN_LOSS, Work::MemoryBound, &[logits], &[per_token])
         .saves(&[logits])
         .forward(&[softmax, masks])
         .forward(scaled.as_slice())

@@ -4,7 +4,7 @@
 use super::MAIN_LOSS;
 use super::logprobs::{fp32_output, tokens, vocabulary};
 use crate::model::sizes::Sizes;
-use crate::model::tape::{AutogradTape, Family, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId, Work};
 use crate::source::SWIFT_LOGPROBS;
 
 /// The logarithmic softmax of all logits, of which those of the targets are gathered. `gather` keeps what it gathers
@@ -20,13 +20,13 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId
     let log_probs = tape.tensor("logarithmic softmax of the logits in fp32", all, 4);
     let gradient = tape.tensor("gradient of the logarithmic softmax in fp32", all, 4);
     if m.tensor_parts() == 1 {
-        tape.op(MAIN_LOSS, &[logits], &[per_token])
+        tape.op(MAIN_LOSS, Work::MemoryBound, &[logits], &[per_token])
             .saves(&[log_probs, masks])
             .backward(&[gradient]);
     } else {
         let exponentials = tape.tensor("exponentials of the logits in fp32", all, 4);
         let difference = tape.tensor("logits less their maximum in fp32", all, 4);
-        tape.op(MAIN_LOSS, &[logits], &[per_token])
+        tape.op(MAIN_LOSS, Work::MemoryBound, &[logits], &[per_token])
             .saves(&[exponentials, log_probs, masks])
             .forward(&[difference]);
     }
@@ -39,6 +39,6 @@ fn by_sample(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) -> Te
         return logits;
     }
     let turned = tape.tensor("logits by sample", vocabulary(sizes), sizes.width());
-    tape.op("transpose", &[logits], &[turned]);
+    tape.op("transpose", Work::MemoryBound, &[logits], &[turned]);
     turned
 }

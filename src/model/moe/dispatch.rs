@@ -1,4 +1,5 @@
-//! The way of tokens to their experts and back.
+//! The token dispatcher: tokens are permuted, exchanged and sorted on their way to the experts, and combined on their
+//! way back.
 
 use super::{Rows, rows};
 use crate::config::choices::{RouterDtype, TokenDispatcher};
@@ -8,11 +9,12 @@ use crate::model::tape::{AutogradTape, Family, Point, TensorId, Work};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::source::{COMBINE, DISPATCH, PERMUTE, RANK_CAPACITY};
 
-/// Tokens on their way: where they are, and which steps this dispatcher takes.
-pub(crate) struct Way<'a> {
+/// Tokens between the router and the combined output: the tensor that they are in, and the steps that this dispatcher
+/// takes.
+pub(crate) struct DispatchedTokens<'a> {
     sizes: &'a Sizes<'a>,
     rows: Rows,
-    /// Width of a token on the way.
+    /// Width of a token on its way.
     inner: Factor,
     current: TensorId,
     /// Where the permutation puts each token.
@@ -26,7 +28,7 @@ pub(crate) struct Way<'a> {
     held: Vec<TensorId>,
 }
 
-impl<'a> Way<'a> {
+impl<'a> DispatchedTokens<'a> {
     /// Brings the tokens to the experts.
     pub(crate) fn dispatch(
         sizes: &'a Sizes<'a>,
@@ -54,9 +56,10 @@ impl<'a> Way<'a> {
             // What these do before tokens travel makes no new ones.
             tape.reaches(Point::Preprocess);
         }
-        tape.op("permute", &[input], &[permuted]).saves(&[table]);
+        tape.op("permute", Work::MemoryBound, &[input], &[permuted])
+            .saves(&[table]);
         tape.reaches(Point::Preprocess);
-        let mut way = Self {
+        let mut tokens = Self {
             sizes,
             rows: rows_of,
             inner,
@@ -69,21 +72,31 @@ impl<'a> Way<'a> {
             held: if alltoall { vec![permuted] } else { Vec::new() },
         };
         tape.at(Family::Experts, DISPATCH);
-        if way.exchanged {
-            way.step(tape, "all_to_all", "tokens received from other ranks", rows_of.received);
-            tape.computes(Work::Exchange);
-            way.held.push(way.current);
-            way.postprocess = tape.here();
+        if tokens.exchanged {
+            tokens.step(
+                tape,
+                "all_to_all",
+                Work::Exchange,
+                "tokens received from other ranks",
+                rows_of.received,
+            );
+            tokens.held.push(tokens.current);
+            tokens.postprocess = tape.here();
         }
-        if way.gathered {
+        if tokens.gathered {
             let what = "tokens gathered over expert-tensor-parallel ranks";
-            way.step(tape, "all_gather", what, rows_of.routed);
-            tape.computes(Work::Exchange);
+            tokens.step(tape, "all_gather", Work::Exchange, what, rows_of.routed);
         }
-        if way.sorted {
-            way.step(tape, "sort_chunks_by_idxs", "tokens sorted by expert", rows_of.routed);
+        if tokens.sorted {
+            tokens.step(
+                tape,
+                "sort_chunks_by_idxs",
+                Work::MemoryBound,
+                "tokens sorted by expert",
+                rows_of.routed,
+            );
         }
-        way
+        tokens
     }
 
     /// Where the permutation puts each token.
@@ -108,16 +121,20 @@ impl<'a> Way<'a> {
         tape.at(Family::Experts, COMBINE);
         if self.sorted {
             let what = "expert outputs in the order of ranks";
-            self.step(tape, "unsort_chunks_by_idxs", what, self.rows.routed);
+            self.step(tape, "unsort_chunks_by_idxs", Work::MemoryBound, what, self.rows.routed);
         }
         if self.gathered {
             let what = "expert outputs summed over expert-tensor-parallel ranks";
-            self.step(tape, "reduce_scatter", what, self.rows.received);
-            tape.computes(Work::Exchange);
+            self.step(tape, "reduce_scatter", Work::Exchange, what, self.rows.received);
         }
         if self.exchanged {
-            self.step(tape, "all_to_all back", "expert outputs sent back", self.rows.sent);
-            tape.computes(Work::Exchange);
+            self.step(
+                tape,
+                "all_to_all back",
+                Work::Exchange,
+                "expert outputs sent back",
+                self.rows.sent,
+            );
             tape.holds(&self.held);
             self.held.clear();
         }
@@ -125,24 +142,31 @@ impl<'a> Way<'a> {
         if allgather && (m.ep > 1 || m.etp > 1) {
             let all = rows(self.rows.all, self.inner);
             let twice = tape.tensor("expert outputs while they are added up", all, width);
-            self.step(tape, "unpermute_all", "expert outputs for all tokens", self.rows.all);
+            self.step(
+                tape,
+                "unpermute_all",
+                Work::MemoryBound,
+                "expert outputs for all tokens",
+                self.rows.all,
+            );
             tape.forward(&[twice]);
             if m.args.moe_router_dtype == Some(RouterDtype::Fp32) {
                 let fp32 = tape.tensor("expert outputs for all tokens in fp32", all, 4);
-                tape.op("to_fp32", &[self.current], &[fp32]);
+                tape.op("to_fp32", Work::MemoryBound, &[self.current], &[fp32]);
                 self.current = fp32;
             }
         }
         let shape = self.sizes.own_tokens(&[self.inner]);
         let output = tape.tensor("routed experts: combined output", shape, width);
         self.held.retain(|id| *id != self.current);
-        tape.op("unpermute", &[self.current], &[output]).holds(&self.held);
+        tape.op("unpermute", Work::MemoryBound, &[self.current], &[output])
+            .holds(&self.held);
         output
     }
 
-    fn step(&mut self, tape: &mut AutogradTape, name: &'static str, what: &'static str, count: Factor) {
+    fn step(&mut self, tape: &mut AutogradTape, name: &'static str, work: Work, what: &'static str, count: Factor) {
         let next = tape.tensor(what, rows(count, self.inner), self.sizes.width());
-        tape.op(name, &[self.current], &[next]);
+        tape.op(name, work, &[self.current], &[next]);
         self.current = next;
     }
 }

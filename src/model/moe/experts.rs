@@ -8,8 +8,8 @@ use crate::model::linear::{Linear, plain, shape_of};
 use crate::model::mlp::{activation_input, activation_saves, fc1_width};
 use crate::model::quantization::fuses_experts;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{AutogradTape, Family, TensorId};
-use crate::model::tensor::{Component, Factor, Shape, Sharding, factor};
+use crate::model::tape::{AutogradTape, Family, TensorId, Work};
+use crate::model::tensor::{Component, Factor, Row, Shape, Sharding, factor};
 use crate::model::weights::Weights;
 use crate::source::{CLAMPED_QUICK_GEGLU, EXPERT_ACTIVATION, EXPERTS};
 
@@ -37,8 +37,8 @@ pub(crate) fn build(
     let raw = tape.tensor("experts: output of linear_fc1", rows_at(fc1).over(etp), bytes);
     let weights = Weights::of(m, Component::RoutedExperts, EXPERTS);
     let ep = factor("EP", m.ep);
-    let expert = |name, shape: Shape, etp, dimensions| {
-        weights.tensor(name, shape.over(ep).over(etp), Sharding::Expert, dimensions)
+    let expert = |name, shape: Shape, etp, dimensions, row| {
+        weights.tensor(name, shape.over(ep).over(etp), Sharding::Expert, dimensions, row)
     };
     let has_bias = m.args.add_bias_linear;
     let first = Linear {
@@ -51,10 +51,11 @@ pub(crate) fn build(
             Shape::of(&[experts, fc1, inner]),
             etp,
             2,
+            Row::Elements(inner.value),
         ),
         bias: has_bias.then(|| {
             let shape = Shape::of(&[experts, fc1]);
-            expert("mlp.experts.linear_fc1.bias*", shape, etp, 1)
+            expert("mlp.experts.linear_fc1.bias*", shape, etp, 1, Row::Elements(1))
         }),
     };
     let offloaded = sizes
@@ -97,14 +98,15 @@ pub(crate) fn build(
         } else {
             activation_input(sizes, tape, input)
         };
-        tape.op("experts.activation_func", &[input], &[activated])
+        tape.op("experts.activation_func", Work::MemoryBound, &[input], &[activated])
             .saves(&[kept, probabilities]);
     } else {
         // Without a fused kernel the activation's result is kept for its product with the probability.
         let before = tape.tensor("experts: activation before the probability", inner_shape, bytes);
         let kept = activation_saves(sizes, tape, raw, inner_shape);
-        tape.op("experts.activation_func", &[raw], &[before]).saves(&kept);
-        tape.op("experts.probability", &[before], &[activated])
+        tape.op("experts.activation_func", Work::MemoryBound, &[raw], &[before])
+            .saves(&kept);
+        tape.op("experts.probability", Work::MemoryBound, &[before], &[activated])
             .saves(&[before, probabilities]);
     }
     tape.offload(OffloadModule::MoeAct, start);
@@ -121,11 +123,12 @@ pub(crate) fn build(
             Shape::of(&[experts, inner, f_e]),
             etp,
             2,
+            Row::OneOf(inner.value),
         ),
         // Every expert-tensor-parallel rank has it in full.
         bias: has_bias.then(|| {
             let shape = Shape::of(&[experts, inner]);
-            expert("mlp.experts.linear_fc2.bias*", shape, Factor::NONE, 1)
+            expert("mlp.experts.linear_fc2.bias*", shape, Factor::NONE, 1, Row::Elements(1))
         }),
     };
     // Of fused operations only the one with a squared ReLU computes the input of linear_fc2 again.
@@ -148,7 +151,7 @@ pub(crate) fn build(
     }
     let unpadded = tape.tensor("experts: output without padding", rows(r.routed, inner), bytes);
     // Variables of the experts hold what they read until they are done.
-    tape.op("quantization_unpadding", &[output], &[unpadded])
+    tape.op("quantization_unpadding", Work::MemoryBound, &[output], &[unpadded])
         .holds(&[input, padded, activated]);
     unpadded
 }
@@ -162,7 +165,7 @@ fn padding(sizes: &Sizes<'_>, tape: &mut AutogradTape, r: Rows, input: TensorId,
         return input;
     }
     let padded = tape.tensor("experts: padded input", shape, sizes.width());
-    tape.op("quantization_padding", &[input], &[padded]);
+    tape.op("quantization_padding", Work::MemoryBound, &[input], &[padded]);
     padded
 }
 
@@ -182,7 +185,7 @@ fn clamped(sizes: &Sizes<'_>, tape: &mut AutogradTape, raw: TensorId) -> TensorI
     let (shape, width) = (shape_of(tape, raw), sizes.width());
     let halves = tape.tensor("clamped halves before they are joined", shape, width);
     let joined = tape.tensor("experts: clamped input of the activation", shape, width);
-    tape.op("experts.clamp", &[raw], &[joined])
+    tape.op("experts.clamp", Work::MemoryBound, &[raw], &[joined])
         .saves(&[raw])
         .forward(&[halves])
         .backward(&[halves]);

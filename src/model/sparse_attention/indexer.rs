@@ -9,7 +9,7 @@ use crate::model::attention::rope_tables;
 use crate::model::hidden;
 use crate::model::linear::{Linear, plain};
 use crate::model::sizes::Sizes;
-use crate::model::tape::{ActivationTensor, AutogradTape, Family, Gradient, TensorId};
+use crate::model::tape::{ActivationTensor, AutogradTape, Family, Gradient, TensorId, Work};
 use crate::model::tensor::{Component, Factor, ParamTensor, Shape, factor};
 use crate::model::tp;
 use crate::model::weights::Weights;
@@ -161,7 +161,7 @@ fn without_loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, inp
         indices(sizes, tape, 4)
     };
     let reads = [inputs.normed, inputs.compressed.0];
-    tape.op("indexer", &reads, &[picked])
+    tape.op("indexer", Work::UncountedFlops, &reads, &[picked])
         .forward(&transients)
         .gradients(&[Gradient::None, Gradient::None]);
     keep_for_other_layers(sizes, tape, picked);
@@ -230,6 +230,7 @@ fn project(
         let queries = tape.tensor("gathered compressed queries", queries, bytes);
         tape.op(
             "gather_from_sequence_parallel_region",
+            Work::MemoryBound,
             &[normed, compressed],
             &[whole, queries],
         )
@@ -271,18 +272,25 @@ fn project(
     );
     tape.declare([k_norm]);
     let k_normed = tape.tensor("normed keys of the indexer", of_keys, bytes);
-    tape.op("k_norm", &[k], &[k_normed]).saves(&[k]).keeps(
-        "statistics of the norm on the indexer's keys",
-        sizes.tokens(&[factor("(mean + rstd)", 2)]),
-        4,
-    );
+    tape.op("k_norm", Work::MemoryBound, &[k], &[k_normed])
+        .saves(&[k])
+        .keeps(
+            "statistics of the norm on the indexer's keys",
+            sizes.tokens(&[factor("(mean + rstd)", 2)]),
+            4,
+        );
     let query = tape.tensor("rotated queries of the indexer", of_queries, bytes);
     let key = tape.tensor("rotated keys of the indexer", of_keys, bytes);
     let before = tape.tensor("queries of the indexer after rotary embedding", of_queries, bytes);
     let tables = rope_tables(sizes, tape, factor("d_r", m.args.qk_pos_emb_head_dim));
-    tape.op("apply_rotary_pos_emb, rotate_activation", &[q, k_normed], &[query, key])
-        .saves(&[tables])
-        .forward(&[before]);
+    tape.op(
+        "apply_rotary_pos_emb, rotate_activation",
+        Work::MemoryBound,
+        &[q, k_normed],
+        &[query, key],
+    )
+    .saves(&[tables])
+    .forward(&[before]);
     Projected {
         query,
         key: gather_keys(sizes, tape, widths, key),
@@ -299,8 +307,13 @@ fn gather_keys(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, key:
     let bytes = sizes.width();
     let gathered = tape.tensor("keys of the indexer as they are gathered", whole, bytes);
     let all = tape.tensor("keys of the indexer of the whole sequence", whole, bytes);
-    tape.op("gather_from_sequence_parallel_region", &[key], &[all])
-        .forward(&[gathered]);
+    tape.op(
+        "gather_from_sequence_parallel_region",
+        Work::MemoryBound,
+        &[key],
+        &[all],
+    )
+    .forward(&[gathered]);
     all
 }
 
@@ -318,7 +331,7 @@ fn reference(
     let picked = indices(sizes, tape, 8);
     let scores = index_scores(sizes, tape, widths);
     let none = [Gradient::None; 5];
-    tape.op("fused_qk_topk_naive", &projected.all(), &[picked])
+    tape.op("fused_qk_topk_naive", Work::UncountedFlops, &projected.all(), &[picked])
         .forward(&scores)
         .gradients(&none);
     let loss = tape.tensor("loss of the indexer", Shape::of(&[]), 4);
@@ -333,18 +346,23 @@ fn reference(
     let bytes = |id| tape.get(id).map_or(0, ActivationTensor::bytes);
     let larger = if bytes(target) > bytes(again) { target } else { again };
     let [of_query, weights, of_key] = projected.all();
-    tape.op("FusedDSAIndexerLoss", &[of_query, weights, of_key, query, key], &[loss])
-        .saves(&projected.all())
-        .saves(&[query, key, picked])
-        .forward(&[target, own])
-        .backward(&[larger])
-        .gradients(&[
-            Gradient::New,
-            Gradient::New,
-            Gradient::New,
-            Gradient::None,
-            Gradient::None,
-        ]);
+    tape.op(
+        "FusedDSAIndexerLoss",
+        Work::UncountedFlops,
+        &[of_query, weights, of_key, query, key],
+        &[loss],
+    )
+    .saves(&projected.all())
+    .saves(&[query, key, picked])
+    .forward(&[target, own])
+    .backward(&[larger])
+    .gradients(&[
+        Gradient::New,
+        Gradient::New,
+        Gradient::New,
+        Gradient::None,
+        Gradient::None,
+    ]);
     Picked {
         indices: Some(picked),
         loss: Some(loss),
@@ -363,9 +381,14 @@ fn tilelang(sizes: &Sizes<'_>, tape: &mut AutogradTape, projected: &Projected) -
     let weights = tape.tensor(weights, sizes.tokens(&[heads]), 4);
     let gradient = "gradient of the picked tokens' scores in fp32";
     let gradient = tape.tensor(gradient, choices(m), 4);
-    tape.op("lighting_indexer", &projected.all(), &[picked, loss])
-        .saves(&[projected.query, projected.key, weights, picked, gradient])
-        .forward(&[block]);
+    tape.op(
+        "lighting_indexer",
+        Work::UncountedFlops,
+        &projected.all(),
+        &[picked, loss],
+    )
+    .saves(&[projected.query, projected.key, weights, picked, gradient])
+    .forward(&[block]);
     Picked {
         indices: Some(picked),
         loss: Some(loss),
@@ -400,6 +423,7 @@ fn cudnn(
     let [of_query, weights, of_key] = projected.all();
     tape.op(
         "fused indexer loss",
+        Work::UncountedFlops,
         &[of_query, weights, of_key, query, key],
         &[picked, loss],
     )

@@ -6,7 +6,7 @@ use crate::config::choices::{AttentionBackend, DsaKernelBackend};
 use crate::config::gpus::GpuGeneration;
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{AutogradTape, Family, Gradient, TensorId};
+use crate::model::tape::{AutogradTape, Family, Gradient, TensorId, Work};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::model::tp;
 use crate::source::{DSA_ATTENTION, DSA_CUDNN, DSA_TILELANG};
@@ -97,7 +97,8 @@ fn first<'t>(
     gradients.extend(picked.indices.map(|_| Gradient::None));
     inputs.extend(picked.loss);
     gradients.extend(picked.loss.map(|_| Gradient::New));
-    tape.op(name, &inputs, &[output]).gradients(&gradients);
+    tape.op(name, Work::UncountedFlops, &inputs, &[output])
+        .gradients(&gradients);
     tape
 }
 
@@ -130,7 +131,7 @@ fn unfused(
         tape.tensor("the same without masked ones", scores, 4),
     ];
     let passing = tape.tensor("masked attention scores in fp32, twice", scores, 8);
-    tape.op("masked_softmax", &[raw], &[probabilities])
+    tape.op("masked_softmax", Work::MemoryBound, &[raw], &[probabilities])
         .saves(&kept)
         .forward(&[passing]);
     let mut values = key;
@@ -139,10 +140,15 @@ fn unfused(
     }
     let latent = sizes.columns(&[widths.heads, widths.latent]);
     let product = tape.tensor("output in the latent space by head", latent, bytes);
-    tape.op("probability times value", &[probabilities, key], &[product])
-        .saves(&[probabilities, values]);
+    tape.op(
+        "probability times value",
+        Work::UncountedFlops,
+        &[probabilities, key],
+        &[product],
+    )
+    .saves(&[probabilities, values]);
     let output = tape.tensor("output in the latent space", latent, bytes);
-    tape.op("transpose", &[product], &[output]);
+    tape.op("transpose", Work::MemoryBound, &[product], &[output]);
     output
 }
 

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::{ActivationTensor, AutogradTape, Gradient, Op, Section, TensorId, UseKind};
+use super::{ActivationTensor, AutogradTape, Gradient, Op, Section, TensorId, UseKind, Work};
 use crate::config::choices::{CudaGraphImpl, CudaGraphModule, RecomputeModule};
 use crate::config::job::Module;
 use crate::model::layer_spec::{LayerSpec, Mixer, Mlp};
@@ -209,7 +209,7 @@ impl AutogradTape {
                 to.graphs.push(last - graph.len()..last + 1);
                 let made: &[TensorId] = if inside { &[] } else { &outputs };
                 let reads = if inside { &outputs } else { &inputs };
-                to.op("CUDA graph", reads, made);
+                to.op("CUDA graph", Work::MemoryBound, reads, made);
                 to.gradients(&vec![nothing; reads.len()]);
                 if inside {
                     to.saves(&outputs);

@@ -1,19 +1,20 @@
 //! The work of operations, as far as the time that they take depends on it.
 
-use super::AutogradTape;
 use crate::units::multiply;
 
-/// The work of an operation besides reading and writing its tensors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The work of an operation, as step times count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Nothing: its time is that of the memory that it reads and writes.
-    #[default]
-    Elementwise,
+    /// Its time is that of the memory that it reads and writes.
+    MemoryBound,
+    /// It also computes products that step times do not count, such as a convolution, the scan of a linear attention or
+    /// the scores of an indexer. Its time is taken as that of the memory that it reads and writes.
+    UncountedFlops,
     /// It multiplies rows by the weights of a linear layer.
     Product(Product),
-    /// Core attention in one kernel, or the scan of a linear attention: so many floating-point operations forwards.
+    /// Core attention in one kernel, or one of its two products: so many floating-point operations forwards.
     Attention(u64),
-    /// It only moves tensors between ranks.
+    /// It only moves tokens to the ranks of their experts or back, whose time is counted by layer.
     Exchange,
 }
 
@@ -64,15 +65,5 @@ impl Product {
     #[must_use]
     pub fn weights(&self) -> u64 {
         multiply(self.experts.unwrap_or(1), multiply(self.inner, self.columns))
-    }
-}
-
-impl AutogradTape {
-    /// Sets the work of the latest operation.
-    pub(crate) fn computes(&mut self, work: Work) -> &mut Self {
-        if let Some(last) = self.ops.last_mut() {
-            last.work = work;
-        }
-        self
     }
 }

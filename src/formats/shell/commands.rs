@@ -80,7 +80,7 @@ impl Machine<'_> {
         Verdict::default()
     }
 
-    fn not_followed(&mut self, construct: &'static str, line: u32) {
+    pub(super) fn not_followed(&mut self, construct: &'static str, line: u32) {
         let kind = NoteKind::NotFollowed(construct);
         self.note(Note { line, kind });
     }

@@ -116,7 +116,7 @@ impl Reader<'_, '_, '_> {
 
     fn either(&mut self) -> Verdict {
         let mut verdict = self.all();
-        while self.eat(&["||", "-o"]) {
+        while self.eat(&["||"]) {
             verdict = verdict.both(self.all(), false);
         }
         verdict
@@ -124,7 +124,7 @@ impl Reader<'_, '_, '_> {
 
     fn all(&mut self) -> Verdict {
         let mut verdict = self.one();
-        while self.eat(&["&&", "-a"]) {
+        while self.eat(&["&&"]) {
             verdict = verdict.both(self.one(), true);
         }
         verdict
@@ -182,9 +182,8 @@ impl Reader<'_, '_, '_> {
             "!=" if self.double => pattern::matches(&right, &left).map(|same| !same),
             "=" | "==" => Some(left == right),
             "!=" => Some(left != right),
-            "<" => Some(left < right),
-            ">" => Some(left > right),
-            "=~" => None,
+            // Regular expressions, and the order of texts.
+            "=~" | "<" | ">" => None,
             _ => self.numbers(&operator, &left, &right),
         })
     }

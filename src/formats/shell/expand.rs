@@ -6,7 +6,6 @@ use super::arithmetic::{self, Failure, Names};
 use super::interpreter::{Machine, Stored};
 use super::syntax::{Action, Index, Kind, Word};
 use super::text::{Fields, MAX_ORIGINS, Piece, Text, add_origin, is_unresolved, join, joined, literal};
-use super::{Note, NoteKind};
 
 /// A parameter's value: one text, or one per element.
 enum Value {
@@ -195,20 +194,13 @@ impl Machine<'_> {
                 _ => Value::One(arguments.into_iter().next()?),
             });
         }
-        let keyed = if let Index::At(word) = index {
-            let key = joined(&self.text(word));
-            Some(key)
-        } else {
-            None
+        let keyed = match index {
+            Index::At(word) => Some(joined(&self.text(word))),
+            Index::None | Index::Each | Index::Joined => None,
         };
-        let lookup = match &keyed {
-            Some(key) if self.has(&format!("{name}[{key}]")) => format!("{name}[{key}]"),
-            _ => name.to_owned(),
-        };
-        let value = match self.stored(&lookup, line)? {
+        let value = match self.stored(name, line)? {
             Stored::Scalar(text) => {
-                let keyed_array = keyed.as_deref().is_some_and(|key| lookup == name && key != "0");
-                if keyed_array {
+                if keyed.is_some_and(|key| key != "0") {
                     return None;
                 }
                 match index {
@@ -224,8 +216,6 @@ impl Machine<'_> {
                 }
                 (_, Some(key)) => {
                     let at = arithmetic::evaluate(&key, self).ok()?;
-                    let length = i64::try_from(items.len()).ok()?;
-                    let at = if at < 0 { at.checked_add(length)? } else { at };
                     Value::One(items.into_iter().nth(usize::try_from(at).ok()?)?)
                 }
                 (_, None) => Value::One(items.into_iter().next()?),
@@ -280,11 +270,7 @@ impl Machine<'_> {
                         origins.push(id);
                     }
                 } else if !is_unresolved(&operands) {
-                    let shown = source.chars().take(80).collect();
-                    self.note(Note {
-                        line,
-                        kind: NoteKind::Arithmetic(shown),
-                    });
+                    self.not_understood(&source, line);
                 }
                 (format!("$(({source}))"), true)
             }

@@ -6,6 +6,7 @@ mod report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::arithmetic::Failure;
 use super::condition::Verdict;
 use super::syntax::{self, Statement};
 use super::text::{Text, is_unresolved, joined};
@@ -133,11 +134,15 @@ impl Machine<'_> {
             Statement::Pipe(statements) => self.all(statements).unless_test(),
             Statement::Not(inner) => self.execute(inner).negated(),
             Statement::Arithmetic(word) => {
-                let source = joined(&self.text(word));
+                let operands = self.text(word);
+                let source = joined(&operands);
                 self.read_origins.clear();
-                let value = arithmetic::evaluate(&source, self).ok();
+                let value = arithmetic::evaluate(&source, self);
                 self.tested.append(&mut self.read_origins);
-                Verdict::of_test(value.map(|value| value != 0))
+                if value == Err(Failure::Malformed) && !is_unresolved(&operands) {
+                    self.not_understood(&source, word.line);
+                }
+                Verdict::of_test(value.ok().map(|value| value != 0))
             }
             Statement::Choice {
                 subject,
@@ -225,6 +230,15 @@ impl Machine<'_> {
         let source = joined(&self.text(word));
         self.statements_left = self.statements_left.checked_sub(1)?;
         arithmetic::evaluate(&source, self).ok()
+    }
+
+    /// Notes an expression of arithmetic that was not understood.
+    pub(super) fn not_understood(&mut self, expression: &str, line: u32) {
+        let shown = expression.trim().chars().take(80).collect();
+        self.note(Note {
+            line,
+            kind: NoteKind::Arithmetic(shown),
+        });
     }
 
     pub(super) fn names(&self, origins: &[u32]) -> Vec<String> {

@@ -208,7 +208,12 @@ impl Parser {
         match keyword.as_deref() {
             Some("if") => self.conditional(line),
             Some("case") => self.case(line),
-            Some("for" | "select") => self.for_loop(line),
+            Some("for") => self.for_loop(line),
+            Some("select") => {
+                self.for_loop(line);
+                self.not_followed("select", line);
+                Statement::Group(Vec::new())
+            }
             Some("while" | "until") => {
                 self.next();
                 self.list(&["do"]);
@@ -238,6 +243,11 @@ impl Parser {
             }
             _ => self.simple(line),
         }
+    }
+
+    fn not_followed(&mut self, construct: &'static str, line: u32) {
+        let kind = NoteKind::NotFollowed(construct);
+        self.lexer.notes.push(Note { line, kind });
     }
 
     fn function(&mut self, name: String) -> Statement {
@@ -329,6 +339,10 @@ impl Parser {
                 test: Test::Patterns(patterns),
                 body,
             });
+            if self.at_operator(";&") {
+                let line = self.lexer.line();
+                self.not_followed(";&", line);
+            }
             if self.at_operator(";;") || self.at_operator(";&") || self.at_operator(")") {
                 self.next();
             }

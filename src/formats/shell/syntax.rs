@@ -85,8 +85,8 @@ pub(super) enum Action {
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
     pub(super) name: String,
-    /// `NAME[key]=`
-    pub(super) key: Option<Word>,
+    /// Whether it sets one element of an array, `NAME[key]=`, which is not followed.
+    pub(super) is_of_element: bool,
     pub(super) append: bool,
     pub(super) value: Assigned,
     pub(super) line: u32,

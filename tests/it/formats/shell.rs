@@ -134,21 +134,43 @@ fn arithmetic_has_the_precedence_and_the_signs_of_bash() {
         ("7/2", "3"),
         ("-7/2", "-3"),
         ("-7%3", "-1"),
-        ("2**10", "1024"),
         ("A*B", "12"),
         ("$A*${B}", "12"),
+        ("A > B", "0"),
         ("A > B ? 1 : 2", "2"),
-        ("0x10 + 010", "24"),
-        ("A==3 && B!=3", "1"),
-        ("1 << 4 | 1", "17"),
+        ("(A > B) ? B++ : B", "4"),
+        ("A + 1 == B", "1"),
+        ("- -A", "3"),
+        ("C = A * 2", "6"),
+        ("A++", "3"),
         ("10 - 3 - 2", "5"),
-        ("!A", "0"),
         ("9223372036854775807", "9223372036854775807"),
     ] {
         let script = format!("A=3\nB=4\npython x.py --x $(({expression}))");
         assert_eq!(flags(&plain(&script)), format!("x={expected}"), "{expression}");
     }
-    for wrong in ["1/0", "9223372036854775807+1", "1+", "0.5*2"] {
+    for wrong in [
+        "1/0",
+        "9223372036854775807+1",
+        "1+",
+        "0.5*2",
+        "2**10",
+        "A > B ? 1",
+        "0x10",
+        "010",
+        "A==3 && B!=3",
+        "A==3 || B",
+        "1 << 4",
+        "A | 1",
+        "A & 1",
+        "A ^ 1",
+        "~A",
+        "!A",
+        "++A",
+        "--A",
+        "A += 2",
+        "A, B",
+    ] {
         let import = plain(&format!("python x.py --x $(({wrong}))"));
         assert!(import.flags()[0].values[0].unresolved, "{wrong}");
         assert!(!import.notes.is_empty(), "{wrong}");
@@ -563,6 +585,15 @@ fn what_is_not_followed_is_noted() {
         (". \"$D/env.sh\"", 1, NoteKind::Sourced("${D}/env.sh".into())),
         ("cat <<EOF > f\n--num-layers 2\nEOF", 1, NoteKind::HereDocument),
         ("while true; do sleep 1; done", 1, NoteKind::Loop),
+        ("A=1\n(( A += 1 ))", 2, NoteKind::Arithmetic("A += 1".into())),
+        ("for ((i = 0; i < 4; i += 2)); do A=$i; done", 1, NoteKind::Loop),
+        ("select A in 1 2; do B=$A; done", 1, NoteKind::NotFollowed("select")),
+        (
+            "A=1\ncase $A in\n1) B=1 ;&\n2) B=2 ;;\nesac",
+            3,
+            NoteKind::NotFollowed(";&"),
+        ),
+        ("A=(1 2)\nA[1]=3", 2, NoteKind::NotFollowed("NAME[…]=")),
         ("echo 'never closed", 1, NoteKind::Unclosed("'")),
         ("echo \"never closed", 1, NoteKind::Unclosed("\"")),
         ("A=${B:-", 1, NoteKind::Unclosed("${")),

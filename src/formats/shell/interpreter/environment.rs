@@ -2,7 +2,7 @@
 
 use super::{Binding, MAX_CALLS, MAX_REPORTED, Machine, Stored};
 use crate::formats::shell::syntax::{self, Assigned};
-use crate::formats::shell::text::{Piece, Text, add_origin, is_unresolved, joined, literal};
+use crate::formats::shell::text::{Piece, Text, add_origin, is_unresolved, literal};
 use crate::formats::shell::{Note, NoteKind, Variable};
 
 impl Machine<'_> {
@@ -67,10 +67,6 @@ impl Machine<'_> {
             }
         }
         id
-    }
-
-    pub(in crate::formats::shell) fn has(&self, name: &str) -> bool {
-        self.variables.contains_key(name)
     }
 
     /// The value of a variable that the script has set, or that the environment was said to hold.
@@ -153,13 +149,12 @@ impl Machine<'_> {
 
     pub(in crate::formats::shell) fn assign(&mut self, assignment: &syntax::Assignment, exported: bool) {
         let line = assignment.line;
-        let name = match &assignment.key {
-            Some(key) => {
-                let key = joined(&self.text(key));
-                format!("{}[{key}]", assignment.name)
-            }
-            None => assignment.name.clone(),
-        };
+        let name = assignment.name.clone();
+        if assignment.is_of_element {
+            // What the array holds now is not known, so that reading it asks for it.
+            self.variables.remove(&name);
+            return self.not_followed("NAME[…]=", line);
+        }
         match &assignment.value {
             Assigned::Scalar(word) => {
                 let mut value = self.text(word);

@@ -118,7 +118,7 @@ impl Parser {
         let Some(Part {
             kind: Kind::Text(text),
             quoted: false,
-            line,
+            ..
         }) = word.parts.first()
         else {
             return None;
@@ -128,21 +128,14 @@ impl Parser {
             Some(left) => (left, true),
             None => (left, false),
         };
-        let (name, key) = match left.split_once('[') {
-            Some((name, key)) => (name, Some(key.strip_suffix(']')?)),
-            None => (left, None),
+        let (name, is_of_element) = match left.split_once('[') {
+            Some((name, key)) if key.ends_with(']') => (name, true),
+            Some(_) => return None,
+            None => (left, false),
         };
         if !is_name(name) {
             return None;
         }
-        let key = key.map(|key| Word {
-            parts: vec![Part {
-                kind: Kind::Text(key.to_owned()),
-                line: *line,
-                quoted: true,
-            }],
-            line: *line,
-        });
         let is_array = right.is_empty() && word.parts.len() == 1 && self.lexer.peek() == Some('(');
         let value = if is_array {
             self.next();
@@ -159,7 +152,7 @@ impl Parser {
         };
         Some(Assignment {
             name: name.to_owned(),
-            key,
+            is_of_element,
             append,
             value,
             line: word.line,

@@ -1,16 +1,6 @@
 //! How long the page and its embeds take from an address to an answer, in Chromium, slowed down as Lighthouse does for
 //! phones, and how many bytes an embed loads. Needs `dist/` and its files under Brotli in `target/brotli`: `cargo xtask
 //! bench` makes both.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::float_arithmetic,
-    clippy::print_stdout,
-    missing_docs,
-    reason = "a measurement that meets a surprise should stop there and say so"
-)]
 
 use std::{
     fs,

@@ -5,16 +5,6 @@
 //! frame: what this page is to blame for. *Shown*: the same from the browser's own time stamp of the key, with the
 //! wait, which at 60 frames a second is 8 ms on average even when there is no work. *In all*: scripts, style and layout
 //! as the browser accounts for them, with what is drawn out of sight after that frame.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::float_arithmetic,
-    clippy::print_stdout,
-    missing_docs,
-    reason = "a measurement that meets a surprise should stop there and say so"
-)]
 
 use std::time::{Duration, Instant};
 

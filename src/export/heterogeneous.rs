@@ -1,11 +1,14 @@
 //! Layers with sizes of their own in Megatron-LM: the text of the file that `--heterogeneous-layers-config-path` names.
 
+use core::ops::Not;
+
+use serde::Serialize;
+
 use crate::config::canonical::{Meaning, is_on, meaning};
 use crate::config::fields::FieldId;
 use crate::config::layer_sizes::{LayerSizes, LayerSizesList};
 use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
-use crate::value::Value;
 
 /// The flags that describe the layers, with their words; none where all layers are alike, or where Megatron-LM has no
 /// such layers: it has blocks without experts, whose query groups are the same in all layers with attention
@@ -56,28 +59,67 @@ fn text(settings: &Settings) -> Option<String> {
     if other_layers || !grouped || !heads.is_multiple_of(groups) || !list.decoder.iter().all(is_block) {
         return None;
     }
-    let blocks = list.decoder.iter().map(|layer| {
-        let attention = if layer.no_attention {
-            String::from(r#"{"n_heads_in_group":null,"no_op":true}"#)
-        } else {
-            format!(r#"{{"n_heads_in_group":{}}}"#, heads / groups)
-        };
-        let mlp = if layer.no_mlp {
-            String::from(r#"{"ffn_hidden_size":null,"no_op":true}"#)
-        } else {
-            format!(r#"{{"ffn_hidden_size":{}}}"#, layer.ffn_hidden_size.unwrap_or(width))
-        };
-        format!(r#"{{"attention":{attention},"ffn":{mlp}}}"#)
-    });
-    let blocks: Vec<String> = blocks.collect();
-    let hidden = number(FieldId::hidden_size)?;
-    let untied = is_on(settings, FieldId::untie_embeddings_and_output_weights);
-    // The numbers of rotary positions are the defaults of the flags.
-    Some(format!(
-        "{{\"hidden_act\":\"silu\",\"num_hidden_layers\":{},\"hidden_size\":{hidden},\"num_attention_heads\":{heads},\
-         \"tie_word_embeddings\":{},\"rope_theta\":10000,\"rope_scaling\":{{\"factor\":8.0}},\"block_configs\":[{}]}}",
-        list.decoder.len(),
-        Value::Bool(!untied),
-        blocks.join(",")
-    ))
+    let block = |layer: &LayerSizes| Block {
+        attention: Attention {
+            n_heads_in_group: (!layer.no_attention).then_some(heads / groups),
+            no_op: layer.no_attention,
+        },
+        ffn: Ffn {
+            ffn_hidden_size: (!layer.no_mlp).then(|| layer.ffn_hidden_size.unwrap_or(width)),
+            no_op: layer.no_mlp,
+        },
+    };
+    let config = BlockConfigs {
+        hidden_act: "silu",
+        num_hidden_layers: list.decoder.len(),
+        hidden_size: number(FieldId::hidden_size)?,
+        num_attention_heads: heads,
+        tie_word_embeddings: !is_on(settings, FieldId::untie_embeddings_and_output_weights),
+        rope_theta: 10_000,
+        rope_scaling: RopeScaling { factor: 8.0 },
+        block_configs: list.decoder.iter().map(block).collect(),
+    };
+    serde_json::to_string(&config).ok()
+}
+
+/// The file: a `config.json` of Hugging Face with `block_configs`. The numbers of rotary positions are the defaults of
+/// the flags.
+#[derive(Serialize)]
+struct BlockConfigs {
+    hidden_act: &'static str,
+    num_hidden_layers: usize,
+    hidden_size: u64,
+    num_attention_heads: u64,
+    tie_word_embeddings: bool,
+    rope_theta: u64,
+    rope_scaling: RopeScaling,
+    block_configs: Vec<Block>,
+}
+
+#[derive(Serialize)]
+struct RopeScaling {
+    factor: f64,
+}
+
+/// One layer.
+#[derive(Serialize)]
+struct Block {
+    attention: Attention,
+    ffn: Ffn,
+}
+
+/// Attention, which a layer with `no_op` does not have.
+#[derive(Serialize)]
+struct Attention {
+    n_heads_in_group: Option<u64>,
+    #[serde(skip_serializing_if = "Not::not")]
+    no_op: bool,
+}
+
+/// The MLP, which a layer with `no_op` does not have.
+#[derive(Serialize)]
+struct Ffn {
+    ffn_hidden_size: Option<u64>,
+    #[serde(skip_serializing_if = "Not::not")]
+    no_op: bool,
 }

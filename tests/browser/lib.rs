@@ -1,14 +1,4 @@
 //! What the tests and the times of the built page share: browsers, the page in one of them, and servers of files.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::must_use_candidate,
-    clippy::missing_panics_doc,
-    missing_docs,
-    reason = "a test that meets a surprise should stop there and say so"
-)]
 
 use std::path::Path;
 

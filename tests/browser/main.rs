@@ -22,14 +22,6 @@
 //! | embeds, any folder of any host, Firefox | `embed`, `files`, `firefox` |
 //! | generated pages | `evidence`, `recipes`, `docs`, `site` |
 //! | memory of the page itself | `heap` |
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "a test that meets a surprise should stop there and say so"
-)]
 
 use browser::{page, server, site, webdriver};
 

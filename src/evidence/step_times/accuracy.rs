@@ -135,11 +135,10 @@ impl TimeAccuracy {
             let sum: f64 = jobs.iter().map(|layouts| of(layouts) / best(layouts) - 1.0).sum();
             sum / (jobs.len().max(1)) as f64
         };
-        let first =
-            |by_room: bool| mean(&|layouts| ranked(layouts, by_room).first().map_or(f64::NAN, |row| row.measured));
+        let first = |order| mean(&|layouts| ranked(layouts, order).first().map_or(f64::NAN, |row| row.measured));
         let more = jobs.iter().filter(|layouts| layouts.len() > TOP);
         let hit = more.clone().filter(|layouts| {
-            let top = ranked(layouts, false).into_iter().take(TOP);
+            let top = ranked(layouts, Order::PredictedTime).into_iter().take(TOP);
             top.map(|row| row.measured).fold(f64::INFINITY, f64::min) <= best(layouts)
         });
         Self {
@@ -150,8 +149,8 @@ impl TimeAccuracy {
             pairs: [0, 0],
             top_three: [hit.count(), more.count()],
             jobs: jobs.len(),
-            regret: first(false),
-            uncrowded_regret: first(true),
+            regret: first(Order::PredictedTime),
+            uncrowded_regret: first(Order::CrowdedLast),
             random: mean(&|layouts| layouts.iter().map(|row| row.measured).sum::<f64>() / layouts.len() as f64),
         }
     }
@@ -162,14 +161,24 @@ fn best(layouts: &[&Row<'_>]) -> f64 {
     layouts.iter().map(|row| row.measured).fold(f64::INFINITY, f64::min)
 }
 
-/// The layouts in the order of their predicted times, crowded ones behind all others where `by_room` says so.
-fn ranked<'a>(layouts: &[&'a Row<'a>], by_room: bool) -> Vec<&'a Row<'a>> {
+/// By what layouts are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// By their predicted times alone.
+    PredictedTime,
+    /// Crowded layouts behind all others, and both by their predicted times.
+    CrowdedLast,
+}
+
+/// The layouts in that order.
+fn ranked<'a>(layouts: &[&'a Row<'a>], order: Order) -> Vec<&'a Row<'a>> {
     let mut layouts = layouts.to_vec();
     layouts.sort_by(|one, other| {
-        let room = |row: &Row<'_>| by_room && row.crowded;
-        room(one)
-            .cmp(&room(other))
-            .then(one.predicted.total_cmp(&other.predicted))
+        let predicted = one.predicted.total_cmp(&other.predicted);
+        match order {
+            Order::PredictedTime => predicted,
+            Order::CrowdedLast => one.crowded.cmp(&other.crowded).then(predicted),
+        }
     });
     layouts
 }

@@ -15,7 +15,7 @@ use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::Import;
 use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
-use crate::formats::import::tower::{Outcome, Recompute, Tower};
+use crate::formats::import::tower::{Frozen, Outcome, Recompute, Tower};
 use crate::formats::import::towers::{has_adapters, is_on};
 use crate::formats::import::values::{int, is_off, truth};
 use crate::formats::report::{KeyStatus, shown};
@@ -450,8 +450,8 @@ fn tower(import: &Import, mut tower: Tower, has_sounds: bool) -> Outcome {
     if has_sounds || has_adapters(import) {
         return Outcome::NotFollowed;
     }
-    let [language, vision, projection] = KEYS.map(|key| is_on(import, key, false));
-    tower.freeze(vision, projection);
+    let [language, layers, projector] = KEYS.map(|key| is_on(import, key, false));
+    tower.freeze(Frozen { layers, projector });
     tower.language_frozen = language;
     if tower.is_qwen2_5() {
         tower.is_of_hugging_face(Recompute::Nothing);

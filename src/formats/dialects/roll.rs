@@ -11,7 +11,7 @@ use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::{Import, Question};
 use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
-use crate::formats::import::tower::{Outcome, Recompute, Tower};
+use crate::formats::import::tower::{Frozen, Outcome, Recompute, Tower};
 use crate::formats::import::towers::{has_adapters, said};
 use crate::formats::import::values::int;
 use crate::formats::report::{KeyStatus, shown};
@@ -377,7 +377,7 @@ fn tower(import: &Import, mut tower: Tower) -> Outcome {
     for prefix in prefixes.split(',').map(str::trim) {
         match prefix {
             "" | "null" => {}
-            name if name == own => tower.freeze(true, true),
+            name if name == own => tower.freeze(Frozen::WHOLE),
             other if MODULES.contains(&other) => {}
             _ => return Outcome::NotFollowed,
         }

@@ -19,7 +19,7 @@ use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::Import;
 use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
-use crate::formats::import::tower::{Outcome, Recompute, Tower};
+use crate::formats::import::tower::{Frozen, Outcome, Recompute, Tower};
 use crate::formats::import::towers::{has_adapters, is_on, said};
 use crate::formats::import::values::{is_off, truth, word};
 use crate::formats::megatron_args::{self, Known};
@@ -430,16 +430,19 @@ fn tower(import: &Import, mut tower: Tower) -> Outcome {
     let tuner = said(import, "tuner_type").or_else(|| said(import, "train_type"));
     let targets = said(import, "target_modules");
     match tuner.as_deref() {
-        Some(adapters::LANGUAGE_ALONE) => tower.freeze(false, false),
+        Some(adapters::LANGUAGE_ALONE) => tower.freeze(Frozen::NOTHING),
         _ if has_adapters(import) => {
             let of_language = targets.is_none_or(|names| names.contains("all-linear"));
             if !(vit && aligner && of_language) {
                 return Outcome::NotFollowed;
             }
-            tower.freeze(true, true);
+            tower.freeze(Frozen::WHOLE);
         }
         _ => {
-            tower.freeze(vit, aligner);
+            tower.freeze(Frozen {
+                layers: vit,
+                projector: aligner,
+            });
             tower.language_frozen = is_on(import, "freeze_llm", false);
         }
     }

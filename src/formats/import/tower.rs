@@ -61,12 +61,30 @@ pub(in crate::formats) enum Recompute {
     Nothing,
 }
 
+/// The parts of a tower that are not trained.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::formats) struct Frozen {
+    pub(in crate::formats) layers: bool,
+    pub(in crate::formats) projector: bool,
+}
+
+impl Frozen {
+    pub(in crate::formats) const NOTHING: Self = Self {
+        layers: false,
+        projector: false,
+    };
+    pub(in crate::formats) const WHOLE: Self = Self {
+        layers: true,
+        projector: true,
+    };
+}
+
 impl Tower {
     /// Says which of its parts are not trained.
-    pub(in crate::formats) fn freeze(&mut self, layers: bool, projector: bool) {
-        self.settings.set(FieldId::frozen, Value::Bool(layers));
+    pub(in crate::formats) fn freeze(&mut self, frozen: Frozen) {
+        self.settings.set(FieldId::frozen, Value::Bool(frozen.layers));
         let id = FieldId::projector_frozen;
-        self.settings.set(id, Value::Bool(projector));
+        self.settings.set(id, Value::Bool(frozen.projector));
     }
 
     /// Makes it the module of Hugging Face, which knows nothing of tensor parallelism.

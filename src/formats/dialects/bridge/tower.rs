@@ -8,7 +8,7 @@
 
 use crate::config::fields::FieldId;
 use crate::formats::import::imported::Import;
-use crate::formats::import::tower::{AUDIO_TOKENS, CLASS, Outcome, Recompute, TOKENS, Tower};
+use crate::formats::import::tower::{AUDIO_TOKENS, CLASS, Frozen, Outcome, Recompute, TOKENS, Tower};
 use crate::formats::import::towers::sizes::{self, TowerOfClass, int};
 use crate::formats::import::values::word;
 use crate::formats::node::Node;
@@ -57,7 +57,10 @@ pub(super) fn read(root: &Node) -> Option<Tower> {
         honoured: &[],
         settings,
     };
-    tower.freeze(is_frozen("freeze_vision_model"), is_frozen("freeze_vision_projection"));
+    tower.freeze(Frozen {
+        layers: is_frozen("freeze_vision_model"),
+        projector: is_frozen("freeze_vision_projection"),
+    });
     if of_hugging_face {
         tower.is_of_hugging_face(Recompute::Nothing);
     }
@@ -88,7 +91,10 @@ fn of_class(model: &Node, known: TowerOfClass) -> Option<Tower> {
     } else {
         ["freeze_vision_model", "freeze_vision_projection"]
     };
-    tower.freeze(is_on(layers), is_on(projector));
+    tower.freeze(Frozen {
+        layers: is_on(layers),
+        projector: is_on(projector),
+    });
     let class_tokens = int(model, "vision_class_token_len").or(known.class_tokens);
     if let Some(tokens) = class_tokens {
         tower.settings.set(FieldId::class_token_len, Value::Int(tokens));
@@ -111,7 +117,7 @@ pub(in crate::formats) fn beside_adapters(import: &Import, mut tower: Tower) -> 
         .map_or_else(|| IN_TOWERS.to_vec(), |names| names.split(',').map(str::trim).collect());
     let is_whole = tower.settings.get(FieldId::replicated) == Some(&Value::Bool(true));
     if is_whole {
-        tower.freeze(true, true);
+        tower.freeze(Frozen::WHOLE);
         let of_megatron = names.iter().all(|name| name.contains("linear_"));
         return if of_megatron {
             Outcome::Built(tower)
@@ -127,7 +133,7 @@ pub(in crate::formats) fn beside_adapters(import: &Import, mut tower: Tower) -> 
     let adapted = IN_TOWERS.into_iter().filter(|name| names.contains(name));
     let adapted: Vec<&str> = adapted.collect();
     if adapted.is_empty() {
-        tower.freeze(true, true);
+        tower.freeze(Frozen::WHOLE);
     } else {
         let id = FieldId::peft_target_modules;
         tower.settings.set(id, Value::Text(adapted.join(", ")));

@@ -6,7 +6,7 @@
 
 use crate::config::fields::FieldId;
 use crate::formats::import::keys::Keys;
-use crate::formats::import::tower::{Recompute, Tower};
+use crate::formats::import::tower::{Frozen, Recompute, Tower};
 use crate::formats::import::towers::sizes;
 use crate::formats::import::values::{int, truth};
 use crate::formats::report::shown;
@@ -73,7 +73,10 @@ fn qwen2_5(keys: &Keys<'_>) -> Option<Tower> {
         honoured: KEYS,
     };
     let frozen = is_on(keys, "freeze_ViT");
-    tower.freeze(frozen, frozen);
+    tower.freeze(Frozen {
+        layers: frozen,
+        projector: frozen,
+    });
     Some(tower)
 }
 
@@ -112,6 +115,9 @@ fn llava_onevision(keys: &Keys<'_>) -> Option<Tower> {
         mark: MARK,
         honoured: KEYS,
     };
-    tower.freeze(is_on(keys, "freeze_ViT"), false);
+    tower.freeze(Frozen {
+        layers: is_on(keys, "freeze_ViT"),
+        projector: false,
+    });
     Some(tower)
 }

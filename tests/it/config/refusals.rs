@@ -27,8 +27,11 @@ const MET_LATER: [(&str, &str); 53] = [
     ("delta_product_heads", "GatedDeltaProductMixer.__init__"),
     ("distributed_sgd", "DistributedOptimizer.__init__"),
     ("dtypes_need_precision_aware", "OptimizerConfig.__post_init__"),
-    ("dynamic_context_parallel", "HybridCPDataLoaderWrapper.__init__"),
-    ("emerging_optimizer", "get_megatron_optimizer"),
+    (
+        "dynamic_context_parallel",
+        "BalancedCPScheduler.gpus_needed and what schedules by it",
+    ),
+    ("emerging_optimizer", "_get_megatron_emerging_optimizer"),
     ("expert_grid", "initialize_model_parallel"),
     (
         "expert_width_by_etp",
@@ -41,8 +44,8 @@ const MET_LATER: [(&str, &str); 53] = [
     ),
     ("fp8", "FP8GlobalStateManager of Transformer Engine: what the GPU has"),
     ("fsdp_pipeline", "_get_dp_tp_mesh"),
-    ("fsdp_expert_overlap", "FullyShardedDataParallel.__init__"),
-    ("full_needs_layers", "TransformerBlock._checkpointed_forward"),
+    ("fsdp_expert_overlap", "FullyShardedDataParallelV1.__init__"),
+    ("full_needs_layers", "checkpointed_forward of megatron.core.recompute"),
     ("fused_down_projection", "FusedMLASelfAttention.__init__"),
     ("heads_by_groups", "SelfAttention.get_query_key_value_tensors"),
     ("hybrid_experts", "MoELayer.__init__"),
@@ -54,7 +57,10 @@ const MET_LATER: [(&str, &str); 53] = [
     ("indexer_rotary_width", "DSAIndexer._apply_rope"),
     ("last_group", "forward_backward_pipelining_with_interleaving"),
     ("layer_freq_length", "get_gpt_decoder_layer_specs"),
-    ("linear_attention", "get_linear_attention_pattern"),
+    (
+        "linear_attention",
+        "get_linear_attention_pattern and _get_backend_spec_provider",
+    ),
     ("linear_attention_freq", "get_linear_attention_pattern"),
     ("local_impl", "DotProductAttention.__init__"),
     ("mamba_heads_by_groups", "MambaMixer.__init__"),
@@ -67,7 +73,10 @@ const MET_LATER: [(&str, &str); 53] = [
     ("moe_needs_sequence_parallel", "MoELayer.forward"),
     ("mtp_recompute", "MultiTokenPredictionLayer._checkpointed_forward"),
     ("op_fuser", "TEFusedMLP and the fused grouped MLP of Transformer Engine"),
-    ("optimizer_instances", "initialize_model_parallel"),
+    (
+        "optimizer_instances",
+        "initialize_model_parallel and DistributedDataParallel.__init__",
+    ),
     ("optimizer_instances_experts", "initialize_model_parallel"),
     ("packed_attention", "DotProductAttention.forward"),
     (
@@ -91,18 +100,18 @@ const MET_LATER: [(&str, &str); 53] = [
     ("sparse_attention_mla", "get_dsa_module_spec_for_backend"),
     (
         "sparse_attention_mtp_stage",
-        "DSAIndexer: indices of layers of another stage",
+        "DSAttention.forward: indices of layers of another stage",
     ),
     (
         "sparse_attention_norms",
         "QKNormConfigResolver._resolve_dsa_qk_layernorm",
     ),
-    ("sparse_attention_sequence_parallel", "DSAIndexer.forward"),
-    ("sparse_attention_sizes", "DSAIndexer.__init__"),
     (
-        "sparse_attention_stages",
-        "DSAIndexer: indices of layers of another stage",
+        "sparse_attention_sequence_parallel",
+        "AbsorbedMLASelfAttention.__init__",
     ),
+    ("sparse_attention_sizes", "DSAIndexer.__init__"),
+    ("sparse_attention_stages", "_validate_dsa_index_share_pipeline_split"),
     ("stages", "get_num_layers_to_build"),
     ("topk", "TopKRouter.forward"),
     (

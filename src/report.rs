@@ -3,7 +3,6 @@
 //! Nothing here knows the page. Marks of charts and rows of tables carry a [`target::Target`], the part of the
 //! estimate that they show, and a semantic class, for which style sheets have colors.
 
-pub mod against;
 pub mod amount;
 pub mod caption;
 pub mod card;
@@ -28,6 +27,7 @@ pub mod ranks;
 pub mod readout;
 pub mod savings;
 pub mod scene;
+pub mod stage_difference;
 pub mod summary;
 pub mod table;
 pub mod target;

@@ -4,6 +4,10 @@
 //! options object and every result is a struct in this module; tsify derives its TypeScript type. Only a job is
 //! untyped: [`RawJob`](megatron_memory::config::raw::RawJob) takes any object and reports its mistakes.
 //!
+//! The types are a contract of their own: names say their unit, whole numbers are [`Exact`](exact::Exact), fields and
+//! choices have the names of arguments, and what belongs together is flat. The library's types have none of that. The few
+//! that are the same are written twice, since tsify's derive makes imports of wasm-bindgen, of which the library is free.
+//!
 //! All functions are synchronous. They throw a `TypeError` for arguments of the wrong kind, and otherwise the errors of
 //! [`error`].
 

@@ -1,4 +1,4 @@
-//! The standing of a job with other settings, and what it pays.
+//! The standing of a job with other settings, and what these cost in time and GPUs.
 
 use super::job_costs::JobCosts;
 use crate::config::job::Config;

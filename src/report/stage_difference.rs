@@ -13,7 +13,7 @@ const MOST: usize = 3;
 /// What a stage needs against the fullest one, with the buckets that make most of the difference: `19.2 GiB less than
 /// stage 1: Expert activations −12.9 GiB, Attention activations −5.1 GiB`. `None` for the fullest stage itself.
 #[must_use]
-pub fn against_fullest(config: &Config, estimate: &Estimate, stage: StageRef, scale: Scale) -> Option<String> {
+pub fn difference_to_fullest(config: &Config, estimate: &Estimate, stage: StageRef, scale: Scale) -> Option<String> {
     if stage == estimate.worst {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The job whose model and ranks a search takes for granted.
+//! The job that a search varies: its model and its ranks are the same in all layouts, and are checked once.
 
 use super::axis::Axis;
 use super::fields::{number, unset};

@@ -1,12 +1,12 @@
 //! Tests of `report` and of the pictures in `export`.
 
-mod against;
 mod amounts;
 mod explanations;
 mod grouping;
 mod pictures;
 mod rank_map;
 mod savings;
+mod stage_difference;
 mod tables;
 
 use megatron_memory::config::check;

@@ -1,4 +1,4 @@
-//! Numbers that would have divided: what hints are made of.
+//! The divisors of a number that are nearest to one that does not divide it, which messages propose.
 
 /// How many alternatives a hint names.
 const NAMED: usize = 4;

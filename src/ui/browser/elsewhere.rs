@@ -1,4 +1,4 @@
-//! Clicks on nothing in particular, and the Escape key.
+//! Clicks that no control has handled, and the Escape key: both close what is open.
 
 use leptos::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Where the pointer is, beyond what its events say themselves.
+//! The cell of a grid or the column of a table that the pointer is over, and whether a mouse moves it.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlTableCellElement, MouseEvent, PointerEvent};

@@ -1,4 +1,4 @@
-//! Readers of signals that are gone before the signals.
+//! Effects and memos that end before the signals that they read, and unsubscribe from them.
 
 use leptos::prelude::*;
 use leptos::reactive::graph::{Observer, Subscriber};

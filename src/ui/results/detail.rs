@@ -7,11 +7,11 @@ use super::explain::ExplainPanel;
 use super::peaks::PeakFacts;
 use crate::parts::{Panel, PanelHead, TabList};
 use crate::state::{ResultsState, State};
-use megatron_memory::report::against::against_fullest;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::charts::{self, buckets, components, timeline};
 use megatron_memory::report::readout::{Readout, readout};
 use megatron_memory::report::scene::Px;
+use megatron_memory::report::stage_difference::difference_to_fullest;
 use megatron_memory::report::target::Target;
 
 /// The ways to look at a stage, each a tab.
@@ -105,7 +105,7 @@ fn Against() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let words = Memo::new(move |_| {
         let words = results.with_subject(Px::ZERO, |subject| {
-            against_fullest(
+            difference_to_fullest(
                 subject.config,
                 subject.estimate,
                 subject.stage,

@@ -1,6 +1,6 @@
 use megatron_memory::memory::StageRef;
-use megatron_memory::report::against::against_fullest;
 use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::stage_difference::difference_to_fullest;
 use serde_json::json;
 
 use super::Job;
@@ -14,7 +14,7 @@ fn a_stage_says_what_makes_it_less_than_the_fullest() {
     let worst = job.estimate.worst;
     let fullest = job.estimate.worst_stage().unwrap();
     for (pp_rank, stage) in job.estimate.modules[0].stages.iter().enumerate() {
-        let words = against_fullest(&job.config, &job.estimate, StageRef { module: 0, pp_rank }, scale);
+        let words = difference_to_fullest(&job.config, &job.estimate, StageRef { module: 0, pp_rank }, scale);
         if pp_rank == worst.pp_rank {
             assert_eq!(words, None);
             continue;

@@ -90,7 +90,7 @@ impl SearchHead {
             format!("Varied: {}", varied.join(", "))
         };
         let alone = self.left_alone.iter();
-        let alone: Vec<String> = alone.map(|of| format!("{} {}", of.symbol, of.value)).collect();
+        let alone: Vec<String> = alone.map(LeftAlone::words).collect();
         let alone = format!(
             "As in the job: {}, global batch {}, and all else",
             alone.join(", "),
@@ -114,7 +114,7 @@ impl Varied {
         }
     }
 
-    /// How far the values go, such as `TP 1 to 8, as far as allowed`.
+    /// How far the values go, such as `TP 1 to 8 (at most 8)`.
     fn words(&self) -> String {
         let sizes = Axis::by_name(self.name).is_some_and(Axis::has_sizes);
         let range = match self.values.as_slice() {
@@ -124,9 +124,9 @@ impl Varied {
             several => format!("({})", several.join("; ")),
         };
         let end = match (self.at_most, self.symbol == Axis::Gpus.symbol()) {
-            (Some(_), _) => ", as far as allowed",
-            (None, true) => ", the job's own number; a larger bound goes further",
-            (None, false) => "",
+            (Some(bound), _) => format!(" (at most {})", grouped(bound)),
+            (None, true) => String::from(" (the job's own number; a larger bound goes further)"),
+            (None, false) => String::new(),
         };
         format!("{} {range}{end}", self.symbol)
     }
@@ -140,7 +140,19 @@ impl LeftAlone {
             value,
         }
     }
+
+    /// The argument with its value, or by itself where no value tells more, as of a way of recomputing.
+    fn words(&self) -> String {
+        if self.value == AS_IN_JOB {
+            self.symbol.to_owned()
+        } else {
+            format!("{} {}", self.symbol, self.value)
+        }
+    }
 }
+
+/// The value of an argument that no number or name says.
+const AS_IN_JOB: &str = "as in the job";
 
 /// The verdict on a job as it is, and what a check says of it.
 fn own_standing(job: &RawJob, scale: Scale) -> (Verdict, String) {

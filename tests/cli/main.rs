@@ -369,11 +369,7 @@ fn a_search_lists_layouts_that_fit() {
         &["search", "llama3-8b", "--vary", "gpus,tp", "--at-most", "gpus=512"],
         "",
     );
-    assert!(
-        ended.output.contains("GPUs 1 to 512, as far as allowed"),
-        "{}",
-        ended.output
-    );
+    assert!(ended.output.contains("GPUs 1 to 512 (at most 512)"), "{}", ended.output);
     let ended = run(&["search", "llama3-8b", "--vary", "width"], "");
     assert_eq!(ended.status, 2);
     assert!(
@@ -735,7 +731,11 @@ fn a_job_at_its_limits_fits_and_beyond_them_does_not() {
 fn a_misspelt_name_gets_the_nearest_one() {
     let cases: &[(&[&str], i32, &str)] = &[
         (&["check", "deepseek-v33"], 5, "did you mean deepseek-v3?"),
-        (&["estimate", "lama3-8b"], 5, "lama3-8b: No such file or directory"),
+        (
+            &["estimate", "lama3-8b"],
+            5,
+            "lama3-8b: there is no such file or preset; did you mean llama3-8b?",
+        ),
         (&["check", "llama3-8b", "--gpu", "b30"], 2, "did you mean b300?"),
         (&["export", "llama3-8b", "--to", "brige"], 2, "'bridge'"),
         (&["check", "--from", "yamll", "megatron_lm.sh"], 2, "possible values"),
@@ -779,15 +779,62 @@ fn a_result_that_cannot_be_written_is_an_error() {
     assert_eq!(ended.status, 6, "{}", ended.errors);
 }
 
+/// As of `megatron-memory import job.sh 2>&1 | head -1`.
+#[test]
+fn a_reader_who_has_seen_enough_ends_nothing() {
+    for command in [
+        &["import", "-"][..],
+        &["import", "-", "--report"],
+        &["estimate", "-"],
+        &["search", "-"],
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_megatron-memory"))
+            .args(command)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        let script = "torchrun pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32";
+        child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+        // The text leaves questions open, which nobody hears.
+        assert_eq!(child.wait().unwrap().code(), Some(5), "{command:?}");
+    }
+}
+
+#[test]
+fn a_job_without_room_for_a_replica_is_led_to_other_layouts() {
+    for command in ["check", "fit"] {
+        let ended = run(&[command, "llama3-70b", "--gpus", "16"], "");
+        assert_eq!(ended.status, 3, "{}", ended.errors);
+        let said = format!("{}{}", ended.output, ended.errors);
+        assert!(
+            said.contains("`megatron-memory search` lists the layouts that Megatron runs"),
+            "{said}"
+        );
+    }
+    let ended = run(&["search", "llama3-70b", "--gpus", "16"], "");
+    assert!(
+        ended.output.contains("--vary takes it too: recompute, train, gpus"),
+        "{}",
+        ended.output
+    );
+}
+
 #[test]
 fn a_table_says_why_a_job_could_not_be_read() {
     let file = scratch("unreadable.md");
     let ended = run(&["check", "nofile.sh", "--markdown", file.to_str().unwrap()], "");
     assert_eq!(ended.status, 5);
-    assert!(ended.output.starts_with("nofile.sh: No such file"), "{}", ended.output);
+    assert!(
+        ended.output.starts_with("nofile.sh: there is no such file or preset;"),
+        "{}",
+        ended.output
+    );
     let table = fs::read_to_string(file).unwrap();
     assert!(
-        table.contains("| `nofile.sh` | unreadable: No such file or directory"),
+        table.contains("| `nofile.sh` | unreadable: there is no such file or preset"),
         "{table}"
     );
 }

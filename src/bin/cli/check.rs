@@ -168,7 +168,7 @@ fn explain(
         (None, Some(closest)) => {
             let OfferRow { name, peak, .. } = row(closest);
             Some(format!(
-                "no single change makes it fit; the closest is {name}, peak {peak}"
+                "no change and no pair of changes makes it fit; the closest is {name}, peak {peak}"
             ))
         }
         (None, None) => None,
@@ -234,9 +234,11 @@ impl Check {
                 verdict.id().unwrap_or("unknown"),
                 verdict.words().to_owned(),
             );
+            let way = output::way_to_layouts(&checked.problems);
             return (
                 Status::CannotRun,
                 Report {
+                    explanation: way.map(str::to_owned).into_iter().collect(),
                     problems,
                     link,
                     refused_by: Some(Refusal::ByRules.id()),

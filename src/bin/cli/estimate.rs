@@ -66,10 +66,10 @@ impl EstimateJob {
             Form::Json | Form::Csv | Form::Markdown | Form::Tsv => output::print(&text)?,
         }
         for reason in config.refused_at_launch() {
-            eprintln!("Cannot run: {reason}");
+            output::tell(format_args!("Cannot run: {reason}\n"));
         }
         for mark in config.not_modelled() {
-            eprintln!("Estimate of another job: {mark}");
+            output::tell(format_args!("Estimate of another job: {mark}\n"));
         }
         Ok(match Standing::new(config, &estimate).verdict {
             verdict @ (Verdict::Refused(_) | Verdict::NotThisJob) => Status::of(verdict),

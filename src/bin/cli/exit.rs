@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use megatron_memory::config::problem::Problem;
 use megatron_memory::verdict::Verdict;
 
+use super::output;
+
 /// How the program ends. With several jobs the worst counts: the one with the largest number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Status {
@@ -103,7 +105,11 @@ impl Failure {
     pub(crate) fn cannot_run(problems: &[Problem]) -> Self {
         Self {
             status: Status::CannotRun,
-            message: format!("Cannot run: {}", super::output::lines(problems)),
+            message: [format!("Cannot run: {}", output::lines(problems))]
+                .into_iter()
+                .chain(output::way_to_layouts(problems).map(str::to_owned))
+                .collect::<Vec<_>>()
+                .join("\n"),
         }
     }
 }

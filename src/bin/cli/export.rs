@@ -20,11 +20,11 @@ pub(crate) struct ExportJob {
     #[arg(long, value_name = "FORM", value_parser = formats())]
     to: ExportFormat,
     /// The module to write, where the form holds one model and the job has several
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     module: Option<String>,
     /// The calculator's address, for links
-    #[arg(long, value_name = "URL", default_value = "")]
-    page: String,
+    #[arg(long, value_name = "URL")]
+    page: Option<String>,
     /// The file to write
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
@@ -36,7 +36,7 @@ impl ExportJob {
         let loaded = self.job.load()?;
         loaded.complete()?;
         let options = ExportOptions {
-            page: self.page,
+            page: self.page.unwrap_or_default(),
             module: self.module,
             ..ExportOptions::default()
         };

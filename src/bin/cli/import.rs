@@ -30,7 +30,7 @@ impl ImportText {
         }
         let questions = loaded.open_questions();
         for question in &questions {
-            eprintln!("{question}");
+            output::tell(format_args!("{question}\n"));
         }
         Ok(if questions.is_empty() {
             Status::Success

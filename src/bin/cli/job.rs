@@ -1,7 +1,7 @@
 //! Jobs as arguments: a file, the standard input, a link or a preset, with what the command line adds.
 
 use std::fs;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueHint};
@@ -183,7 +183,10 @@ impl Loaded {
 fn open(question: &Question) -> Option<String> {
     match question {
         Question::Variable { keys, .. } if keys.is_empty() => None,
-        Question::Variable { name, keys, .. } => Some(format!("{} need ${name}: --var {name}=VALUE", keys.join(", "))),
+        Question::Variable { name, keys, .. } => {
+            let needs = if keys.len() == 1 { "needs" } else { "need" };
+            Some(format!("{} {needs} ${name}: --var {name}=VALUE", keys.join(", ")))
+        }
         Question::Branch { taken: Some(_), .. } => None,
         Question::Branch { line, .. } => Some(format!(
             "the branch on line {line} depends on variables that are not set: --var NAME=VALUE"
@@ -235,10 +238,15 @@ fn text(place: &str) -> Result<String, Failure> {
         fs::read(place)
     };
     let bytes = read.map_err(|error| {
+        if error.kind() != ErrorKind::NotFound {
+            return Failure::unreadable(error.to_string());
+        }
         let known = PRESETS.iter().map(|preset| preset.id);
         let meant = did_you_mean(place, known.chain(jobs::JOBS.iter().map(|job| job.id)));
         let mark = if meant.is_empty() { ";" } else { "" };
-        Failure::unreadable(format!("{error}{meant}{mark} `megatron-memory presets` lists presets"))
+        Failure::unreadable(format!(
+            "there is no such file or preset{meant}{mark} `megatron-memory presets` lists presets"
+        ))
     })?;
     String::from_utf8(bytes).map_err(|_| Failure::unreadable("this is no text"))
 }

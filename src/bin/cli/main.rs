@@ -2,11 +2,6 @@
 //!
 //! Results go to the standard output, all else to the standard error, and the exit status is the verdict
 //! ([`exit::Status`]), so that a script can ask whether a changed job still fits.
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command-line tool talks to its user"
-)]
 
 mod amount;
 mod check;
@@ -42,10 +37,11 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Say whether jobs fit the GPU; the exit status is the verdict.
+    #[command(after_help = exit::HELP)]
     Check(check::Check),
     /// Print the memory of every pipeline stage.
     Estimate(estimate::EstimateJob),
-    /// Print a text as a job in JSON, and what became of each of its keys.
+    /// Print a text as a job in JSON, or what became of each of its keys.
     Import(import::ImportText),
     /// Write a job in another form: flags, YAML, a recipe, a link, an embed.
     Export(export::ExportJob),
@@ -90,7 +86,7 @@ fn main() -> ExitCode {
         Command::Completions { shell } => completions(shell),
     };
     let status = done.unwrap_or_else(|Failure { status, message }| {
-        eprintln!("{message}");
+        output::tell(format_args!("{message}\n"));
         status
     });
     status.into()

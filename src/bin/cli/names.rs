@@ -10,6 +10,8 @@ use clap::{Arg, Command, Error};
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::gpus::{self, GPUS, Gpu};
 
+use super::output;
+
 /// How alike two names have to be, from 0 to 1, for one to be taken for a misspelling of the other.
 const ALIKE: f64 = 0.8;
 
@@ -62,7 +64,10 @@ impl TypedValueParser for GpuParser {
 fn gpu(name: &str) -> Option<&'static Gpu> {
     gpus::by_name(name).or_else(|| {
         let smallest = gpus::candidates(name).min_by_key(|gpu| gpu.memory_mib)?;
-        eprintln!("--gpu {name} is taken for {}, the smallest of that name", smallest.id);
+        output::tell(format_args!(
+            "--gpu {name} is taken for {}, the smallest of that name\n",
+            smallest.id
+        ));
         Some(smallest)
     })
 }

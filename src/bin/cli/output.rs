@@ -1,9 +1,11 @@
 //! Texts and files as output.
 
+use core::fmt::Display;
 use std::fs;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
+use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::problem::Problem;
 use serde::Serialize;
 
@@ -17,6 +19,13 @@ pub(crate) fn lines(problems: &[Problem]) -> String {
         [only] => only.clone(),
         all => listed(all),
     }
+}
+
+/// How to find another layout, where Megatron refuses a job for its own.
+pub(crate) fn way_to_layouts(problems: &[Problem]) -> Option<&'static str> {
+    let of_layout = |problem: &Problem| problem.keeps_from_training() && problem.fields.contains(&FieldId::world_size);
+    let found = problems.iter().any(of_layout);
+    found.then_some("`megatron-memory search` lists the layouts that Megatron runs")
 }
 
 /// Lines, each indented on a line of its own below what stands before them.
@@ -36,6 +45,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Says something on the standard error. Where nobody reads it any more, as behind `2>&1 | head`, it is not said.
+pub(crate) fn tell(text: impl Display) {
+    let _ = write!(std::io::stderr().lock(), "{text}");
 }
 
 /// Prints lines for people: on a terminal, those that are wider continue on indented lines.

@@ -1,12 +1,14 @@
 //! How far a search is: a line on the terminal for those that take long, and their interruption with Ctrl-C.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use megatron_memory::report::amount::grouped;
+
+use super::output;
 
 /// How long a search takes without a line about it.
 const SILENT: Duration = Duration::from_secs(1);
@@ -69,14 +71,12 @@ impl Progress {
         while !has_ended() {
             thread::sleep(TICK);
             if is_seen && Instant::now() >= next {
-                eprint!("\r\x1b[K{} (Ctrl-C lists what was found)", self.words());
-                // A line that cannot be shown is no reason to end the search.
-                let _ = std::io::stderr().flush();
+                output::tell(format_args!("\r\x1b[K{} (Ctrl-C lists what was found)", self.words()));
                 next += EVERY;
             }
         }
         if is_seen && begun.elapsed() >= SILENT {
-            eprint!("\r\x1b[K");
+            output::tell("\r\x1b[K");
         }
     }
 }

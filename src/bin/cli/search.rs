@@ -30,7 +30,14 @@ pub(crate) struct SearchLayouts {
     job: JobArgument,
     /// What to vary: pp, vpp, tp, cp, ep, etp, mbs, gpus, recompute, train (in full, with adapters, with Megatron
     /// FSDP). By default TP and PP, EP where there are experts, and each other size that the job sets
-    #[arg(long, value_delimiter = ',', value_parser = axes(), ignore_case = true, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        value_parser = axes(),
+        ignore_case = true,
+        hide_possible_values = true
+    )]
     vary: Vec<Axis>,
     /// The largest value of a size, such as tp=4; may be given several times. By default TP stays within a node
     #[arg(long, value_name = "SIZE=N", value_parser = bound)]
@@ -38,12 +45,11 @@ pub(crate) struct SearchLayouts {
     /// List layouts that do not fit the GPU too
     #[arg(long)]
     all: bool,
-    /// By what layouts that fit are ordered: the predicted time of a step, or what they cost in memory, recomputation and
-    /// waiting
+    /// By what layouts that fit are ordered
     #[arg(long, value_enum, default_value_t = By::Time)]
     order: By,
     /// How many layouts to list
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// Print the layouts as JSON
     #[arg(long)]
@@ -184,10 +190,10 @@ impl SearchLayouts {
             output::print_lines(&(lines.collect::<Vec<_>>().join("\n") + "\n"))?;
         }
         if progress.is_interrupted() {
-            eprintln!(
-                "Interrupted: {}. These are the layouts found until then.",
+            output::tell(format_args!(
+                "Interrupted: {}. These are the layouts found until then.\n",
                 progress.words()
-            );
+            ));
             return Ok(Status::Interrupted);
         }
         Ok(Status::of(
@@ -249,7 +255,10 @@ fn text(space: &Space, best: &Best, layouts: &[Layout]) -> Vec<String> {
     )];
     let nothing_fits = found.legal == found.too_large;
     match (&found.closest, best.own()) {
-        (Some(nearest), _) if nothing_fits => lines.push(closest(space, nearest, scale)),
+        (Some(nearest), _) if nothing_fits => {
+            lines.push(closest(space, nearest, scale));
+            lines.extend(more_to_vary(space));
+        }
         (_, Some(own)) if !nothing_fits => lines.push(place(best, own, scale)),
         _ => {}
     }
@@ -289,6 +298,15 @@ fn text(space: &Space, best: &Best, layouts: &[Layout]) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// What would make layouts smaller and is not varied; `None` where all of it is.
+fn more_to_vary(space: &Space) -> Option<String> {
+    let is_varied = |axis: &Axis| space.dimensions().iter().any(|dimension| dimension.axis == *axis);
+    let others = [Axis::Recompute, Axis::Training, Axis::Gpus].into_iter();
+    let others = others.filter(|axis| !is_varied(axis));
+    let names: Vec<String> = others.map(|axis| axis.symbol().to_lowercase()).collect();
+    (!names.is_empty()).then(|| format!("Not varied so far, and --vary takes it too: {}", names.join(", ")))
 }
 
 /// So many GPUs.

@@ -18,10 +18,10 @@ pub(crate) struct DrawChart {
     #[command(flatten)]
     job: JobArgument,
     /// The chart
-    #[arg(long, default_value = "stage_bars", value_parser = charts())]
+    #[arg(long, value_name = "CHART", default_value = "stage_bars", value_parser = charts())]
     chart: &'static str,
     /// The width in pixels
-    #[arg(long, default_value_t = ChartOptions::default().width)]
+    #[arg(long, value_name = "PIXELS", default_value_t = ChartOptions::default().width)]
     width: u64,
     /// Decimal gigabytes instead of GiB
     #[arg(long)]

@@ -14,6 +14,7 @@
 
 mod calibration;
 pub mod coefficients;
+mod contents;
 pub mod cost;
 mod exchange;
 pub mod hardware;
@@ -169,8 +170,8 @@ pub fn timed(config: &Config) -> Result<(&Module, Hardware), NoTime> {
     if let Some(mark) = config.not_modelled().first() {
         return Err(NoTime::NotModelled(mark.key.clone()));
     }
-    let gpu = m.args().gpu.clone().ok_or(NoTime::NoGpu)?;
-    let on = Hardware::of(m.args()).ok_or(NoTime::UnknownGpu(gpu))?;
+    let gpu = m.args().gpu.as_ref().ok_or(NoTime::NoGpu)?;
+    let on = Hardware::of(m.args()).ok_or_else(|| NoTime::UnknownGpu(gpu.clone()))?;
     measured(m)?;
     Ok((m, on))
 }

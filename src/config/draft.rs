@@ -15,6 +15,7 @@ use super::layers::Layers;
 use super::modality::ModuleIo;
 use super::module_sizes::ModuleSizes;
 use super::nearby::near_matches;
+use super::nvlink_domain::NvlinkDomain;
 use super::packing::{Packing, is_packed};
 use super::rank_ranges::RankRange;
 use crate::parallel::stages::StageLayout;
@@ -136,6 +137,7 @@ impl<'a> Draft<'a> {
                 (false, false) => Precision::Fp32,
             },
             gpu_generation,
+            nvlink_domain: NvlinkDomain::of(&self.args),
             args: self.args,
         }
     }

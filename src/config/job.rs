@@ -50,6 +50,8 @@ pub struct Module {
     pub(crate) sizes: ModuleSizes,
     /// The generation of the GPU; `None` where it is not known.
     pub(crate) gpu_generation: Option<GpuGeneration>,
+    /// The node or `NVLink` domain of the GPU.
+    pub(crate) nvlink_domain: NvlinkDomain,
     /// Whether norms and residuals split the sequence over TP ranks; always off with TP 1.
     pub(crate) sequence_parallel: bool,
     /// Vocabulary before padding, when known.
@@ -435,7 +437,7 @@ impl Module {
     /// The GPUs of a node, or of the larger `NVLink` domain that some GPU types have.
     #[must_use]
     pub fn nvlink_domain(&self) -> u64 {
-        NvlinkDomain::of(&self.args).gpus
+        self.nvlink_domain.gpus
     }
 
     /// The generation of the GPU: the one that was given, or else that of the chosen GPU, or else

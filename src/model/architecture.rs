@@ -101,12 +101,7 @@ impl Architecture {
     #[must_use]
     pub fn new(m: &Module) -> Self {
         let sizes = Sizes::new(m);
-        let layers = LayerSpec::all(m);
-        let mut specs = layers.clone();
-        specs.sort_unstable();
-        specs.dedup();
-        let place = |spec: &LayerSpec| specs.partition_point(|other| other < spec);
-        let layers = layers.iter().map(place).collect();
+        let (specs, layers) = LayerSpec::distinct(m);
         let mtp = (m.mtp_num_layers > 0).then_some(PartKind::MtpDepth);
         let copy_of_output = output_layer::trained_copy(m);
         let adapted_output = sizes.adapted.has(LinearModule::OutputLayer) || copy_of_output.is_some();

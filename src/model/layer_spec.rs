@@ -148,6 +148,17 @@ impl LayerSpec {
         specs.collect()
     }
 
+    /// The distinct layers of a module in their order, and for each of its layers the place among them.
+    pub(crate) fn distinct(m: &Module) -> (Vec<Self>, Vec<usize>) {
+        let layers = Self::all(m);
+        let mut specs = layers.clone();
+        specs.sort_unstable();
+        specs.dedup();
+        let place = |spec: &Self| specs.partition_point(|other| other < spec);
+        let places = layers.iter().map(place).collect();
+        (specs, places)
+    }
+
     /// The layers of one MTP depth, first to last, in the precision of the module.
     #[must_use]
     pub fn of_mtp(m: &Module) -> Vec<Self> {

@@ -40,6 +40,11 @@ pub enum Cost {
     Collectives,
 }
 
+/// Times that add up: nominal seconds by kind, or seconds of all kinds together.
+pub(super) trait Time: Copy + Default + Add<Output = Self> + AddAssign + Mul<f64, Output = Self> {}
+
+impl<T: Copy + Default + Add<Output = T> + AddAssign + Mul<f64, Output = T>> Time for T {}
+
 /// Nominal seconds of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seconds([f64; Cost::COUNT]);

@@ -27,11 +27,22 @@ const EP_OVERLAPPED: f64 = 0.35;
 
 /// The exchanges of a layer in its two passes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Exchanges {
-    pub(super) forward: Seconds,
-    pub(super) backward: Seconds,
+pub(super) struct Exchanges<T = Seconds> {
+    pub(super) forward: T,
+    pub(super) backward: T,
     /// Of the forward pass, those of the routed experts.
-    pub(super) experts: Seconds,
+    pub(super) experts: T,
+}
+
+impl Exchanges {
+    /// Times made of these nominal seconds.
+    pub(super) fn summed<T>(&self, sum: impl Fn(Seconds) -> T) -> Exchanges<T> {
+        Exchanges {
+            forward: sum(self.forward),
+            backward: sum(self.backward),
+            experts: sum(self.experts),
+        }
+    }
 }
 
 /// Bytes a second that a rank of a group sends in a ring.

@@ -1,16 +1,16 @@
-//! The nominal times of the distinct layers of a module, from which those of its chunks are added up.
+//! The times of the distinct blocks of a module, from which those of its chunks are added up.
 
-use super::cost::Seconds;
+use super::contents::ChunkContents;
+use super::cost::{Seconds, Time};
 use super::exchange::{Exchanges, ends, exchanges};
 use super::hardware::Hardware;
 use super::passes::{Passes, launched, passes, wide};
-use crate::config::choices::{RecomputeGranularity, RecomputeMethod, RecomputeModule};
+use crate::config::choices::{RecomputeGranularity, RecomputeModule};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
 use crate::model::tape::AutogradTape;
 use crate::model::tape::recompute::RecomputeOptions;
-use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape};
-use crate::parallel::stages::Chunk;
+use crate::model::{LayerSpec, embedding_tape, head_tape, layer_tape};
 
 /// Facts about a machine and its software that no argument of Megatron says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,93 +25,141 @@ impl Default for Software {
     }
 }
 
-/// The nominal times of one chunk for one micro batch.
+/// How often a norm that is part of a linear layer reads or writes its input forwards and backwards, fused or not.
+const NORM_PASSES: [[f64; 2]; 2] = [[10.0, 11.0], [2.0, 3.0]];
+
+/// A block of a chunk: its operations, and how long they take.
+#[derive(Debug)]
+struct Block<T> {
+    tape: AutogradTape,
+    passes: Passes<T>,
+    exchanges: Exchanges<T>,
+}
+
+/// The blocks of a module, whatever of them is recomputed.
+#[derive(Debug)]
+pub(super) struct Blocks<T> {
+    /// The distinct layers, in their order.
+    layers: Vec<Block<T>>,
+    embedding: Block<T>,
+    /// Norm, output layer and loss, with the MTP depths before them where the module has any.
+    head: Block<T>,
+}
+
+impl<T: Time> Blocks<T> {
+    /// The blocks of a module with these distinct layers, whose layers have these `places` among them. `sum` makes
+    /// times of nominal seconds.
+    pub(super) fn new(
+        m: &Module,
+        (specs, places): (&[LayerSpec], &[usize]),
+        (on, software): (&Hardware, Software),
+        sum: impl Fn(Seconds) -> T,
+    ) -> Self {
+        let sizes = Sizes::new(m);
+        let [of_chain, of_kernel] = NORM_PASSES;
+        let norm = if software.fused_norm { of_kernel } else { of_chain };
+        let block = |tape: AutogradTape, exchanged: &Exchanges<Seconds>| Block {
+            passes: passes(&tape, (on, launched(m)), norm, &sum),
+            exchanges: exchanged.summed(&sum),
+            tape,
+        };
+        let layers = (0..).zip(specs).map(|(place, spec)| {
+            let index = places.iter().position(|other| *other == place);
+            let layer = index.and_then(|index| m.layers().decoder().get(index));
+            let exchanged = layer.map_or_else(Exchanges::default, |layer| exchanges(m, *layer, on));
+            block(layer_tape(&sizes, *spec), &exchanged)
+        });
+        Self {
+            layers: layers.collect(),
+            embedding: block(embedding_tape(&sizes), &Exchanges::default()),
+            head: block(head_tape(&sizes, m.mtp_num_layers, true, 0), &ends(m, on)),
+        }
+    }
+}
+
+/// The times of a block for one micro batch, with its exchanges.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ChunkNominal {
-    pub(super) forward: Seconds,
+struct BlockTimes<T> {
+    forward: T,
+    /// With what selective recompute runs again.
+    backward: T,
+    /// What the block adds to the backward pass where it does not run again as a whole: exchanges of experts that run
+    /// again.
+    sent_again: T,
+    /// Floating-point operations of the forward pass.
+    flops: f64,
+}
+
+/// The times of the blocks of a module.
+#[derive(Debug)]
+pub(super) struct LayerTimes<T> {
+    /// Of the distinct layers, in their order.
+    layers: Vec<BlockTimes<T>>,
+    embedding: BlockTimes<T>,
+    head: BlockTimes<T>,
+}
+
+/// The times of one chunk for one micro batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ChunkTimes<T> {
+    pub(super) forward: T,
     /// With what is recomputed.
-    pub(super) backward: Seconds,
+    pub(super) backward: T,
     /// Layers that the host launches.
     pub(super) layers: f64,
     /// Floating-point operations of the forward pass.
     pub(super) flops: f64,
 }
 
-/// The nominal times of what chunks consist of.
-#[derive(Debug)]
-pub(super) struct LayerTimes {
-    /// For every layer of the module, its place in `specs`.
-    places: Vec<usize>,
-    specs: Vec<(Passes, Exchanges)>,
-    embedding: Passes,
-    /// Norm, output layer and loss, with the MTP depths before them where the module has any.
-    head: Passes,
-    ends: Exchanges,
-}
-
-/// How often a norm that is part of a linear layer reads or writes its input forwards and backwards, fused or not.
-const NORM_PASSES: [[f64; 2]; 2] = [[10.0, 11.0], [2.0, 3.0]];
-
-impl LayerTimes {
-    pub(super) fn new(m: &Module, on: &Hardware, software: Software) -> Self {
-        let sizes = Sizes::new(m);
-        let architecture = Architecture::new(m);
-        let [of_chain, of_kernel] = NORM_PASSES;
-        let norm = if software.fused_norm { of_kernel } else { of_chain };
+impl<T: Time> LayerTimes<T> {
+    /// The times with what a module recomputes of these blocks.
+    pub(super) fn new(m: &Module, blocks: &Blocks<T>) -> Self {
+        let a = m.args();
         let options = RecomputeOptions::of(m);
-        let of = |tape: &AutogradTape| passes(tape, options, (on, launched(m)), norm);
-        let all = LayerSpec::all(m);
-        let specs = architecture.specs().iter().map(|spec| {
-            let place = all.iter().position(|other| other == spec);
-            let layer = place.and_then(|place| m.layers().decoder().get(place));
-            let exchanged = layer.map_or_else(Exchanges::default, |layer| exchanges(m, *layer, on));
-            (of(&layer_tape(&sizes, *spec)), exchanged)
-        });
+        let selective = a.recompute_granularity == Some(RecomputeGranularity::Selective);
+        let sends_again = selective && a.recompute_modules.contains(RecomputeModule::Moe);
+        let of = |block: &Block<T>| {
+            let Block {
+                tape,
+                passes,
+                exchanges,
+            } = block;
+            BlockTimes {
+                forward: passes.forward + exchanges.forward,
+                backward: passes.backward + passes.again(tape, options) + exchanges.backward,
+                sent_again: if sends_again { exchanges.experts } else { T::default() },
+                flops: passes.flops,
+            }
+        };
         Self {
-            specs: specs.collect(),
-            places: (0..).map_while(|layer| architecture.place(layer)).collect(),
-            embedding: of(&embedding_tape(&sizes)),
-            head: of(&head_tape(&sizes, m.mtp_num_layers, true, 0)),
-            ends: ends(m, on),
+            layers: blocks.layers.iter().map(of).collect(),
+            embedding: of(&blocks.embedding),
+            head: of(&blocks.head),
         }
     }
 
-    /// The nominal times of a chunk.
-    pub(super) fn chunk(&self, m: &Module, chunk: &Chunk) -> ChunkNominal {
-        let a = &m.args;
-        let mut out = ChunkNominal::default();
-        let full = a.recompute_granularity == Some(RecomputeGranularity::Full);
-        let selective = a.recompute_granularity == Some(RecomputeGranularity::Selective);
-        // The first layers of the chunk that run again as a whole.
-        let whole = match a.recompute_method {
-            _ if !full => 0,
-            Some(RecomputeMethod::Block) => a.recompute_num_layers.unwrap_or(1),
-            Some(RecomputeMethod::Uniform) | None => u64::MAX,
-        };
-        let sends_again = selective && a.recompute_modules.contains(RecomputeModule::Moe);
-        for (index, layer) in (0u64..).zip(chunk.layers.clone()) {
-            let place = self.places.get(layer as usize);
-            let Some((passes, exchanges)) = place.and_then(|place| self.specs.get(*place)) else {
+    /// The times of a chunk.
+    pub(super) fn chunk(&self, contents: &ChunkContents) -> ChunkTimes<T> {
+        let mut out = ChunkTimes::default();
+        for (layer, [once, again]) in self.layers.iter().zip(&contents.layers) {
+            let count = once + again;
+            if count == 0 {
                 continue;
-            };
-            out.forward += passes.forward + exchanges.forward;
-            out.backward += passes.backward + passes.again + exchanges.backward;
-            if index < whole {
-                out.backward += passes.forward + exchanges.forward;
-            } else if sends_again {
-                out.backward += exchanges.experts;
             }
-            out.layers += 1.0;
-            out.flops += passes.flops;
+            let [once, again, all] = [*once, *again, count].map(f64::from);
+            out.forward += layer.forward * all;
+            out.backward += layer.backward * all + layer.forward * again + layer.sent_again * once;
+            out.layers += all;
+            out.flops += layer.flops * all;
         }
-        if chunk.embedding {
+        if contents.embedding {
             out.forward += self.embedding.forward;
             out.backward += self.embedding.backward;
         }
-        if chunk.output {
-            out.forward += self.head.forward + self.ends.forward;
-            out.backward += self.head.backward + self.head.again + self.ends.backward;
-            out.layers += wide(u64::from(chunk.mtp));
+        if contents.output {
+            out.forward += self.head.forward;
+            out.backward += self.head.backward;
+            out.layers += wide(u64::from(contents.mtp));
             out.flops += self.head.flops;
         }
         out

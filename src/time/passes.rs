@@ -1,23 +1,37 @@
 //! The nominal seconds of the passes over one tape.
 
-use super::cost::{Cost, Seconds};
+use super::cost::{Cost, Seconds, Time};
 use super::hardware::Hardware;
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
-use crate::model::tape::recompute::{Plan, RecomputeOptions};
+use crate::model::tape::recompute::{RecomputeOptions, recomputed};
 use crate::model::tape::{ActivationTensor, AutogradTape, Gradient, Product, TensorId, UseKind, Work};
 
 /// The passes of one micro batch over a part of a chunk.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Passes {
+#[derive(Clone, Debug, Default)]
+pub(super) struct Passes<T> {
     /// The forward pass.
-    pub(super) forward: Seconds,
+    pub(super) forward: T,
     /// The backward pass, without what is recomputed for it.
-    pub(super) backward: Seconds,
-    /// What selective recompute runs again.
-    pub(super) again: Seconds,
+    pub(super) backward: T,
+    /// What each operation of the tape takes of the forward pass.
+    operations: Vec<T>,
     /// Floating-point operations of the forward pass.
     pub(super) flops: f64,
+}
+
+impl<T: Time> Passes<T> {
+    /// What selective recompute runs again of the tape of these passes.
+    pub(super) fn again(&self, tape: &AutogradTape, options: RecomputeOptions) -> T {
+        let sections = recomputed(tape, options);
+        let mut again = T::default();
+        for (index, forward) in self.operations.iter().enumerate() {
+            if sections.iter().any(|section| section.ops.contains(&index)) {
+                again += *forward;
+            }
+        }
+        again
+    }
 }
 
 /// Nominal seconds from the launch of a kernel to its first byte. Only a unit: what a start takes is this times the
@@ -35,16 +49,18 @@ pub(super) fn launched(m: &Module) -> f64 {
     }
 }
 
-/// The passes over a tape with these modules recomputed, of which the host launches this part. `norm_forward` and
-/// `norm_backward` say how often a norm reads or writes its input in each pass.
-pub(super) fn passes(
+/// The passes over a tape, of whose kernels the host launches this part. `norm_forward` and `norm_backward` say how
+/// often a norm reads or writes its input in each pass. `sum` makes times of nominal seconds.
+pub(super) fn passes<T: Time>(
     tape: &AutogradTape,
-    options: RecomputeOptions,
     (on, launched): (&Hardware, f64),
     [norm_forward, norm_backward]: [f64; 2],
-) -> Passes {
-    let plan = Plan::new(tape, options);
-    let mut passes = Passes::default();
+    sum: impl Fn(Seconds) -> T,
+) -> Passes<T> {
+    let mut passes = Passes {
+        operations: vec![T::default(); tape.ops.len()],
+        ..Passes::default()
+    };
     for (index, op) in tape.ops.iter().enumerate() {
         let (forward, backward) = match op.work {
             Work::Exchange => continue,
@@ -67,10 +83,11 @@ pub(super) fn passes(
                 (forward, backward)
             }
         };
+        let forward = sum(forward);
         passes.forward += forward;
-        passes.backward += backward;
-        if plan.runs_again(index) {
-            passes.again += forward;
+        passes.backward += sum(backward);
+        if let Some(operation) = passes.operations.get_mut(index) {
+            *operation = forward;
         }
     }
     passes

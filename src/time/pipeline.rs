@@ -1,5 +1,6 @@
 //! The time of all micro batches, with the times of the chunks of every pipeline rank.
 
+use super::contents::PipelineContents;
 use super::makespan::{Duration, makespan};
 use super::passes::wide;
 use crate::config::job::Module;
@@ -31,34 +32,72 @@ pub enum Replay {
     ClosedForm,
 }
 
-/// Seconds of all micro batches of a step.
-pub(super) fn pipeline(m: &Module, ranks: &[Vec<ChunkTime>], replay: Replay) -> f64 {
-    let all = m.num_microbatches.max(1);
-    let of_rank = |rank: &Vec<ChunkTime>| rank.iter().map(|chunk| chunk.both()).sum::<f64>();
-    let slowest = ranks.iter().map(of_rank).fold(0.0, f64::max);
-    let pp = u64::from(m.stages.pp());
-    if pp < 2 {
-        return slowest * wide(all);
+/// A pipeline with the times of its chunks.
+pub(super) struct Pipeline<'c> {
+    /// The chunks of the pipeline.
+    pub(super) contents: &'c PipelineContents,
+    /// The times of each kind of chunk.
+    pub(super) chunks: Vec<ChunkTime>,
+}
+
+impl Pipeline<'_> {
+    /// The passes of one micro batch on a pipeline rank.
+    fn rank(&self, pp_rank: usize) -> impl Iterator<Item = ChunkTime> {
+        let kinds = self.contents.ranks.get(pp_rank).map_or(&[][..], Vec::as_slice);
+        kinds
+            .iter()
+            .map(|kind| self.chunks.get(*kind).copied().unwrap_or_default())
     }
-    if replay == Replay::ClosedForm {
-        let others = ranks.iter().map(of_rank).sum::<f64>() - slowest;
-        return slowest * wide(all) + others / wide(m.stages.chunks_per_rank().into());
+
+    /// Seconds that a pipeline rank of each kind computes for one micro batch: the first such rank, how many there are,
+    /// and the seconds of each.
+    fn by_rank(&self) -> impl Iterator<Item = (usize, u64, f64)> {
+        let kinds = self.contents.kinds.iter();
+        kinds.map(|kind| {
+            let seconds = self.rank(kind.first).map(ChunkTime::both).sum();
+            (kind.first, kind.count, seconds)
+        })
     }
-    let group = match m.stages.vpp() {
-        None => pp,
-        Some(_) => m
-            .args
-            .microbatch_group_size_per_virtual_pipeline_stage
-            .unwrap_or(pp)
-            .max(1),
-    };
-    let replayed = if all > GROUPS * group {
-        all % group + (GROUPS - 1) * group
-    } else {
-        all
-    };
-    let durations: Vec<Vec<Duration>> = ranks.iter().map(|rank| rank.iter().map(duration).collect()).collect();
-    seconds(makespan(m, &durations, replayed)) + slowest * wide(all - replayed)
+
+    /// The first of the ranks that compute longest, with its seconds for one micro batch.
+    pub(super) fn slowest(&self) -> (usize, f64) {
+        self.by_rank().fold(
+            (0, 0.0),
+            |slowest, (rank, _, seconds)| {
+                if seconds > slowest.1 { (rank, seconds) } else { slowest }
+            },
+        )
+    }
+
+    /// Seconds of all micro batches of a step of a module with this pipeline.
+    pub(super) fn seconds(&self, m: &Module, replay: Replay) -> f64 {
+        let all = m.num_microbatches.max(1);
+        let (_, slowest) = self.slowest();
+        let pp = u64::from(m.stages.pp());
+        if pp < 2 {
+            return slowest * wide(all);
+        }
+        if replay == Replay::ClosedForm {
+            let together: f64 = self.by_rank().map(|(_, count, seconds)| wide(count) * seconds).sum();
+            return slowest * wide(all) + (together - slowest) / wide(m.stages.chunks_per_rank().into());
+        }
+        let group = match m.stages.vpp() {
+            None => pp,
+            Some(_) => m
+                .args
+                .microbatch_group_size_per_virtual_pipeline_stage
+                .unwrap_or(pp)
+                .max(1),
+        };
+        let replayed = if all > GROUPS * group {
+            all % group + (GROUPS - 1) * group
+        } else {
+            all
+        };
+        let ranks = 0..self.contents.ranks.len();
+        let durations: Vec<Vec<Duration>> = ranks.map(|rank| self.rank(rank).map(duration).collect()).collect();
+        seconds(makespan(m, &durations, replayed)) + slowest * wide(all - replayed)
+    }
 }
 
 /// In whole nanoseconds.
@@ -67,7 +106,7 @@ pub(super) fn pipeline(m: &Module, ranks: &[Vec<ChunkTime>], replay: Replay) -> 
     clippy::cast_sign_loss,
     reason = "times are positive and below 2^63 ns"
 )]
-fn duration(chunk: &ChunkTime) -> Duration {
+fn duration(chunk: ChunkTime) -> Duration {
     let nanoseconds = |seconds: f64| (seconds * 1e9) as u128;
     Duration {
         forward: nanoseconds(chunk.forward).max(1),

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumCount, VariantArray};
 
 use crate::config::job::Module;
-use crate::config::nvlink_domain::NvlinkDomain;
 use crate::variants::all;
 
 /// The process groups between which a step's traffic is split.
@@ -84,7 +83,7 @@ pub fn group(m: &Module, kind: GroupKind) -> Group {
         GroupKind::Data => (m.dp * m.cp, m.tp),
         GroupKind::ExpertData => (m.edp, m.etp * m.ep),
     };
-    let domain = NvlinkDomain::of(m.args());
+    let domain = m.nvlink_domain;
     let fits = |members: u64| domain.holds(members.saturating_mul(distance));
     let most = size.min(domain.gpus);
     let mut members = (1..=most).rev();

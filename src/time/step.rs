@@ -3,15 +3,17 @@
 use strum::{EnumCount, EnumIter, IntoEnumIterator};
 
 use super::coefficients::Coefficients;
+use super::contents::PipelineContents;
 use super::cost::{Cost, Seconds};
 use super::exchange::ring_speed;
 use super::hardware::Hardware;
-use super::layers::{ChunkNominal, LayerTimes, Software};
+use super::layers::{Blocks, ChunkTimes, LayerTimes, Software};
 use super::passes::{launched, wide};
-use super::pipeline::{ChunkTime, Replay, pipeline};
+use super::pipeline::{ChunkTime, Pipeline, Replay};
 use super::placement::{GroupKind, group};
 use crate::config::job::Module;
 use crate::memory::bucket::Bucket;
+use crate::model::LayerSpec;
 use crate::model::sizes::Sizes;
 use crate::units::Bytes;
 
@@ -108,17 +110,10 @@ pub type Parts = [f64; Part::COUNT];
 /// The nominal times of a module's step, from which any coefficients make a time.
 #[derive(Clone, Debug)]
 pub struct Nominal {
-    /// The chunks of each pipeline rank.
-    chunks: Vec<Vec<ChunkNominal>>,
-    /// Messages between pipeline stages.
-    messages: f64,
-    /// Gradients and parameters between data-parallel ranks.
-    data: f64,
-    optimizer: f64,
-    /// Whether gradients are reduced while the backward pass runs.
-    overlaps: bool,
-    /// The part of the host's work that takes time.
-    host: f64,
+    contents: PipelineContents,
+    /// The times of each kind of chunk.
+    chunks: Vec<ChunkTimes<Seconds>>,
+    beside: Beside,
     /// Floating-point operations of the model for one step, over all ranks.
     flops: f64,
 }
@@ -127,28 +122,18 @@ impl Nominal {
     /// The nominal times of a step of a module whose fullest stage has this memory by bucket.
     #[must_use]
     pub fn new(m: &Module, fullest: &[Bytes; Bucket::COUNT], on: &Hardware, software: Software) -> Self {
-        Self::of(m, &LayerTimes::new(m, on, software), fullest, on)
-    }
-
-    pub(super) fn of(m: &Module, layers: &LayerTimes, fullest: &[Bytes; Bucket::COUNT], on: &Hardware) -> Self {
-        let rank = |pp_rank: u32| {
-            m.stages
-                .rank(pp_rank)
-                .iter()
-                .map(|chunk| layers.chunk(m, chunk))
-                .collect()
-        };
-        let chunks: Vec<Vec<ChunkNominal>> = (0..m.stages.pp()).map(rank).collect();
-        let of_replica: f64 = chunks.iter().flatten().map(|chunk| chunk.flops).sum();
-        let bytes = |bucket: Bucket| fullest.get(bucket as usize).map_or(0.0, |bytes| wide(bytes.0));
+        let (specs, places) = LayerSpec::distinct(m);
+        let blocks = Blocks::new(m, (&specs, &places), (on, software), |seconds| seconds);
+        let layers = LayerTimes::new(m, &blocks);
+        let contents = PipelineContents::new(m, &places, specs.len());
+        let chunks: Vec<ChunkTimes<Seconds>> = contents.chunks.iter().map(|chunk| layers.chunk(chunk)).collect();
+        let flops = |kind: &usize| chunks.get(*kind).map_or(0.0, |chunk| chunk.flops);
+        let of_replica: f64 = contents.ranks.iter().flatten().map(flops).sum();
         Self {
-            messages: messages(m, on),
-            data: data(m, bytes, on),
-            optimizer: optimizer(bytes, on),
-            overlaps: m.args.overlap_grad_reduce,
-            host: launched(m),
+            beside: Beside::new(m, fullest, on),
             // Forward, input gradient and weight gradient take as many operations each.
             flops: 3.0 * of_replica * wide(m.tp) * wide(m.sequence_parts()) * wide(m.dp) * wide(m.num_microbatches),
+            contents,
             chunks,
         }
     }
@@ -163,22 +148,17 @@ impl Nominal {
     /// Seconds of a step by part, with these coefficients.
     #[must_use]
     pub fn parts(&self, m: &Module, with: &Coefficients, replay: Replay) -> Parts {
-        let longer = if m.pp > 1 { 1.0 + with.pipeline } else { 1.0 };
-        let time = |chunk: &ChunkNominal| {
-            let host = chunk.layers * with.host * self.host;
-            let pass = |seconds: &Seconds, host: f64| longer * either(seconds.total(with), host);
-            ChunkTime {
-                forward: pass(&chunk.forward, host / 3.0),
-                backward: pass(&chunk.backward, host * 2.0 / 3.0),
-            }
+        let chunks = self.chunks.iter().map(|chunk| ChunkTimes {
+            forward: chunk.forward.total(with),
+            backward: chunk.backward.total(with),
+            layers: chunk.layers,
+            flops: chunk.flops,
+        });
+        let pipeline = Pipeline {
+            contents: &self.contents,
+            chunks: chunks.map(|chunk| self.beside.chunk_time(m, &chunk, with)).collect(),
         };
-        let ranks: Vec<Vec<ChunkTime>> = self.chunks.iter().map(|rank| rank.iter().map(time).collect()).collect();
-        let of_rank = ranks
-            .iter()
-            .map(|rank| rank.iter().map(|chunk| chunk.both()).sum::<f64>());
-        let slowest = of_rank
-            .enumerate()
-            .fold((0, 0.0), |slowest, of| if of.1 > slowest.1 { of } else { slowest });
+        let slowest = pipeline.slowest();
         let passes = slowest.1 * wide(m.num_microbatches.max(1));
 
         let mut parts = Parts::default();
@@ -187,10 +167,12 @@ impl Nominal {
                 *slot += seconds;
             }
         };
-        let of_slowest = self.chunks.get(slowest.0).map_or(&[][..], Vec::as_slice);
+        let of_slowest = self.contents.ranks.get(slowest.0).map_or(&[][..], Vec::as_slice);
         let nominal = of_slowest
             .iter()
+            .filter_map(|kind| self.chunks.get(*kind))
             .fold(Seconds::default(), |sum, chunk| sum + chunk.forward + chunk.backward);
+        let longer = in_pipeline(m, with);
         let mut gpu = 0.0;
         for cost in Cost::iter() {
             let seconds = nominal.in_practice(cost, with) * longer * wide(m.num_microbatches.max(1));
@@ -200,16 +182,10 @@ impl Nominal {
         add(Part::Host, passes - gpu);
         add(
             Part::Pipeline,
-            pipeline(m, &ranks, replay) - passes + self.messages * with.messages,
+            pipeline.seconds(m, replay) - passes + self.beside.messages * with.messages,
         );
-        let data = self.data * with.data;
-        let exposed = if self.overlaps {
-            (DATA_EXPOSED * data).max(data - DATA_HIDING * slowest.1)
-        } else {
-            data
-        };
-        add(Part::DataParallel, exposed);
-        add(Part::Optimizer, self.optimizer * with.optimizer);
+        add(Part::DataParallel, self.beside.data_exposed(slowest.1, with));
+        add(Part::Optimizer, self.beside.optimizer * with.optimizer);
         parts
     }
 
@@ -218,6 +194,80 @@ impl Nominal {
     pub fn seconds(&self, m: &Module, with: &Coefficients, replay: Replay) -> f64 {
         self.parts(m, with, replay).into_iter().sum()
     }
+}
+
+/// What a step takes beside the work of its chunks, in nominal seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beside {
+    /// Messages between pipeline stages.
+    messages: f64,
+    /// Gradients and parameters between data-parallel ranks.
+    data: f64,
+    optimizer: f64,
+    /// Whether gradients are reduced while the backward pass runs.
+    overlaps: bool,
+    /// The part of the host's work that takes time.
+    host: f64,
+}
+
+impl Beside {
+    /// Those of a module whose fullest stage has this memory by bucket.
+    pub(super) fn new(m: &Module, fullest: &[Bytes; Bucket::COUNT], on: &Hardware) -> Self {
+        let bytes = |bucket: Bucket| fullest.get(bucket as usize).map_or(0.0, |bytes| wide(bytes.0));
+        Self {
+            messages: messages(m, on),
+            data: data(m, bytes, on),
+            optimizer: optimizer(bytes, on),
+            overlaps: m.args.overlap_grad_reduce,
+            host: launched(m),
+        }
+    }
+
+    /// The passes of a chunk, with the host's launches.
+    fn chunk_time(&self, m: &Module, chunk: &ChunkTimes<f64>, with: &Coefficients) -> ChunkTime {
+        let host = chunk.layers * with.host * self.host;
+        let longer = in_pipeline(m, with);
+        ChunkTime {
+            forward: longer * either(chunk.forward, host / 3.0),
+            backward: longer * either(chunk.backward, host * 2.0 / 3.0),
+        }
+    }
+
+    /// Seconds of gradients and parameters between data-parallel ranks that the passes do not hide, which take so long
+    /// for one micro batch on the slowest rank.
+    fn data_exposed(&self, slowest: f64, with: &Coefficients) -> f64 {
+        let data = self.data * with.data;
+        if self.overlaps {
+            (DATA_EXPOSED * data).max(data - DATA_HIDING * slowest)
+        } else {
+            data
+        }
+    }
+
+    /// Seconds of a step whose chunks take these times, with the closed form of its pipeline: the sum of its
+    /// [parts](Nominal::parts).
+    pub(super) fn seconds(
+        &self,
+        m: &Module,
+        (contents, layers): (&PipelineContents, &LayerTimes<f64>),
+        with: &Coefficients,
+    ) -> f64 {
+        let time = |chunk| self.chunk_time(m, &layers.chunk(chunk), with);
+        let pipeline = Pipeline {
+            contents,
+            chunks: contents.chunks.iter().map(time).collect(),
+        };
+        let (_, slowest) = pipeline.slowest();
+        pipeline.seconds(m, Replay::ClosedForm)
+            + self.messages * with.messages
+            + self.data_exposed(slowest, with)
+            + self.optimizer * with.optimizer
+    }
+}
+
+/// How much longer the passes of a module take because it has a pipeline.
+fn in_pipeline(m: &Module, with: &Coefficients) -> f64 {
+    if m.pp > 1 { 1.0 + with.pipeline } else { 1.0 }
 }
 
 /// The longer of two times that mostly hide each other.

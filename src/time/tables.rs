@@ -4,21 +4,37 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::coefficients::Coefficients;
+use super::contents::{PipelineContents, recomputed_layers};
+use super::cost::Seconds;
 use super::hardware::Hardware;
-use super::layers::{LayerTimes, Software};
-use super::pipeline::Replay;
-use super::step::Nominal;
+use super::layers::{Blocks, LayerTimes, Software};
+use super::step::Beside;
 use super::timed;
 use crate::config::job::{Config, Module};
+use crate::config::layers::Layers;
 use crate::memory::bucket::Bucket;
+use crate::model::LayerSpec;
+use crate::model::quantization::Fp8;
+use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
 
-/// The times of so many combinations of sizes are kept at once.
-const MOST: usize = 4_096;
+/// The times of so many combinations of sizes are kept at once; those of one have less than 1 KB.
+const MOST: usize = 32_768;
+
+/// The settings of recomputation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct RecomputeKey {
+    recompute_granularity: Option<u8>,
+    recompute_method: Option<u8>,
+    recompute_num_layers: Option<u64>,
+    recompute_modules: u32,
+}
 
 /// The sizes and settings of a layout that the times of its layers depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
+    /// The place of the module's layers among all that were met.
+    layers: usize,
     tp: u64,
     cp: u64,
     ep: u64,
@@ -26,16 +42,14 @@ struct Key {
     sequence_parallel: bool,
     micro_batch_size: u64,
     seq_length: u64,
-    recompute_granularity: Option<u8>,
-    recompute_method: Option<u8>,
-    recompute_num_layers: Option<u64>,
-    recompute_modules: u32,
+    recompute: RecomputeKey,
 }
 
 impl Key {
-    fn of(m: &Module) -> Self {
+    fn of(m: &Module, layers: usize) -> Self {
         let a = &m.args;
         Self {
+            layers,
             tp: m.tp,
             cp: m.cp,
             ep: m.ep,
@@ -43,19 +57,103 @@ impl Key {
             sequence_parallel: m.sequence_parallel,
             micro_batch_size: a.micro_batch_size,
             seq_length: a.seq_length,
-            recompute_granularity: a.recompute_granularity.map(|of| of as u8),
-            recompute_method: a.recompute_method.map(|of| of as u8),
-            recompute_num_layers: a.recompute_num_layers,
-            recompute_modules: a.recompute_modules.bits(),
+            recompute: RecomputeKey {
+                recompute_granularity: a.recompute_granularity.map(|of| of as u8),
+                recompute_method: a.recompute_method.map(|of| of as u8),
+                recompute_num_layers: a.recompute_num_layers,
+                recompute_modules: a.recompute_modules.bits(),
+            },
+        }
+    }
+
+    /// The sizes that the blocks of a module depend on before anything is recomputed.
+    fn of_blocks(self, m: &Module) -> Self {
+        // Linear layers in fp8 keep other inputs where a module is recomputed (`Sizes::sharing_with`).
+        match Fp8::of(m) {
+            Some(_) => self,
+            None => Self {
+                recompute: RecomputeKey::default(),
+                ..self
+            },
         }
     }
 }
 
-/// The times of the layers of layouts. All layouts must be of jobs that differ only in parallel sizes, the number of
-/// GPUs, micro batches, and in what is recomputed.
+/// The layers of a module and the pipelines that they were split into.
+#[derive(Debug)]
+struct Model {
+    layers: Layers,
+    /// The distinct layers, in their order.
+    specs: Vec<LayerSpec>,
+    /// For every layer, its place in `specs`.
+    places: Vec<usize>,
+    /// By PP, VPP, and the first layers of each chunk that run again as a whole.
+    pipelines: BTreeMap<(u32, Option<u32>, u64), Vec<(StageLayout, Rc<PipelineContents>)>>,
+}
+
+impl Model {
+    fn new(m: &Module) -> Self {
+        let (specs, places) = LayerSpec::distinct(m);
+        Self {
+            layers: m.layers().clone(),
+            specs,
+            places,
+            pipelines: BTreeMap::new(),
+        }
+    }
+
+    fn pipeline(&mut self, m: &Module) -> Rc<PipelineContents> {
+        let stages = m.stages();
+        let key = (stages.pp(), stages.vpp(), recomputed_layers(m));
+        let known = self.pipelines.entry(key).or_default();
+        if let Some((_, contents)) = known.iter().find(|(layout, _)| layout == stages) {
+            return contents.clone();
+        }
+        let contents = Rc::new(PipelineContents::new(m, &self.places, self.specs.len()));
+        known.push((stages.clone(), contents.clone()));
+        contents
+    }
+
+    fn blocks(&self, m: &Module, (on, with): (&Hardware, &Coefficients)) -> Blocks<f64> {
+        let sum = |seconds: Seconds| seconds.total(with);
+        Blocks::new(m, (&self.specs, &self.places), (on, Software::default()), sum)
+    }
+}
+
+/// The times of the layers of many layouts.
+#[derive(Debug, Default)]
+struct KnownLayers {
+    times: BTreeMap<Key, Rc<LayerTimes<f64>>>,
+    /// The blocks of the latest layouts, which differ only in what is recomputed.
+    blocks: Option<(Key, Blocks<f64>)>,
+}
+
+impl KnownLayers {
+    fn of(&mut self, key: Key, m: &Module, model: &Model, by: (&Hardware, &Coefficients)) -> Rc<LayerTimes<f64>> {
+        if let Some(known) = self.times.get(&key) {
+            return known.clone();
+        }
+        if self.times.len() >= MOST {
+            self.times.clear();
+        }
+        let of_blocks = key.of_blocks(m);
+        let blocks = match &self.blocks {
+            Some((of, blocks)) if *of == of_blocks => blocks,
+            _ => &self.blocks.insert((of_blocks, model.blocks(m, by))).1,
+        };
+        let times = Rc::new(LayerTimes::new(m, blocks));
+        self.times.insert(key, times.clone());
+        times
+    }
+}
+
+/// The times of layouts. All layouts must be of jobs that differ only in parallel sizes, the number of GPUs, micro
+/// batches, in what is recomputed, and in the way to train.
 #[derive(Debug, Default)]
 pub struct TimeTables {
-    known: BTreeMap<Key, Rc<LayerTimes>>,
+    /// The modules with different layers that were met.
+    models: Vec<Model>,
+    layers: KnownLayers,
 }
 
 impl TimeTables {
@@ -63,25 +161,22 @@ impl TimeTables {
     /// pipeline; `None` where the prediction does not follow the job.
     pub fn step_nanoseconds(&mut self, config: &Config, fullest: &[Bytes; Bucket::COUNT]) -> Option<u64> {
         let (m, on) = timed(config).ok()?;
-        let layers = self.layers(m, &on);
-        let nominal = Nominal::of(m, &layers, fullest, &on);
-        Some(nanoseconds(nominal.seconds(
-            m,
-            &Coefficients::of(m),
-            Replay::ClosedForm,
-        )))
-    }
-
-    fn layers(&mut self, m: &Module, on: &Hardware) -> Rc<LayerTimes> {
-        let times = || Rc::new(LayerTimes::new(m, on, Software::default()));
-        // Which layers have adapters depends on the stages.
+        let with = Coefficients::of(m);
+        let beside = Beside::new(m, fullest, &on);
         if m.adapters().is_some() {
-            return times();
+            // Which layers have adapters depends on the stages.
+            let mut model = Model::new(m);
+            let layers = LayerTimes::new(m, &model.blocks(m, (&on, &with)));
+            return Some(nanoseconds(beside.seconds(m, (&model.pipeline(m), &layers), &with)));
         }
-        if self.known.len() >= MOST {
-            self.known.clear();
-        }
-        self.known.entry(Key::of(m)).or_insert_with(times).clone()
+        let known = self.models.iter().position(|model| model.layers == *m.layers());
+        let place = known.unwrap_or_else(|| {
+            self.models.push(Model::new(m));
+            self.models.len() - 1
+        });
+        let model = self.models.get_mut(place)?;
+        let layers = self.layers.of(Key::of(m, place), m, model, (&on, &with));
+        Some(nanoseconds(beside.seconds(m, (&model.pipeline(m), &layers), &with)))
     }
 }
 

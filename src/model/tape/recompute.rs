@@ -88,7 +88,7 @@ impl Plan {
     /// The plan of a tape with these options.
     pub(crate) fn new(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Self {
         let mut plan = Self {
-            again: active(tape, recompute_options),
+            again: recomputed(tape, recompute_options).into_iter().cloned().collect(),
             ..Self::default()
         };
         for op in 0..tape.ops.len() {
@@ -184,7 +184,7 @@ fn offloaded(tape: &AutogradTape, recompute_options: RecomputeOptions, keeps: &[
 
 /// The sections that these options run again. One that lies within another is left out: the outer one
 /// keeps nothing of it either.
-fn active(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Vec<Section> {
+pub(crate) fn recomputed(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Vec<&Section> {
     let chosen = |section: &Section| match section.module {
         None => recompute_options.mtp,
         Some(module) => recompute_options.recompute.is_some_and(|set| set.contains(module)),
@@ -194,7 +194,7 @@ fn active(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Vec<Secti
         outer.ops.start <= s.ops.start && s.ops.end <= outer.ops.end && outer.ops.len() > s.ops.len()
     };
     let outermost = sections().filter(|s| !sections().any(|outer| is_within(s, outer)));
-    let mut outermost: Vec<Section> = outermost.cloned().collect();
+    let mut outermost: Vec<&Section> = outermost.collect();
     outermost.sort_by_key(|s| s.ops.start);
     outermost
 }

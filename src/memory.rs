@@ -8,6 +8,7 @@ pub mod blocks;
 pub mod bucket;
 pub mod buffers;
 pub mod caching_allocator;
+mod chunk_graphs;
 mod chunk_profile;
 mod chunk_shape;
 mod ep_overlap;

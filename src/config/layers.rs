@@ -69,6 +69,31 @@ impl From<Vec<Layer>> for Decoder {
     }
 }
 
+impl Decoder {
+    /// A decoder of these layers: that of a known module where it has the same.
+    fn of(layers: impl Iterator<Item = Layer> + Clone, known: Option<&Layers>) -> Arc<Self> {
+        match known.filter(|known| layers.clone().eq(known.decoder().iter().copied())) {
+            Some(known) => known.decoder.clone(),
+            None => Arc::new(layers.collect::<Vec<_>>().into()),
+        }
+    }
+}
+
+/// The sizes of layers, with those of the module after them.
+fn padded(own: &[LayerSizes]) -> impl Iterator<Item = LayerSizes> + Clone {
+    own.iter().copied().chain(repeat(LayerSizes::default()))
+}
+
+/// The layers of a `HybridModel` that these letters stand for, with sizes of their own.
+fn of_pattern(
+    a: &Args,
+    symbols: impl Iterator<Item = LayerSymbol> + Clone,
+    own: &[LayerSizes],
+) -> impl Iterator<Item = Layer> + Clone {
+    let numbered = (1..).zip(symbols).zip(padded(own));
+    numbered.map(|((number, symbol), own)| Layer::of_symbol(a, symbol, number).sized(own))
+}
+
 impl Layers {
     /// The layers that the arguments ask for. `hybrid` is the pattern of a `HybridModel`, `known` are the layers of a
     /// job that mostly has the same.
@@ -76,30 +101,13 @@ impl Layers {
         let text = a.layer_sizes.as_deref();
         let own: LayerSizesList = text.and_then(|text| text.parse().ok()).unwrap_or_default();
         if let Some(pattern) = hybrid {
-            let layers = |symbols: &mut dyn Iterator<Item = LayerSymbol>, own: &[LayerSizes]| {
-                let sizes = own.iter().copied().chain(repeat(LayerSizes::default()));
-                let numbered = (1..).zip(symbols).zip(sizes);
-                numbered
-                    .map(|((number, symbol), own)| Layer::of_symbol(a, symbol, number).sized(own))
-                    .collect()
-            };
-            let decoder: Vec<Layer> = layers(&mut pattern.layers(), &own.decoder);
-            let known = known.filter(|known| known.decoder.layers == decoder);
             return Self {
-                decoder: known.map_or_else(|| Arc::new(decoder.into()), |known| known.decoder.clone()),
-                mtp: layers(&mut pattern.mtp().iter().copied(), &own.mtp),
+                decoder: Decoder::of(of_pattern(a, pattern.layers(), &own.decoder), known),
+                mtp: of_pattern(a, pattern.mtp().iter().copied(), &own.mtp).collect(),
             };
         }
-        let decoder = || {
-            let sizes = own.decoder.iter().copied().chain(repeat(LayerSizes::default()));
-            let layers = (0..a.num_layers).zip(sizes);
-            layers.map(|(index, own)| of_gpt(a, index).sized(own))
-        };
-        let known = known.filter(|known| decoder().eq(known.decoder().iter().copied()));
-        let decoder = match known {
-            Some(known) => known.decoder.clone(),
-            None => Arc::new(decoder().collect::<Vec<_>>().into()),
-        };
+        let layers = (0..a.num_layers).zip(padded(&own.decoder));
+        let decoder = Decoder::of(layers.map(|(index, own)| of_gpt(a, index).sized(own)), known);
         // Every MTP depth of a `GPTModel` repeats its last layer, with a number of its own.
         let mtp = decoder.layers.last().map(|layer| {
             let layer = layer.numbered(a, 1);
@@ -145,6 +153,12 @@ impl Layers {
     #[must_use]
     pub fn decoder(&self) -> &[Layer] {
         &self.decoder.layers
+    }
+
+    /// The decoder's or encoder's layers, each once however many are like it.
+    #[must_use]
+    pub fn distinct(&self) -> &[Layer] {
+        &self.decoder.distinct
     }
 
     /// The layers of one MTP depth.

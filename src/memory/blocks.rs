@@ -113,18 +113,19 @@ impl<'a> CompiledTapes<'a> {
         }
     }
 
-    /// The tapes of a module without CUDA graphs, of which other layouts with the same activations may have made some.
-    /// They have no operations. `plain` are the tapes before anything is recomputed.
+    /// The tapes of a module without local CUDA graphs in this phase, of which other layouts with the same activations
+    /// may have made some. They have no operations. `plain` are the tapes before anything is recomputed.
     pub(crate) fn shared(
         m: &'a Module,
         architecture: &'a Architecture,
+        graph_phase: GraphPhase,
         tapes: Rc<BlockTapes>,
         plain: Rc<PlainTapes>,
     ) -> Self {
         Self {
             sizes: Sizes::new(m),
             architecture,
-            graph_phase: GraphPhase::Plain,
+            graph_phase,
             gradient_bucket: 0,
             tapes,
             plain: Some(plain),

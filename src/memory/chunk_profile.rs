@@ -6,6 +6,7 @@ use core::ops::Range;
 use super::blocks::{
     Block, BlockKind, CompiledTapes, attention_biases, attention_mask, blocks, deferred_input, deferred_logits,
 };
+use super::chunk_graphs::ChunkGraphs;
 use super::fsdp::in_flight::BlockInFlight;
 use super::graph_phase::GraphPhase;
 use super::local_graphs::{BlockCapture, captures};
@@ -290,6 +291,7 @@ impl<'t> ChunkProfile<'t> {
             deferred: self.deferred,
             deferrals: self.deferrals,
             attributes: attributes.map(ActivationTensor::allocated).fold(0, u64::saturating_add),
+            graphs: ChunkGraphs::of(&self.blocks, self.residual),
         }
     }
 

@@ -2,7 +2,7 @@
 
 /// A phase of a training run. Transformer Engine's CUDA graphs are captured between two iterations, those of
 /// `cuda_graph_impl` local within the first, between its last backward pass and its optimizer step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GraphPhase {
     /// All of it, where no graphs are captured layer by layer.
     #[default]

@@ -101,17 +101,22 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// The stages of a module without CUDA graphs and FSDP, with what it has in common with other layouts of its model.
+    /// The stages of a module without local CUDA graphs and FSDP, with what it has in common with other layouts of its
+    /// model. `tapes` has those of a phase.
     pub(crate) fn shared(
         m: &'a Module,
         tables: &'a ParameterTables,
-        (tapes, plain): (Rc<BlockTapes>, Rc<PlainTapes>),
+        (mut tapes, plain): (impl FnMut(GraphPhase) -> Rc<BlockTapes>, Rc<PlainTapes>),
         baseline: Rc<KnownBaselines>,
     ) -> Self {
+        let mut tapes = |graph_phase| {
+            let tapes = tapes(graph_phase);
+            CompiledTapes::shared(m, &tables.architecture, graph_phase, tapes, plain.clone())
+        };
         Self {
             m,
-            tapes: CompiledTapes::shared(m, &tables.architecture, tapes, plain),
-            graphs: None,
+            tapes: tapes(GraphPhase::Plain),
+            graphs: captures(m).then(|| Box::new([GraphPhase::Capture, GraphPhase::Replay].map(tapes))),
             rules: StateRules::new(m),
             architecture: &tables.architecture,
             local: &tables.local,
@@ -289,11 +294,11 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// The totals of a stage's chunks, those of chunks with the same shape and tapes worked out once. The stages are
-    /// [shared](Self::shared).
-    pub(crate) fn totals(&self, shape: &StageShape) -> StageTotals {
-        let (m, tapes) = (self.m, &self.tapes);
-        let place = self.place(shape.pp_rank, GraphPhase::Plain);
+    /// The totals of a stage's chunks in a phase, those of chunks with the same shape and tapes worked out once. The
+    /// stages are [shared](Self::shared).
+    pub(crate) fn totals(&self, shape: &StageShape, graph_phase: GraphPhase) -> StageTotals {
+        let (m, tapes) = (self.m, self.tapes(graph_phase));
+        let place = self.place(shape.pp_rank, graph_phase);
         let prefetched = prefetched(m, tapes, shape.pp_rank);
         let chunks = m.stages.rank(shape.pp_rank).iter();
         let totals = chunks.zip(&shape.chunks).map(|(chunk, shape)| {

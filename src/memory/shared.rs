@@ -10,11 +10,13 @@ use super::blocks::{BlockTapes, PlainTapes};
 use super::bucket::Bucket;
 use super::buffers::{BufferRules, embedding_on_two_stages};
 use super::chunk_shape::ChunkShapes;
+use super::graph_phase::GraphPhase;
 use super::job_moment::JobMoment;
 use super::largest_states::states_of_stages;
 use super::parameters::PartTable;
 use super::peak::{KnownBaselines, KnownParameters, StageBaseline, Stages};
 use super::{StageBytes, peak};
+use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
 use crate::config::layers::Layers;
 use crate::model::Architecture;
@@ -42,6 +44,7 @@ struct ParameterKey {
 /// The sizes and settings that activations depend on besides those of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TapeKey {
+    graph_phase: GraphPhase,
     parameters: ParameterKey,
     micro_batch_size: u64,
     seq_length: u64,
@@ -131,11 +134,12 @@ pub(crate) struct SharedTables {
 }
 
 impl SharedTables {
-    /// Whether layouts of a module can share tables: CUDA graphs, FSDP, adapters and packed samples depend on more than
-    /// the keys have, and a paged stash needs the operations of the tapes.
+    /// Whether layouts of a module can share tables: FSDP, adapters and packed samples depend on more than the keys
+    /// have, and local CUDA graphs, a paged stash and graphs with overlapping passes need the operations of the tapes.
     #[must_use]
     pub(crate) fn can_share(m: &Module) -> bool {
-        !peak::captures(m)
+        let local = m.args.cuda_graph_impl == CudaGraphImpl::Local;
+        (!peak::captures(m) || !local && !m.args.overlap_moe_expert_parallel_comm)
             && !m.args.moe_paged_stash
             && !m.args.use_megatron_fsdp
             && !m.args.use_torch_fsdp2
@@ -155,9 +159,8 @@ impl SharedTables {
     ) -> Result<(u32, StageBytes), TooLarge> {
         let key = self.key(m);
         let tables = self.tables(key, m);
-        let tapes = self.tapes(key, m, &tables.architecture);
         let baseline = self.baseline(key, m);
-        let stages = Stages::shared(m, &tables, tapes, baseline.by_parts.clone());
+        let stages = self.stages(key, m, &tables, &baseline);
         let shapes = tables.shapes.heaviest_stages(m, &stages);
         let mut worst: Option<(u32, StageBytes)> = None;
         let mut offer = |pp_rank, stage: StageBytes| {
@@ -180,11 +183,13 @@ impl SharedTables {
             let mut of_stages = Vec::with_capacity(shapes.len());
             for shape in shapes.iter() {
                 let baseline = baseline.of(&stages, shape.pp_rank);
-                let totals = stages.totals(shape);
-                let most = Stages::most(&baseline, &totals);
-                of_stages.push((most, shape.pp_rank, baseline, totals));
+                let totals = stages.totals(shape, GraphPhase::Plain);
+                let most = stages.most(&baseline, &totals);
+                of_stages.push((most, shape, baseline, totals));
             }
-            for (.., baseline, totals) in &of_stages {
+            // With graphs these totals are of the iterations before the capture, which a job may not have.
+            let bounds = of_stages.iter().filter(|_| !peak::captures(m));
+            for (.., baseline, totals) in bounds {
                 if too_large(baseline.beside_passes(m) + totals.heaviest_pass()) {
                     return Err(if grows_with_micro_batch(m) {
                         TooLarge::WithLargerMicroBatches
@@ -196,11 +201,11 @@ impl SharedTables {
             // Most schedules need no replay once the stage that may need most had its own.
             of_stages.sort_by_key(|(most, ..)| Reverse(*most));
             let mut largest = Bytes::ZERO;
-            for (most, pp_rank, baseline, totals) in &of_stages {
+            for (most, shape, baseline, totals) in &of_stages {
                 if *most < largest {
                     break;
                 }
-                largest = offer(*pp_rank, stages.bytes(baseline, totals))?;
+                largest = offer(shape.pp_rank, stages.bytes(baseline, shape, totals))?;
             }
         }
         worst.ok_or(TooLarge::WithThisMicroBatch)
@@ -210,9 +215,8 @@ impl SharedTables {
     pub(crate) fn states(&mut self, m: &Module, pp_rank: u32) -> [Bytes; Bucket::COUNT] {
         let key = self.key(m);
         let tables = self.tables(key, m);
-        let tapes = self.tapes(key, m, &tables.architecture);
         let baseline = self.baseline(key, m);
-        let stages = Stages::shared(m, &tables, tapes, baseline.by_parts.clone());
+        let stages = self.stages(key, m, &tables, &baseline);
         baseline.of(&stages, pp_rank).memory()
     }
 
@@ -254,14 +258,17 @@ impl SharedTables {
         known.clone()
     }
 
-    fn tapes(
+    /// The stages of a module with these tables.
+    fn stages<'a>(
         &mut self,
         parameters: ParameterKey,
-        m: &Module,
-        architecture: &Architecture,
-    ) -> (Rc<BlockTapes>, Rc<PlainTapes>) {
+        m: &'a Module,
+        tables: &'a ParameterTables,
+        baseline: &BaselineTables,
+    ) -> Stages<'a> {
         let a = &m.args;
         let key = TapeKey {
+            graph_phase: GraphPhase::default(),
             parameters,
             micro_batch_size: a.micro_batch_size,
             seq_length: a.seq_length,
@@ -287,16 +294,19 @@ impl SharedTables {
         let plain = match &self.plain {
             Some((of, known)) if *of == plain => known.clone(),
             _ => {
-                let tapes = Rc::new(PlainTapes::new(architecture));
+                let tapes = Rc::new(PlainTapes::new(&tables.architecture));
                 self.plain.insert((plain, tapes)).1.clone()
             }
         };
         if self.tapes.len() >= MOST_TAPES {
             self.tapes.clear();
         }
-        let known = self.tapes.entry(key);
-        let known = known.or_insert_with(|| Rc::new(BlockTapes::new(architecture)));
-        (known.clone(), plain)
+        let tapes = |graph_phase| {
+            let known = self.tapes.entry(TapeKey { graph_phase, ..key });
+            let known = known.or_insert_with(|| Rc::new(BlockTapes::new(&tables.architecture)));
+            known.clone()
+        };
+        Stages::shared(m, tables, (tapes, plain), baseline.by_parts.clone())
     }
 
     fn baseline(&mut self, parameters: ParameterKey, m: &Module) -> Rc<BaselineTables> {

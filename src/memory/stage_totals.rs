@@ -3,12 +3,13 @@
 
 use std::rc::Rc;
 
+use super::chunk_graphs::ChunkGraphs;
 use crate::model::tape::liveness::{TRANSIENT, Usage};
 use crate::parallel::schedule::{ChunkBytes, Moment, PairBytes, Schedule};
 use crate::units::Bytes;
 
 /// The sizes of a chunk that its stage's schedule needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ChunkTotals {
     /// Bytes by use that one live micro batch keeps.
     pub(crate) kept: Usage,
@@ -26,6 +27,8 @@ pub(crate) struct ChunkTotals {
     pub(crate) deferrals: u64,
     /// Bytes that attributes of modules keep between iterations.
     pub(crate) attributes: u64,
+    /// The graphs that its layers are captured in.
+    pub(crate) graphs: ChunkGraphs,
 }
 
 /// The schedule of a stage, and what its place in the pipeline means for its chunks.
@@ -91,6 +94,11 @@ impl StageTotals {
             + sum(|chunk| chunk.idle.into())
             + sum(|chunk| u128::from(chunk.deferred) * u128::from(chunk.deferrals));
         Bytes(u64::try_from(most).unwrap_or(u64::MAX))
+    }
+
+    /// The graphs that the layers of each chunk are captured in.
+    pub(crate) fn graphs(&self) -> impl Iterator<Item = &ChunkGraphs> {
+        self.chunks.iter().map(|chunk| &chunk.graphs)
     }
 
     /// Bytes of tensors that attributes of modules keep between iterations.

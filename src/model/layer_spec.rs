@@ -148,6 +148,12 @@ impl LayerSpec {
         specs.collect()
     }
 
+    /// The layers of a module, each once, as they are in its precision and without adapters.
+    pub(crate) fn kinds(m: &Module) -> impl Iterator<Item = Self> {
+        let layers = m.layers().distinct().iter();
+        layers.map(|layer| Self::from_layer(m, *layer, LayerPrecision::Module))
+    }
+
     /// The distinct layers of a module in their order, and for each of its layers the place among them.
     pub(crate) fn distinct(m: &Module) -> (Vec<Self>, Vec<usize>) {
         let layers = Self::all(m);

@@ -4,18 +4,18 @@
 use super::{Buffer, List};
 use crate::config::choices::CudaGraphModule;
 use crate::memory::blocks::{CompiledTapes, attention_mask as mask};
-use crate::memory::chunk_profile::ChunkProfile;
-use crate::model::tape::{Capture, Point, block};
+use crate::memory::chunk_graphs::GraphOutputs;
+use crate::memory::stage_totals::StageTotals;
+use crate::model::tape::{Capture, Point};
 use crate::model::tensor::factor;
 use crate::model::{LayerSpec, Mixer};
-use crate::parallel::schedule::{ChunkBytes, Schedule};
+use crate::parallel::schedule::ChunkBytes;
 use crate::source::{GRAPH_GRADIENTS, GRAPH_INPUTS, GRAPH_MASKS};
-use crate::units::multiply;
 
-/// The static tensors of a stage's graphs, whose chunks are these as they are captured.
-pub(crate) fn buffers(tapes: &CompiledTapes<'_>, schedule: &Schedule, chunks: &[ChunkProfile<'_>]) -> Vec<Buffer> {
+/// The static tensors of a stage's graphs, whose passes are these as they are captured.
+pub(crate) fn buffers(tapes: &CompiledTapes<'_>, captured: &StageTotals) -> Vec<Buffer> {
     let mut out = List(Vec::with_capacity(4));
-    let layers = in_flight(schedule, chunks);
+    let layers = in_flight(captured);
     if layers == 0 {
         return out.0;
     }
@@ -33,28 +33,18 @@ pub(crate) fn buffers(tapes: &CompiledTapes<'_>, schedule: &Schedule, chunks: &[
         out.tensor("attention masks of CUDA graphs", mask, 1, GRAPH_MASKS);
     }
     // Graphs with as many outputs of each shape share the gradients of these.
-    let bytes = block(multiply(stream.elements(), sizes.stream_width()));
-    let (mut kinds, mut other) = (Vec::<(u64, u64)>::new(), None);
-    for block in chunks.iter().flat_map(|chunk| &chunk.blocks) {
-        let tape = &block.compiled.tape;
-        for graph in &tape.graphs {
-            let mut kind = (0, 0);
-            for output in tape.static_outputs(graph) {
-                if output.allocated() == bytes {
-                    kind.0 += 1;
-                } else {
-                    kind.1 += 1;
-                    other = Some(output);
-                }
-            }
-            if !kinds.contains(&kind) {
-                kinds.push(kind);
+    let (mut kinds, mut other) = (Vec::<GraphOutputs>::new(), None);
+    for graphs in captured.graphs() {
+        for kind in &graphs.kinds {
+            if !kinds.contains(kind) {
+                kinds.push(*kind);
             }
         }
+        other = graphs.other.or(other);
     }
     let (mut streams, mut others) = (1, 0);
     for kind in kinds {
-        (streams, others) = (streams + kind.0, others + kind.1);
+        (streams, others) = (streams + kind.streams, others + kind.others);
     }
     // The input's gradient of the graph that is captured last stays too.
     let shape = stream.times(factor("outputs of each kind of graph, and one input", streams));
@@ -70,19 +60,14 @@ pub(crate) fn buffers(tapes: &CompiledTapes<'_>, schedule: &Schedule, chunks: &[
 
 /// The most captured layers that are alive at once: of each, one microbatch's input stays as it is until its backward
 /// pass. With EP overlap every layer goes forwards before another goes backwards.
-fn in_flight(schedule: &Schedule, chunks: &[ChunkProfile<'_>]) -> u64 {
-    let of = |chunk: &ChunkProfile<'_>| -> u64 {
-        let graphs = chunk.blocks.iter().map(|block| block.compiled.tape.graphs.len());
-        graphs.map(|graphs| graphs as u64).sum()
-    };
-    let weights: Vec<ChunkBytes> = chunks
-        .iter()
-        .map(|chunk| ChunkBytes {
-            stored: of(chunk),
-            ..ChunkBytes::default()
-        })
-        .collect();
+fn in_flight(captured: &StageTotals) -> u64 {
+    let weights = captured.graphs().map(|graphs| ChunkBytes {
+        stored: graphs.count,
+        ..ChunkBytes::default()
+    });
+    let weights: Vec<ChunkBytes> = weights.collect();
     let graphs = |chunk: u32| weights.get(chunk as usize).map_or(0, |chunk| chunk.stored);
+    let schedule = &captured.schedule;
     let most = schedule.peak_with(&weights, &|up, down| graphs(up).max(graphs(down) + 1));
     u64::try_from(most.bytes).unwrap_or(u64::MAX)
 }

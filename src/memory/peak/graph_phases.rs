@@ -6,6 +6,7 @@ use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
 use crate::memory::bucket::{Bucket, State};
 use crate::memory::buffers::{Buffer, graphs, stash};
+use crate::memory::chunk_shape::StageShape;
 use crate::memory::graph_phase::GraphPhase;
 use crate::memory::stage_totals::StageTotals;
 use crate::memory::states::{made_by_first_step, offloaded_in_passes};
@@ -191,21 +192,14 @@ impl Stages<'_> {
 
     /// The estimate of one stage whose layers are captured, over the whole life of the job.
     fn with_graphs(&self, pp_rank: u32, moment: JobMoment) -> StageEstimate {
-        let mut most = self.need(pp_rank, GraphPhase::Replay, moment);
+        let replay = self.need(pp_rank, GraphPhase::Replay, moment);
+        let steady = replay.steady;
         let capture = self.need(pp_rank, GraphPhase::Capture, moment);
-        let steady = most.steady;
-        let device = most.total + capture.graphs;
-        if capture.total > most.total {
-            most = capture;
-        }
-        if self.warms_up() {
-            let before = self.need(pp_rank, GraphPhase::BeforeCapture, moment);
-            if before.total >= most.total {
-                most = before;
-            }
-        }
+        let before = || self.need(pp_rank, GraphPhase::BeforeCapture, moment);
+        let before = self.warms_up().then(before);
+        let (mut most, graphs) = fullest_phase(replay, capture, before, |stage| (stage.total, stage.graphs));
         most.steady = steady;
-        most.graphs = device.saturating_sub(most.total);
+        most.graphs = graphs;
         most
     }
 
@@ -219,14 +213,46 @@ impl Stages<'_> {
         !self.captures_within_an_iteration() && self.m.args.cuda_graph_warmup_steps > 0
     }
 
-    /// What a stage without CUDA graphs, paged stash and overlapping passes needs in later iterations: the bytes of
-    /// [`estimate`](Self::estimate), from totals that layouts share.
-    pub(crate) fn bytes(&self, baseline: &StageBaseline, totals: &StageTotals) -> StageBytes {
+    /// What a stage without local CUDA graphs, paged stash and overlapping passes needs in later iterations: the bytes
+    /// of [`estimate`](Self::estimate), from totals that layouts share.
+    pub(crate) fn bytes(&self, baseline: &StageBaseline, shape: &StageShape, totals: &StageTotals) -> StageBytes {
+        if self.graphs.is_none() {
+            return self.bytes_in(GraphPhase::Plain, baseline, totals, (Bytes::ZERO, Bytes::ZERO));
+        }
+        let replay = self.totals(shape, GraphPhase::Replay);
+        let capture = self.totals(shape, GraphPhase::Capture);
+        let buffers = graphs::buffers(self.tapes(GraphPhase::Capture), &capture);
+        let buffers = buffers.iter().map(|b| Bytes(b.bytes)).sum();
+        let beside = if self.warms_up() {
+            replay.idle() + baseline.copies.kept
+        } else {
+            Bytes::ZERO
+        };
+        let before = || self.bytes_in(GraphPhase::BeforeCapture, baseline, totals, (Bytes::ZERO, Bytes::ZERO));
+        let before = self.warms_up().then(before);
+        let replay = self.bytes_in(GraphPhase::Replay, baseline, &replay, (buffers, Bytes::ZERO));
+        let capture = self.bytes_in(GraphPhase::Capture, baseline, &capture, (buffers, beside));
+        let (most, graphs) = fullest_phase(replay, capture, before, |stage| (stage.total, stage.graphs));
+        StageBytes { graphs, ..most }
+    }
+
+    /// The bytes of [`need`](Self::need) in later iterations, where graphs have these buffers and earlier passes leave
+    /// this beside them.
+    fn bytes_in(
+        &self,
+        graph_phase: GraphPhase,
+        baseline: &StageBaseline,
+        totals: &StageTotals,
+        (buffers, beside): (Bytes, Bytes),
+    ) -> StageBytes {
         // No step has both passes.
         let moment = totals.peak(&|_, _| 0);
-        let usage = totals.usage(&moment, None);
-        let graph_phase = GraphPhase::Plain;
-        let phase = PhaseMemory::new(self.m, graph_phase, baseline, totals, &moment, usage);
+        let mut usage = totals.usage(&moment, None);
+        usage.add_to(TRANSIENT, beside.0);
+        let mut phase = PhaseMemory::new(self.m, graph_phase, baseline, totals, &moment, usage);
+        if let Some(slot) = phase.baseline.get_mut(Bucket::Buffers as usize) {
+            *slot += buffers;
+        }
         let at = phase.at(JobMoment::default());
         StageBytes {
             graphs: phase.graphs(&at),
@@ -235,8 +261,11 @@ impl Stages<'_> {
         }
     }
 
-    /// Bytes that [`bytes`](Self::bytes) does not exceed, without a replay of the schedule.
-    pub(crate) fn most(baseline: &StageBaseline, totals: &StageTotals) -> Bytes {
+    /// Bytes that [`bytes`](Self::bytes) does not exceed, without a replay of the schedule; not known with graphs.
+    pub(crate) fn most(&self, baseline: &StageBaseline, totals: &StageTotals) -> Bytes {
+        if self.graphs.is_some() {
+            return Bytes(u64::MAX);
+        }
         let copies = baseline.copies;
         let step = totals.idle() + totals.attributes() + copies.kept + copies.during;
         baseline.total() + step.max(totals.most())
@@ -291,7 +320,7 @@ impl Stages<'_> {
             _ if self.captures_within_an_iteration() => Vec::new(),
             (Some(_), GraphPhase::Capture | GraphPhase::Replay) => {
                 let replay = self.replay(pp_rank, GraphPhase::Capture);
-                graphs::buffers(self.tapes(GraphPhase::Capture), &replay.totals.schedule, &replay.chunks)
+                graphs::buffers(self.tapes(GraphPhase::Capture), &replay.totals)
             }
             _ => Vec::new(),
         }
@@ -309,14 +338,31 @@ impl Stages<'_> {
     }
 }
 
+/// The phase in which a stage with graphs of Transformer Engine needs most, and what its graphs keep reserved beyond
+/// that. `sizes` are the total of a phase and what its graphs keep reserved.
+fn fullest_phase<T>(replay: T, capture: T, before: Option<T>, sizes: impl Fn(&T) -> (Bytes, Bytes)) -> (T, Bytes) {
+    let total = |phase: &T| sizes(phase).0;
+    let device = total(&replay) + sizes(&capture).1;
+    let later = if total(&capture) > total(&replay) {
+        capture
+    } else {
+        replay
+    };
+    let most = match before {
+        Some(before) if total(&before) >= total(&later) => before,
+        _ => later,
+    };
+    let graphs = device.saturating_sub(total(&most));
+    (most, graphs)
+}
+
 /// Whether layers of a module are captured. In one that is not trained nothing is.
 pub(crate) fn captures(m: &Module) -> bool {
     match m.args.cuda_graph_impl {
         CudaGraphImpl::None | CudaGraphImpl::FullIteration => false,
         CudaGraphImpl::TransformerEngine | CudaGraphImpl::Local => {
             let trained = m.io.is_language() || !m.args.frozen;
-            let captured = |spec| Capture::of(m, spec).is_some();
-            trained && LayerSpec::all(m).into_iter().any(captured)
+            trained && LayerSpec::kinds(m).any(|spec| Capture::of(m, spec).is_some())
         }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct CompiledTape {
     pub(crate) keeps_input: bool,
     /// Bytes of the output, if that lies in the pool of a graph.
     pub(crate) pooled_output: u64,
+    /// For each captured graph, the tensors that it makes and that others read.
+    pub(crate) static_outputs: Vec<Vec<ActivationTensor>>,
     /// Bytes that are moved to the host between the passes.
     pub(crate) moved: u64,
     /// Of what is kept, the tensors that are large enough to go to the host with the whole layer, if layers do.
@@ -85,6 +87,10 @@ impl CompiledTape {
             },
             keeps_input: plan.keeps.iter().any(is_input),
             pooled_output: tape.pooled_output(),
+            static_outputs: {
+                let of = |graph| tape.static_outputs(graph).copied().collect();
+                tape.graphs.iter().map(of).collect()
+            },
             moved: plan.offloaded_bytes(&tape),
             peaks: Default::default(),
             tape,

@@ -1,11 +1,16 @@
 //! A search against every combination one by one, on random jobs.
 
+#![allow(clippy::cast_precision_loss, reason = "nanoseconds beside seconds")]
+
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::{check, validate};
 use megatron_memory::formats::share_url::visit;
 use megatron_memory::memory::estimate;
 use megatron_memory::search::{Axis, Keep, Options, Searcher, Space, search};
+use megatron_memory::time::coefficients::Coefficients;
+use megatron_memory::time::{Nominal, Replay, Software, timed};
 use megatron_memory::value::Value;
+use megatron_memory::verdict::device;
 use proptest::prelude::*;
 
 use super::{all, vary, with};
@@ -114,11 +119,11 @@ fn layouts_of_large_models_are_what_their_estimates_say() {
     }
 }
 
-/// Layouts that are looked at together share parameters, tapes and memory between iterations; each has its own peak all
-/// the same.
+/// Layouts that are looked at together share parameters, tapes, memory between iterations and times of layers; each has
+/// its own peak and its own time all the same, and is what it is when it is looked at alone.
 #[test]
 fn layouts_that_share_tables_are_what_their_estimates_say() {
-    use Axis::{Context, Expert, Gpus, MicroBatch, Pipeline, Recompute, Tensor, Virtual};
+    use Axis::{Context, Expert, Gpus, MicroBatch, Pipeline, Recompute, Tensor, Training, Virtual};
     for (link, axes) in [
         (
             "v1;m=qwen3-235b-a22b@2;gpus=64",
@@ -130,6 +135,16 @@ fn layouts_that_share_tables_are_what_their_estimates_say() {
             vec![Gpus, Pipeline, Virtual, Tensor, Context],
         ),
         ("v1;m=llama3-8b@1;gpus=16", vec![Pipeline, Tensor, MicroBatch]),
+        ("v1;m=llama3-70b@1;gpus=64", vec![Training, Tensor, MicroBatch]),
+        // With CUDA graphs.
+        (
+            "v1;m=nemotron-3-super-120b-a12b;gpus=64",
+            vec![Pipeline, Virtual, Tensor, MicroBatch],
+        ),
+        (
+            "v1;m=nemotron-3-super-120b-a12b;gpus=64",
+            vec![Pipeline, Expert, Recompute],
+        ),
     ] {
         let job = visit(link).state.setup.job;
         let space = Space::new(&job, &vary(&axes)).unwrap();
@@ -142,6 +157,27 @@ fn layouts_that_share_tables_are_what_their_estimates_say() {
             let sizes = space.sizes(candidate.index);
             assert_eq!(candidate.peak, estimate.worst_rank.total, "{link} {sizes}");
             assert_eq!(candidate.worst, estimate.worst, "{link} {sizes}");
+            let worst = &estimate.worst_rank;
+            let device = device(&config, estimate.worst.module, worst.total, worst.graphs);
+            assert_eq!((candidate.least, candidate.most), device, "{link} {sizes}");
+            assert_eq!(
+                space.candidate(candidate.index).as_ref(),
+                Some(candidate),
+                "{link} {sizes}"
+            );
+            let Ok((m, on)) = timed(&config) else {
+                assert_eq!(candidate.step_nanoseconds, None, "{link} {sizes}");
+                continue;
+            };
+            let nanoseconds = candidate.step_nanoseconds.unwrap();
+            // With one stage the slowest one is the fullest one.
+            if m.args().pipeline_model_parallel_size == 1 {
+                let memory = &estimate.worst_stage().unwrap().memory;
+                let nominal = Nominal::new(m, memory, &on, Software::default());
+                let seconds = nominal.seconds(m, &Coefficients::of(m), Replay::ClosedForm);
+                let off = seconds * 1e9 - nanoseconds as f64;
+                assert!(off.abs() < 2.0, "{link} {sizes}: {nanoseconds} {seconds}");
+            }
         }
     }
 }
@@ -215,6 +251,14 @@ fn layouts_that_share_less_are_what_their_estimates_say() {
         (
             r#"{"cuda_graph_impl": "full_iteration"}"#,
             vec![Pipeline, Virtual, MicroBatch],
+        ),
+        (
+            r#"{"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": ["attn", "moe_router"], "cuda_graph_warmup_steps": 0}"#,
+            vec![Pipeline, Virtual, MicroBatch],
+        ),
+        (
+            r#"{"cuda_graph_impl": "local", "cuda_graph_modules": ["attn"]}"#,
+            vec![Pipeline, MicroBatch],
         ),
         (
             r#"{"overlap_moe_expert_parallel_comm": true, "recompute_granularity": null, "moe_shared_expert_overlap": false}"#,

@@ -809,8 +809,9 @@ fn a_job_without_room_for_a_replica_is_led_to_other_layouts() {
         let ended = run(&[command, "llama3-70b", "--gpus", "16"], "");
         assert_eq!(ended.status, 3, "{}", ended.errors);
         let said = format!("{}{}", ended.output, ended.errors);
-        assert!(
-            said.contains("`megatron-memory search` lists the layouts that Megatron runs"),
+        let last = said.trim_end().lines().last().unwrap_or_default().trim();
+        assert_eq!(
+            last, "`megatron-memory search` lists the layouts that Megatron runs",
             "{said}"
         );
     }

@@ -313,11 +313,12 @@ impl Report {
             let gpu = memory.gpu.map(|gpu| format!("{gpu}, ")).unwrap_or_default();
             gpu + &memory.layout
         });
-        let below = place
-            .iter()
-            .chain(&fullest)
-            .chain(&self.explanation)
-            .chain(&self.problems);
+        // What leads on stands behind what a job is refused for.
+        let (first, then) = match self.memory {
+            Some(_) => (&self.explanation, &self.problems),
+            None => (&self.problems, &self.explanation),
+        };
+        let below = place.iter().chain(&fullest).chain(first).chain(then);
         let below = below.map(|line| format!("  {line}"));
         let lines: Vec<String> = lines.into_iter().chain(below).collect();
         lines.join("\n") + "\n"

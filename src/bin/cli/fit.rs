@@ -147,20 +147,25 @@ impl OfferReport {
         )
     }
 
-    /// The settings as arguments of this program, where `--set` can make them.
+    /// The settings as arguments of this program, and behind them those that `--set` cannot make.
     fn arguments(&self) -> String {
-        let settings = self.settings.iter().map(|(name, value)| match value {
-            serde_json::Value::Null => format!("{name} at its default"),
-            serde_json::Value::String(text) => format!("--set {name}={text}"),
-            serde_json::Value::Array(items) => {
-                let items: Vec<&str> = items.iter().filter_map(serde_json::Value::as_str).collect();
-                format!("--set {name}={}", items.join(","))
+        let mut arguments = Vec::new();
+        let mut defaults = Vec::new();
+        for (name, value) in &self.settings {
+            match value {
+                serde_json::Value::Null => defaults.push(format!("{name} at its default")),
+                serde_json::Value::String(text) => arguments.push(format!("--set {name}={text}")),
+                serde_json::Value::Array(items) => {
+                    let items: Vec<&str> = items.iter().filter_map(serde_json::Value::as_str).collect();
+                    arguments.push(format!("--set {name}={}", items.join(",")));
+                }
+                other => arguments.push(format!("--set {name}={other}")),
             }
-            other => format!("--set {name}={other}"),
-        });
-        let settings: Vec<String> = settings.collect();
+        }
         let module = self.module.as_ref().map(|name| format!("in module {name}: "));
-        module.unwrap_or_default() + &settings.join(", ")
+        let settings = [arguments.join(" "), defaults.join(", ")].into_iter();
+        let settings: Vec<String> = settings.filter(|part| !part.is_empty()).collect();
+        module.unwrap_or_default() + &settings.join(", with ")
     }
 }
 

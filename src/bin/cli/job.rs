@@ -183,10 +183,7 @@ impl Loaded {
 fn open(question: &Question) -> Option<String> {
     match question {
         Question::Variable { keys, .. } if keys.is_empty() => None,
-        Question::Variable { name, keys, .. } => {
-            let needs = if keys.len() == 1 { "needs" } else { "need" };
-            Some(format!("{} {needs} ${name}: --var {name}=VALUE", keys.join(", ")))
-        }
+        Question::Variable { name, keys, .. } => Some(format!("${name}, for {}: --var {name}=VALUE", keys.join(", "))),
         Question::Branch { taken: Some(_), .. } => None,
         Question::Branch { line, .. } => Some(format!(
             "the branch on line {line} depends on variables that are not set: --var NAME=VALUE"
@@ -238,8 +235,10 @@ fn text(place: &str) -> Result<String, Failure> {
         fs::read(place)
     };
     let bytes = read.map_err(|error| {
-        if error.kind() != ErrorKind::NotFound {
-            return Failure::unreadable(error.to_string());
+        match error.kind() {
+            ErrorKind::NotFound => {}
+            ErrorKind::IsADirectory => return Failure::unreadable("this is a folder; name a file in it"),
+            _ => return Failure::unreadable(error.to_string()),
         }
         let known = PRESETS.iter().map(|preset| preset.id);
         let meant = did_you_mean(place, known.chain(jobs::JOBS.iter().map(|job| job.id)));

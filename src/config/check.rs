@@ -194,7 +194,7 @@ pub(super) fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<By
     };
     match read(FieldId::gpu_memory_mib) {
         Some(Parsed::Int(mib)) => Some(Bytes::mib(mib)),
-        _ => gpu.map(|gpu| Bytes(gpu.memory_bytes())),
+        _ => gpu.map(|gpu| Bytes(gpu.memory_for_processes())),
     }
 }
 

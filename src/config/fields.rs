@@ -470,7 +470,7 @@ fields! {
     // Hardware
     /// The GPU whose memory the job must fit.
     gpu: Option<String> = Field::text(80, "no GPU chosen").at(Hardware, Essential, "gpu", "GPU").job().own();
-    /// Usable memory of one GPU, as nvidia-smi shows it. Left out, the chosen GPU's.
+    /// Memory of one GPU that a process can have, as CUDA reports it. Left out, the chosen GPU's.
     gpu_memory_mib: Option<u64> = Field::derived(1, 100_000_000, "of the chosen GPU").at(Hardware, More, "mem", "Usable memory").unit("MiB").job().own();
     /// The generation of a GPU that is not in the list: it decides which kernels run and how large their workspaces
     /// are. Left out, that of the chosen GPU, or Hopper where none is known.

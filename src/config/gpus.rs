@@ -2,8 +2,8 @@
 //!
 //! The figure is what the driver reports as the device's total memory (`memory.total` of `nvidia-smi`,
 //! `VRAM Total Memory` of `rocm-smi`). It is less than the number on the box times 10^9 or 2^30, as the firmware
-//! keeps a part. What CUDA reports to a process is less again: [`reported_to_processes`] has it where it is known. A CUDA
-//! context takes its own share of it later; that is an allowance of the estimate.
+//! keeps a part. What CUDA reports to a process is less again: [`reported_to_processes`] has it where it is known, and
+//! verdicts are of that. A CUDA context takes its own share of it later; that is an allowance of the estimate.
 
 mod generation;
 mod name;
@@ -77,6 +77,13 @@ impl Gpu {
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.memory_mib * (1 << 20)
+    }
+
+    /// What a process can have of it, in bytes: what CUDA or HIP reports to one where public messages have it, at its
+    /// least, and otherwise the driver's total.
+    #[must_use]
+    pub fn memory_for_processes(&self) -> u64 {
+        reported_to_processes(self.id).map_or(self.memory_bytes(), |(least, _)| least.0)
     }
 
     /// The same GPU in a rack whose `NVLink` switches join so many.

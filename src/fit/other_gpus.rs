@@ -7,7 +7,7 @@ use crate::config::raw::RawJob;
 use crate::value::Value;
 use crate::verdict::Standing;
 
-/// Puts a job on another type of GPU, with all the memory that its driver reports.
+/// Puts a job on another type of GPU, with all the memory that a process can have of it.
 pub fn move_to(job: &mut RawJob, gpu: &Gpu) {
     job.put(0, F::gpu, Value::Text(gpu.id.to_owned()));
     job.put(0, F::gpu_memory_mib, Value::Null);

@@ -10,6 +10,7 @@
 use core::fmt;
 use core::str::FromStr;
 
+use crate::config::check;
 use crate::config::fields::FieldId as F;
 use crate::config::gpus::{GPUS, Gpu};
 use crate::fit::{Fewest, fewest_in_any_layout, move_to};
@@ -17,6 +18,7 @@ use crate::formats::share_url;
 use crate::formats::state::{PresetRef, Setup, ShareState};
 use crate::memory::methods::TrainingMethod;
 use crate::presets::Preset;
+use crate::verdict::{Standing, Verdict};
 
 /// The path of the file with the lines, from the top of the repository.
 pub const PATH: &str = "src/report/fewest_gpus.txt";
@@ -75,6 +77,19 @@ impl Line {
                 ),
             }
         }
+    }
+
+    /// Takes out the types of GPUs on which the stored job no longer fits, so that [`Self::complete`] searches them anew.
+    pub fn retain_gpus_that_fit(&mut self) {
+        let mut gpus = core::mem::take(&mut self.gpus);
+        gpus.retain(|gpu| {
+            let Some(link) = self.link(gpu) else { return true };
+            let job = share_url::decode(&link).0.setup.job;
+            check(&job)
+                .config
+                .is_some_and(|config| Standing::of(&config).verdict == Verdict::Fits)
+        });
+        self.gpus = gpus;
     }
 
     /// The link of the job on a type of GPU; `None` where there is no job.

@@ -2,8 +2,8 @@
 
 use super::amount::{Scale, Unit, grouped};
 use super::verdict::{another_job, refused};
-use crate::config::gpus;
 use crate::config::gpus::GpuGeneration::{Ada, Ampere, Blackwell, BlackwellSm12x, Cdna3, Cdna4, Hopper, Rubin, Volta};
+use crate::config::gpus::{self, Certainty};
 use crate::config::job::Config;
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
@@ -11,7 +11,7 @@ pub use crate::verdict::{Standing, Verdict, device};
 
 impl Standing {
     /// What the number of allocated memory is compared with, in words that follow it:
-    /// `allocated, 66.3 to 72.6 on the device, of 79.6 GiB`.
+    /// `allocated, 66.3 to 72.6 on the device, of 79.1 GiB`.
     #[must_use]
     pub fn device_words(&self, scale: Scale) -> String {
         let (low, high) = self.device;
@@ -25,7 +25,7 @@ impl Standing {
         }
     }
 
-    /// What the GPU has, in words that follow the number of allocated memory in large type: `peak of 79.6`.
+    /// What the GPU has, in words that follow the number of allocated memory in large type: `peak of 79.1`.
     #[must_use]
     pub fn headline_words(&self, scale: Scale) -> String {
         match self.gpu {
@@ -35,7 +35,7 @@ impl Standing {
     }
 
     /// The headline in one sentence: `Fits, 7.0 to 13.3 GiB free: 63.9 GiB allocated, 66.3 to 72.6 on the device, of
-    /// 79.6 GiB.`
+    /// 79.1 GiB.`
     #[must_use]
     pub fn sentence(&self, config: &Config, scale: Scale) -> String {
         let reason = match (self.headroom(), refused(config).or_else(|| another_job(config))) {
@@ -69,24 +69,28 @@ pub fn device_monitor(config: &Config) -> &'static str {
 pub fn gpu_words(config: &Config, scale: Scale) -> Option<String> {
     let name = config.modules().first()?.args().gpu.as_deref()?;
     let gpu = gpus::by_id(name)?;
-    let memory = Bytes(gpu.memory_bytes());
-    let to_processes = gpus::reported_to_processes(gpu.id).map(|(least, most)| {
-        let fine = Scale::fine(Unit::Gib);
-        format!(
-            " CUDA reports {} to a process, as PyTorch prints it.",
+    if config.gpu_memory() != Some(Bytes(gpu.memory_for_processes())) {
+        return None;
+    }
+    let fine = Scale::fine(Unit::Gib);
+    let to_processes = match (gpus::reported_to_processes(gpu.id), gpu.certainty) {
+        (Some((least, most)), _) => format!(
+            "as its driver reports; CUDA reports {} to a process, as PyTorch prints it in public messages, and the least of \
+             it counts.",
             fine.range(least, most)
-        )
-    });
-    (config.gpu_memory() == Some(memory)).then(|| {
-        format!(
-            "{}: {} GB as sold, {} ({} MiB) as its driver reports.{}",
-            gpu.name,
-            gpu.advertised_gb,
-            scale.amount(memory),
-            grouped(gpu.memory_mib),
-            to_processes.unwrap_or_default(),
-        )
-    })
+        ),
+        (None, Certainty::SharedWithCpu) => "as CUDA reports to a process, of memory that the CPU uses too.".to_owned(),
+        (None, Certainty::Reported | Certainty::DriverDependent | Certainty::Inferred | Certainty::Announced) => {
+            "as its driver reports; no public message says what CUDA reports to a process.".to_owned()
+        }
+    };
+    Some(format!(
+        "{}: {} GB as sold, {} ({} MiB) {to_processes}",
+        gpu.name,
+        gpu.advertised_gb,
+        scale.amount(Bytes(gpu.memory_bytes())),
+        grouped(gpu.memory_mib),
+    ))
 }
 
 /// The GPUs with the largest peak in words, such as `per GPU on stage 0, the fullest of 8`. A job with several

@@ -33,7 +33,7 @@ pub fn suggestion(space: &Space, candidate: &Candidate) -> Suggestion {
         gpu.connected
             && gpu.generation >= GpuGeneration::Ampere
             && gpu.certainty != Certainty::Announced
-            && candidate.verdict_on(Some(Bytes(gpu.memory_bytes()))) != Verdict::DoesNotFit
+            && candidate.verdict_on(Some(Bytes(gpu.memory_for_processes()))) != Verdict::DoesNotFit
     });
     Suggestion {
         recompute: enough.min_by_key(|(again, _)| *again).map(|(_, choice)| choice),

@@ -132,7 +132,7 @@ fn the_headline_names_the_memory_of_the_gpu_at_every_width_and_stays() {
         let seen = "(() => {
             const device = document.querySelector('[data-testid=device]');
             const { left, right, top, bottom } = device.getBoundingClientRect();
-            return device.innerText.includes('of 79.6') && left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
+            return device.innerText.includes('of 79.1') && left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
         })()";
         page.until(seen);
     }

@@ -652,7 +652,8 @@ fn a_layout_is_found_for_other_gpus_than_those_of_the_job() {
     }
     // States alone take 75 GiB of every GPU: only the smallest overheads leave room for them.
     let preset = PRESETS.iter().find(|p| p.id == "llama3-70b").unwrap();
-    let job = with(&Setup::of_preset(preset).job, &[(F::world_size, int(16))]);
+    let settings = [(F::world_size, int(16)), (F::gpu_memory_mib, int(81_559))];
+    let job = with(&Setup::of_preset(preset).job, &settings);
     let mut search = LayoutSearch::new(&job).unwrap();
     while !search.advance(64) {}
     let job = with(&job, &search.settings().unwrap());

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::{fs, io};
 
 use megatron_memory::config::fields::FieldId;
-use megatron_memory::config::gpus::GPUS;
+use megatron_memory::config::gpus::{GPUS, Gpu, reported_to_processes, source_of_reported};
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::fit::MOST_GPUS;
 use megatron_memory::memory::methods::TrainingMethod;
 use megatron_memory::presets::{PRESETS, Preset};
-use megatron_memory::report::amount::grouped;
+use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::fewest_gpus::{Count, Line, PATH, read};
 use megatron_memory::report::markup::{Markup, tag};
+use megatron_memory::units::Bytes;
 
 use crate::Error;
 use crate::filters::{choice, filters};
@@ -23,10 +24,14 @@ const TITLE: &str = "Fewest GPUs";
 const DESCRIPTION: &str = "The fewest GPUs on which each model can be trained in full, with LoRA and with Megatron FSDP, for every type of GPU, and a link that opens each job.";
 const TEMPLATE: &str = include_str!("fewest_gpus/page.html");
 
-/// Searches the fewest GPUs for these presets anew, or for the presets and the types of GPUs that the file has not in
-/// their newest version, and writes the file after each preset.
+/// Searches the fewest GPUs for these presets anew. Without any it is the presets and the types of GPUs that the file has
+/// not in their newest version, and those whose stored job no longer fits. Writes the file after each preset.
 pub(crate) fn search(ids: &[&str]) -> Result<(), Error> {
     let mut lines = lines()?;
+    if ids.is_empty() {
+        lines.iter_mut().for_each(Line::retain_gpus_that_fit);
+        lines.retain(|line| !line.gpus.is_empty());
+    }
     for preset in PRESETS {
         let anew = ids.contains(&preset.id);
         if !anew && !ids.is_empty() {
@@ -79,9 +84,36 @@ pub(crate) fn html() -> Result<String, Error> {
     let parts = [
         ("filters", vec![filters_of_methods()]),
         ("models", groups.collect()),
+        ("gpus", vec![table_of_gpus()]),
         ("most", vec![tag("span").text(grouped(MOST_GPUS))]),
     ];
     Ok(page(TITLE, DESCRIPTION, TEMPLATE, &parts))
+}
+
+/// The memory of every type of GPU: as sold, as its driver reports it, and as CUDA or HIP reports it to a process.
+fn table_of_gpus() -> Markup {
+    let headings = ["GPU", "As sold", "Driver", "To a process", "Source of the last"];
+    table_of("gpus-title", &headings, GPUS.iter().map(row_of_gpu).collect())
+}
+
+fn row_of_gpu(gpu: &Gpu) -> Markup {
+    let fine = Scale::fine(Unit::Gib);
+    let number = |text: String| tag("td").class("number").text(text);
+    let to_processes = reported_to_processes(gpu.id);
+    let source = match (source_of_reported(gpu.id), to_processes) {
+        (Some(page), _) => tag("td").child(tag("a").with("href", page).text("public page")),
+        (None, Some(_)) => tag("td").text("public messages"),
+        (None, None) => tag("td").text(gpu.certainty.note()),
+    };
+    tag("tr")
+        .child(tag("th").with("scope", "row").text(gpu.name))
+        .child(number(format!("{} GB", gpu.advertised_gb)))
+        .child(number(fine.amount(Bytes(gpu.memory_bytes()))))
+        .child(number(to_processes.map_or_else(
+            || "the driver's".to_owned(),
+            |(least, most)| fine.range(least, most),
+        )))
+        .child(source)
 }
 
 const fn name(method: TrainingMethod) -> &'static str {

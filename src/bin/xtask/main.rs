@@ -46,7 +46,7 @@ cargo xtask bench                          times and sizes, as Markdown
 cargo xtask evidence                       every measured run beside its prediction; updates README.md
 cargo xtask evidence check [FILE…]         records of runs that were measured and submitted, in these files and folders
 cargo xtask recipes                        what becomes of every recipe of Megatron-Bridge
-cargo xtask fewest-gpus [PRESET…]          the fewest GPUs that the table has not, or all of these presets anew
+cargo xtask fewest-gpus [PRESET…]          the fewest GPUs that the table has not or that no longer fit, or all of these presets
 cargo xtask fit-time                       the coefficients of step times, from the measured runs in src/evidence/step_times
 cargo xtask presets                        the fields of every preset, from the presets' files
 cargo xtask svg LINK [--chart NAME]        the picture of a link, for pages without scripts

@@ -203,7 +203,7 @@ fn links_have_their_forms() {
     assert!(
         summary.starts_with("GPU memory of Llama 3 8B, stage 0. ")
             && summary.contains(" GiB allocated, ")
-            && summary.contains(" on the device, of 79.6 GiB."),
+            && summary.contains(" on the device, of 79.1 GiB."),
         "{summary}"
     );
     let gb = ExportOptions {

@@ -367,8 +367,8 @@ const OF_MEGATRON_BRIDGE: Defaults = &[
     ("moe_permute_fusion", "True"),
 ];
 
-/// What mbridge sets for models with experts, as verl's own `hf_to_mcore_config_qwen2moe`, `_qwen3moe` and `_dpskv3`
-/// do.
+/// What mbridge sets for models with experts (`mbridge/models/qwen2moe.py`, `qwen3moe.py` and `deepseek_v3.py`). Qwen2's,
+/// which have biases of queries, keys and values, are built without the gate of shared experts.
 fn of_mbridge(_: &mut RawJob, model: &mut Settings) {
     if model.get(FieldId::num_experts).is_none() {
         return;
@@ -377,6 +377,9 @@ fn of_mbridge(_: &mut RawJob, model: &mut Settings) {
     model.set(FieldId::bias_dropout_fusion, Value::Bool(true));
     if model.get(FieldId::moe_shared_expert_intermediate_size).is_some() {
         model.set(FieldId::moe_shared_expert_overlap, Value::Bool(true));
+        if model.get(FieldId::add_qkv_bias) == Some(&Value::Bool(true)) {
+            model.set(FieldId::moe_shared_expert_gate, Value::Bool(false));
+        }
     }
 }
 

@@ -23,7 +23,9 @@ pub use error::FitError;
 pub use fewest::{Fewest, MOST_GPUS, fewest_in_any_layout};
 pub use job_costs::JobCosts;
 pub use layout::LayoutSearch;
-pub use limits::{Limit, Limits, fewest_gpus, largest_micro_batch, limits, longest_sequence};
+pub use limits::{
+    Limit, Limits, fewest_gpus, largest_micro_batch, limits, longest_sequence, longest_sequence_is_of_samples,
+};
 pub use offer::{Change, Offer};
 pub use offers::{OfferSearch, Offers, offers};
 pub use other_gpus::{move_to, on_gpu};

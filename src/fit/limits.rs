@@ -79,7 +79,7 @@ const MOST_TRIED: u64 = 4096;
 
 /// The longest sequence with which a job fits its GPU even with the largest overheads, in steps of 128 tokens, or of
 /// what CP and TP divide; `None` where even the shortest does not fit, or no GPU is chosen. It sets the sequence length
-/// of the language model, and its largest position where that is less.
+/// of the language model, and its largest position and its longest sample where those are less.
 #[must_use]
 pub fn longest_sequence(job: &RawJob) -> Option<Limit> {
     let (module, config) = language(job)?;
@@ -121,15 +121,25 @@ pub fn longest_sequence(job: &RawJob) -> Option<Limit> {
     (known > 0).then(|| with_length(known.saturating_mul(step)))
 }
 
-/// The settings of a sequence length.
+/// Whether the longest sequence of a job is its longest sample: samples are packed up to a budget of tokens, and one that
+/// is longer than the budget is a micro batch of its own.
+#[must_use]
+pub fn longest_sequence_is_of_samples(job: &RawJob) -> bool {
+    let mut modules = 0..job.module_count();
+    modules.any(|module| job.number(module, F::max_seqlen_per_dp_cp_rank).is_some())
+}
+
+/// The settings of a sequence length. Where the longest sample is given too, it has that length.
 pub(super) fn sequence_settings(job: &RawJob, module: usize, length: u64) -> Vec<(F, Value)> {
     let mut settings = vec![(F::seq_length, Value::Int(length.into()))];
-    if job
-        .number(module, F::max_position_embeddings)
-        .is_some_and(|longest| longest < length)
-    {
-        settings.push((F::max_position_embeddings, Value::Int(length.into())));
-    }
+    let is_less = |field| job.number(module, field).is_some_and(|longest| longest < length);
+    let fields = [F::max_position_embeddings, F::longest_sample_length];
+    settings.extend(
+        fields
+            .into_iter()
+            .filter(|field| is_less(*field))
+            .map(|field| (field, Value::Int(length.into()))),
+    );
     settings
 }
 

@@ -8,7 +8,7 @@ use megatron_memory::config::raw::RawJob;
 use megatron_memory::config::{NameSet, check};
 use megatron_memory::fit::{
     ChangeKind, Cost, FitError, LayoutSearch, Offer, OfferSearch, PLOTTED, Sweep, fewest_gpus, largest_micro_batch,
-    limits, longest_sequence, offers,
+    limits, longest_sequence, longest_sequence_is_of_samples, offers,
 };
 use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::Setup;
@@ -543,6 +543,34 @@ const SOME: [&str; 8] = [
     "deepseek-v2-lite",
     "nemotron-h-8b",
 ];
+
+/// Where samples are packed up to a budget of tokens, the longest sequence is the longest sample: one that is longer than
+/// the budget is a micro batch of its own.
+#[test]
+fn the_longest_sample_may_be_longer_than_the_budget_of_tokens() {
+    let llama = Setup::of_preset(by_id("llama3-8b").unwrap()).job;
+    assert!(!longest_sequence_is_of_samples(&llama));
+    let settings = [
+        (F::max_seqlen_per_dp_cp_rank, int(1_024)),
+        (F::longest_sample_length, int(1_024)),
+        (F::mean_sample_length, int(512)),
+    ];
+    let job = with(&llama, &settings);
+    assert!(longest_sequence_is_of_samples(&job));
+    let limit = longest_sequence(&job).unwrap();
+    let with_sample = |tokens: u64| {
+        let settings = [F::seq_length, F::max_position_embeddings, F::longest_sample_length];
+        with(&job, &settings.map(|field| (field, int(tokens))))
+    };
+    assert!(limit.value > 2 * 1_024, "{}", limit.value);
+    let mut longest = job.clone();
+    limit.apply(&mut longest);
+    assert_eq!(longest.number(0, F::longest_sample_length), Some(limit.value));
+    assert!(fits(&longest));
+    for further in 1..=8 {
+        assert!(!fits(&with_sample(limit.value + further * 128)), "{}", limit.value);
+    }
+}
 
 #[test]
 fn largest_sizes_are_those_of_trying_all() {

@@ -27,6 +27,9 @@ pub(crate) struct JobLimits {
 /// The limits of a job, each while all else stays as it is; null where the job fits with no value.
 #[derive(Debug, Serialize)]
 struct Report {
+    /// Whether the longest sequence is the longest sample, which has a micro batch of its own.
+    #[serde(skip)]
+    is_of_samples: bool,
     /// The longest sequence, in tokens.
     longest_sequence: Option<Row>,
     /// The largest micro batch, in samples.
@@ -88,6 +91,7 @@ impl Report {
         };
         let args = |module: usize| Some(config.modules().get(module)?.args());
         Self {
+            is_of_samples: fit::longest_sequence_is_of_samples(&share.setup.job),
             longest_sequence: row(&limits.longest_sequence, &|module| Some(args(module)?.seq_length)),
             largest_micro_batch: row(&limits.largest_micro_batch, &|module| {
                 Some(args(module)?.micro_batch_size)
@@ -97,8 +101,13 @@ impl Report {
     }
 
     fn text(&self) -> String {
+        let longest = if self.is_of_samples {
+            "Longest sample in tokens, a micro batch of its own"
+        } else {
+            "Longest sequence in tokens"
+        };
         let lines = [
-            ("Longest sequence in tokens", &self.longest_sequence),
+            (longest, &self.longest_sequence),
             ("Largest micro batch", &self.largest_micro_batch),
             ("Fewest GPUs", &self.fewest_gpus),
         ];

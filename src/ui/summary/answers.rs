@@ -179,13 +179,16 @@ fn LargestSizeButton(size: LimitSize, primary: bool) -> impl IntoView {
             true
         },
     );
-    let label = move || format!("{} that fits: {}", size.label, known.read().words(size));
+    let label = move || {
+        let name = size.label(&state.setup.read().job);
+        format!("{name} that fits: {}", known.read().words(size))
+    };
     let apply = move |_| {
         if let LargestSize::Fits(limit) = known.get_untracked() {
             let mut setup = state.setup.get_untracked();
             limit.apply(&mut setup.job);
+            let said = format!("{}: {}.", size.label(&setup.job), size.words(limit.value));
             state.jump(setup);
-            let said = format!("{}: {}.", size.label, size.words(limit.value));
             state.toasts.offer_undo(said);
             browser::focus("results");
         }

@@ -6,14 +6,14 @@ use crate::parts::{ActionButton, when_idle};
 use crate::state::State;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::fit::{Limit, fewest_gpus, largest_micro_batch, longest_sequence};
+use megatron_memory::fit::{Limit, fewest_gpus, largest_micro_batch, longest_sequence, longest_sequence_is_of_samples};
 use megatron_memory::report::amount::grouped;
 
 /// A size whose largest value that fits can be found, or, of the number of GPUs, the smallest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitSize {
-    /// The name of the size.
-    pub(crate) label: &'static str,
+    /// The name of the size for most jobs.
+    label: &'static str,
     /// What the number counts, in words that follow it: one of them, and several.
     unit: [&'static str; 2],
     field: FieldId,
@@ -38,6 +38,15 @@ impl LimitSize {
     /// Works it out for a job.
     pub(crate) fn of(self, job: &RawJob) -> LargestSize {
         (self.find)(job).map_or(LargestSize::NoneFits, LargestSize::Fits)
+    }
+
+    /// The name of the size for a job.
+    pub(crate) fn label(self, job: &RawJob) -> &'static str {
+        if self.field == FieldId::seq_length && longest_sequence_is_of_samples(job) {
+            "Longest sample"
+        } else {
+            self.label
+        }
     }
 
     /// A value with its unit.
@@ -156,8 +165,8 @@ fn LimitChip(size: LimitSize, known: RwSignal<LargestSize>) -> impl IntoView {
         };
         let mut setup = state.setup.get_untracked();
         limit.apply(&mut setup.job);
+        let said = format!("{}: {}.", size.label(&setup.job), size.words(limit.value));
         state.jump(setup);
-        let said = format!("{}: {}.", size.label, size.words(limit.value));
         state.toasts.offer_undo(said);
     };
     view! {
@@ -170,7 +179,7 @@ fn LimitChip(size: LimitSize, known: RwSignal<LargestSize>) -> impl IntoView {
                 reason
                 on_press=apply
             >
-                <span>{size.label}</span>
+                <span>{move || size.label(&state.setup.read().job)}</span>
                 <strong>{value}</strong>
             </ActionButton>
         </li>

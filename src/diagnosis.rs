@@ -15,7 +15,7 @@ pub use expected::{ESTIMATE_ERROR_PPM, expected};
 use crate::config::job::Config;
 use crate::formats::out_of_memory::{FailedPhase, OutOfMemory};
 use crate::memory::allocations::{Allocation, allocations};
-use crate::memory::{Estimate, StageRef, rank_memory};
+use crate::memory::{Estimate, StageRef, gathered_to_save, rank_memory};
 use crate::units::Bytes;
 
 /// An explained out-of-memory error.
@@ -33,6 +33,8 @@ pub struct Diagnosis {
     pub expected: Option<Bytes>,
     /// What was allocated, and what it would have been with the failed allocation.
     pub allocated: Option<(Bytes, Bytes)>,
+    /// Where a checkpoint was saved: what the first data-parallel rank of the stage may gather on the GPU at a time.
+    pub gathered: Option<Bytes>,
     /// Why there was no room.
     pub cause: Cause,
 }
@@ -59,6 +61,9 @@ pub fn diagnose(error: &OutOfMemory, config: &Config, estimate: &Estimate) -> Di
             .allocated
             .zip(error.requested)
             .map(|(allocated, requested)| (allocated.bytes, allocated.bytes + requested.bytes)),
+        gathered: (error.phase == Some(FailedPhase::SavingCheckpoint))
+            .then(|| gathered_to_save(config, estimate, stage))
+            .flatten(),
         cause: Cause::of(error, config, estimate, stage, &longer, expected),
         longer,
         same_size,

@@ -24,6 +24,7 @@ pub mod overhead;
 pub mod parameters;
 pub mod peak;
 pub mod ranks;
+mod saving;
 pub mod savings;
 mod shared;
 mod stage_bytes;
@@ -33,13 +34,14 @@ pub mod states;
 mod timeline;
 mod torch_fsdp2;
 
-pub use assumptions::{assumptions, freezing};
+pub use assumptions::{COVERED, assumptions, freezing};
 pub use estimate::{
     AverageBatch, ChunkEstimate, Estimate, ModuleEstimate, MomentPeak, RankMemory, StageEstimate, StageRef,
 };
 pub use job_moment::JobMoment;
 pub use largest_states::largest_states;
 pub use ranks::rank_memory;
+pub use saving::gathered_to_save;
 pub(crate) use shared::{SharedTables, TooLarge};
 pub(crate) use stage_bytes::StageBytes;
 pub use timeline::{Timeline, TimelinePoint, timeline};

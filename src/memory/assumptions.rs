@@ -7,12 +7,19 @@ use crate::config::gpus::GpuGeneration;
 use crate::config::job::{Config, Module, Precision};
 use crate::units::Bytes;
 
+/// The moments of a job that estimates cover, in one sentence. Evaluation runs forward passes without gradients beside the
+/// states of training (`evaluate` of Megatron-LM).
+pub const COVERED: &str = "Estimates cover building the model, forward and backward passes, the optimizer step, the capture \
+     of CUDA graphs and saving a checkpoint; evaluation, which keeps nothing for a backward pass, needs no more with the same \
+     micro batch. Not covered are loading and converting checkpoints, and generation.";
+
 /// The assumptions in force for a job.
 #[must_use]
 pub fn assumptions(config: &Config) -> Vec<String> {
-    let mut list = vec![String::from(
-        "Memory that the training loop allocates through PyTorch; not the CUDA context and NCCL.",
-    )];
+    let mut list = vec![
+        String::from("Memory that the training loop allocates through PyTorch; not the CUDA context and NCCL."),
+        String::from(COVERED),
+    ];
     for m in config.modules() {
         let a = m.args();
         if m.precision == Precision::Bf16

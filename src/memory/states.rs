@@ -361,7 +361,7 @@ fn weight_copy_bytes(m: &Module) -> u64 {
 
 /// Bytes of one main gradient. bf16 training accumulates in fp32 unless told otherwise; fp16 training
 /// keeps gradients in fp16 unless told otherwise (`validate_args`).
-fn main_grad_bytes(m: &Module) -> u64 {
+pub(super) fn main_grad_bytes(m: &Module) -> u64 {
     let a = &m.args;
     let fp32 = match m.precision {
         Precision::Fp32 => true,

@@ -7,12 +7,9 @@ use super::summary::stage_name;
 use crate::config::job::Config;
 use crate::diagnosis::{Cause, Diagnosis, LongerMicroBatch};
 use crate::formats::out_of_memory::{FailedPhase, OutOfMemory};
+use crate::memory::COVERED;
 use crate::memory::allocations::{AllocatedIn, Allocation};
 use crate::units::Bytes;
-
-/// The moments of a job that estimates cover, in one sentence.
-pub const COVERED: &str = "Estimates cover building the model, forward and backward passes, the optimizer step, the \
-     capture of CUDA graphs and saving a checkpoint; not loading or converting checkpoints, evaluation or generation.";
 
 /// The sentences of an explanation, the cause first.
 #[must_use]
@@ -22,6 +19,7 @@ pub fn sentences(error: &OutOfMemory, config: &Config, diagnosis: &Diagnosis) ->
     let mut sentences = vec![cause(diagnosis, &place, scale)];
     sentences.extend(block(error, diagnosis, scale));
     sentences.extend(moment(error, diagnosis, &place, scale));
+    sentences.extend(diagnosis.gathered.map(|bytes| gathered(bytes, scale)));
     sentences
 }
 
@@ -157,6 +155,16 @@ pub fn named(tensor: &Allocation) -> String {
         format!("{} elements of {} B, ", tensor.formula, tensor.width)
     };
     format!("{gradient}{} ({formula}{when}{block}{op})", tensor.what)
+}
+
+/// What saving a checkpoint may gather on the GPU.
+fn gathered(bytes: Bytes, scale: Scale) -> String {
+    format!(
+        "With --dist-ckpt-optim-fully-reshardable the first data-parallel rank gathers up to {} at a time on the GPU beside that; \
+         --overlap-grad-reduce cuts the buffers that are gathered into buckets, and \
+         --distrib-optim-fully-reshardable-mem-efficient gathers on the host.",
+        scale.amount(bytes)
+    )
 }
 
 /// What was allocated at the moment, beside the estimate.

@@ -7,11 +7,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use megatron_memory::formats::detect::Format;
 use megatron_memory::formats::import::{Question, Row, import_own};
-use megatron_memory::formats::import_text::{ImportOptions, ImportedText, import_text};
+use megatron_memory::formats::import_text::{ImportOptions, ImportTextError, ImportedText, import_text};
 use megatron_memory::formats::out_of_memory::{self, OutOfMemory};
 use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::formats::state::ShareState;
 use megatron_memory::formats::training_log::{self, LogMeasurements};
+use megatron_memory::report::diagnosis::message;
 
 /// Data that a message carries as JSON text. Settings are plain data, whose reader asks the format what comes next; the
 /// binary format of messages does not say.
@@ -74,12 +75,34 @@ impl Reading {
     /// # Errors
     /// Why it cannot be imported.
     pub fn of_text(text: &str, options: &ImportOptions) -> Result<Self, String> {
-        let imported = import_text(text, options).map_err(|error| error.to_string())?;
-        let mut reading = Self::new(imported);
+        let mut reading = match import_text(text, options) {
+            Ok(imported) => Self::new(imported),
+            Err(error) => Self::of_messages(text, options, &error).ok_or_else(|| message::without_job(text, &error))?,
+        };
         reading.measured = measurements(text);
         reading.out_of_memory = out_of_memory::read(text);
         out_of_memory::take_capacity(&reading.out_of_memory, &mut reading.state.0.setup.job);
         Ok(reading)
+    }
+
+    /// A text with nothing but out-of-memory errors: they are explained by the job of the page, which stays as it is.
+    fn of_messages(text: &str, options: &ImportOptions, error: &ImportTextError) -> Option<Self> {
+        let mut sentences = message::of_text_without_job(text, error)?;
+        let setup = options.onto.clone()?;
+        sentences
+            .push("Apply explains it by the job of this page, on a GPU with the memory of the message.".to_owned());
+        let state = ShareState {
+            setup,
+            ..ShareState::default()
+        };
+        Some(Self {
+            summary: sentences.join(" "),
+            state: AsJson(state),
+            report: Vec::new(),
+            questions: Vec::new(),
+            measured: None,
+            out_of_memory: Vec::new(),
+        })
     }
 }
 

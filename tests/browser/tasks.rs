@@ -118,6 +118,72 @@ fn a_job_that_does_not_fit_is_answered_with_the_cheapest_change() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+/// A thread as people paste it: prose, the script, and the message with its traceback.
+const THREAD: &str = include_str!("../cli/thread.md");
+/// What the page says of out-of-memory errors.
+const OUT_OF_MEMORY: &str = "document.querySelector('.out-of-memory')";
+
+/// Pastes a text on the page, and waits for its import to be ready.
+fn paste(page: &Page, text: &str) {
+    page.eval(&format!(
+        "(() => {{ const data = new DataTransfer(); data.setData('text', {});
+            document.body.dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true }})); }})()",
+        json!(text)
+    ));
+    page.until(&format!("document.querySelector('{APPLY}')?.ariaDisabled === 'false'"));
+}
+
+/// The button of the import dialog that takes the job.
+const APPLY: &str = "dialog[open] [name=apply]";
+
+/// "My job ran out of memory, here is all I have." Pasted, the thread takes two actions: Apply says the cause and the
+/// stage, and the one button that stands out makes the job fit.
+#[test]
+fn a_pasted_thread_has_its_cause_and_a_job_that_fits_in_two_actions() {
+    let page = Page::open("");
+    paste(&page, THREAD);
+    page.click(APPLY);
+    page.until(&format!(
+        "{OUT_OF_MEMORY}?.innerText.includes('The job is too large for the GPU: stage 0')"
+    ));
+    let said = page.text(".out-of-memory");
+    assert!(
+        said.contains("output of linear_fc1") && said.contains("79.19"),
+        "{said}"
+    );
+    page.until(&format!("{VERDICT} === 'Does not fit'"));
+    let primary = "document.querySelector('.summary .primary')";
+    page.until_within(
+        LIMIT,
+        &format!("{primary}.title && !/^Browse/.test({primary}.innerText)"),
+    );
+    page.click(".summary .primary");
+    page.until(&format!("{VERDICT} === 'Fits'"));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// A message without its job is explained by the job of the page, on a GPU with the memory that the message says.
+#[test]
+fn a_message_alone_is_explained_by_the_job_of_the_page() {
+    let page = Page::open("v1;m=llama3-8b@1");
+    paste(
+        &page,
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 79.19 GiB of \
+         which 2.00 GiB is free. Of the allocated memory 60.00 GiB is allocated by PyTorch, and 9.00 GiB is reserved by \
+         PyTorch but unallocated.",
+    );
+    assert!(
+        page.text("dialog[open]")
+            .contains("3.91 GiB were asked for on a GPU of 79.19 GiB")
+    );
+    page.click(APPLY);
+    page.until(&format!(
+        "{OUT_OF_MEMORY}?.innerText.includes('Fragmentation: 3.91 GiB')"
+    ));
+    page.until("document.querySelector('[data-testid=device]').innerText.includes('of 79.2')");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
 /// The answer to the question that was asked comes first, and no other offer beside it denies the question.
 #[test]
 fn one_button_answers_what_was_asked_and_others_are_folded() {

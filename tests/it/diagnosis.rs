@@ -1,6 +1,7 @@
 //! Out-of-memory errors and their jobs: what the failed allocation was, and why there was no room.
 
 use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::job::Config;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::diagnosis::{Cause, Diagnosis, diagnose};
@@ -11,6 +12,7 @@ use megatron_memory::memory::estimate;
 use megatron_memory::presets;
 use megatron_memory::report::diagnosis::{named, sentences};
 use megatron_memory::units::{Bytes, GIB, MIB};
+use megatron_memory::value::Value;
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
@@ -122,6 +124,38 @@ fn printed(bytes: Bytes) -> String {
     let (unit, name) = if bytes.0 > GIB { (GIB, "GiB") } else { (MIB, "MiB") };
     let hundredths = (u128::from(bytes.0) * 100 + u128::from(unit / 2)) / u128::from(unit);
     format!("{}.{:02} {name}", hundredths / 100, hundredths % 100)
+}
+
+/// Saving with fully reshardable states gathers whole buffers in fp32 on the GPU, and buckets of them where gradients are
+/// reduced while the backward pass runs.
+#[test]
+fn a_failure_while_saving_says_what_is_gathered() {
+    let frames = serde_json::json!([[
+        "megatron/training/checkpointing.py",
+        "save_checkpoint",
+        "state_dict = generate_state_dict("
+    ]]);
+    let text = traceback(&frames) + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.48 GiB. GPU 0 has";
+    // A bucket of 40,000,000 elements ends with the parameter that fills it, at most the embedding.
+    for (overlap, elements) in [(false, 8_030_261_248), (true, 40_000_000 + 128_256 * 4_096)] {
+        let mut job = Setup::of_preset(presets::by_id("llama3-8b").unwrap()).job;
+        for field in [FieldId::overlap_grad_reduce, FieldId::overlap_param_gather] {
+            job.put(0, field, Value::Bool(overlap));
+        }
+        let config = check(&job).config.unwrap();
+        let estimate = estimate(&config);
+        let error = error(&text);
+        let found = diagnose(&error, &config, &estimate);
+        let args = config.modules()[0].args();
+        let sizes = (args.tensor_model_parallel_size, args.pipeline_model_parallel_size);
+        assert_eq!((sizes, config.world_size()), ((1, 1), 8));
+        // Fp32, with the eighth that the rank sends itself.
+        let expected = Bytes(elements / 8 * 9 * 4);
+        let gathered = found.gathered.unwrap();
+        assert!(gathered.0.abs_diff(expected.0) < 64 * MIB, "{gathered:?}, {expected:?}");
+        let said = sentences(&error, &config, &found).join(" ");
+        assert!(said.contains("--dist-ckpt-optim-fully-reshardable"), "{said}");
+    }
 }
 
 /// A job with every kind of layer that presets have is named tensor by tensor.

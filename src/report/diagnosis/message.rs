@@ -1,28 +1,34 @@
 //! An out-of-memory error without its job: what its amounts alone say, and the usual ways out of where it failed.
 
-use super::{COVERED, cause_of_amounts};
+use super::cause_of_amounts;
 use crate::diagnosis::Cause;
 use crate::formats::import::ImportError;
 use crate::formats::import_text::ImportTextError;
 use crate::formats::out_of_memory::{self, FailedPhase, OutOfMemory};
+use crate::memory::COVERED;
 use crate::report::amount::{Scale, Unit};
 use crate::units::Bytes;
 
 /// Why a text is no job: of one with nothing but an out-of-memory error, what that says.
 #[must_use]
 pub fn without_job(text: &str, error: &ImportTextError) -> String {
-    let ImportTextError::Text(ImportError::NotRecognized | ImportError::Nothing) = error else {
+    let Some(mut sentences) = of_text_without_job(text, error) else {
         return error.to_string();
     };
-    let errors = out_of_memory::read(text);
-    let Some(first) = errors.first() else {
-        return error.to_string();
-    };
-    let mut sentences = of_message(first);
     let next =
         "Beside the script or the arguments of its job, the tensor and changes with which the job fits are named.";
     sentences.push(next.to_owned());
     sentences.join(" ")
+}
+
+/// What the first out-of-memory error of a text says that has no job; `None` where the text has no such error, or a job
+/// that cannot be imported.
+#[must_use]
+pub fn of_text_without_job(text: &str, error: &ImportTextError) -> Option<Vec<String>> {
+    let ImportTextError::Text(ImportError::NotRecognized | ImportError::Nothing) = error else {
+        return None;
+    };
+    out_of_memory::read(text).first().map(of_message)
 }
 
 /// The sentences of a message alone.

@@ -317,6 +317,29 @@ mod tests {
     }
 
     #[test]
+    fn a_message_alone_is_of_the_job_of_the_page() {
+        let mut session = opened();
+        let of_page = session.page.clone();
+        session.type_text(
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.84 GiB. GPU 0 has a total capacity of 79.19 GiB of \
+             which 3.79 GiB is free."
+                .to_owned(),
+        );
+        read(&mut session);
+        assert_eq!(session.error(), "");
+        let reading = session.imported().unwrap();
+        assert_eq!(reading.out_of_memory.len(), 1);
+        assert!(
+            reading.summary.contains("3.84 GiB were asked for"),
+            "{}",
+            reading.summary
+        );
+        let mut expected = of_page.clone();
+        expected.setup.job.put(0, FieldId::gpu_memory_mib, Value::Int(81_090));
+        assert_eq!(session.applied(), Some(expected));
+    }
+
+    #[test]
     fn nothing_is_applied_before_there_is_a_job() {
         let mut session = opened();
         assert_eq!(session.applied(), None);

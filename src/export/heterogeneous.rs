@@ -69,7 +69,7 @@ fn text(settings: &Settings) -> Option<String> {
             no_op: layer.no_mlp,
         },
     };
-    let config = BlockConfigs {
+    let config = HeterogeneousConfig {
         hidden_act: "silu",
         num_hidden_layers: list.decoder.len(),
         hidden_size: number(FieldId::hidden_size)?,
@@ -85,7 +85,7 @@ fn text(settings: &Settings) -> Option<String> {
 /// The file: a `config.json` of Hugging Face with `block_configs`. The numbers of rotary positions are the defaults of
 /// the flags.
 #[derive(Serialize)]
-struct BlockConfigs {
+struct HeterogeneousConfig {
     hidden_act: &'static str,
     num_hidden_layers: usize,
     hidden_size: u64,

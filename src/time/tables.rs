@@ -24,10 +24,10 @@ const MOST: usize = 32_768;
 /// The settings of recomputation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct RecomputeKey {
-    recompute_granularity: Option<u8>,
-    recompute_method: Option<u8>,
-    recompute_num_layers: Option<u64>,
-    recompute_modules: u32,
+    granularity: Option<u8>,
+    method: Option<u8>,
+    num_layers: Option<u64>,
+    modules: u32,
 }
 
 /// The sizes and settings of a layout that the times of its layers depend on.
@@ -58,10 +58,10 @@ impl Key {
             micro_batch_size: a.micro_batch_size,
             seq_length: a.seq_length,
             recompute: RecomputeKey {
-                recompute_granularity: a.recompute_granularity.map(|of| of as u8),
-                recompute_method: a.recompute_method.map(|of| of as u8),
-                recompute_num_layers: a.recompute_num_layers,
-                recompute_modules: a.recompute_modules.bits(),
+                granularity: a.recompute_granularity.map(|of| of as u8),
+                method: a.recompute_method.map(|of| of as u8),
+                num_layers: a.recompute_num_layers,
+                modules: a.recompute_modules.bits(),
             },
         }
     }
@@ -79,6 +79,9 @@ impl Key {
     }
 }
 
+/// PP, VPP, and the first layers of each chunk that run again as a whole.
+type PipelineKey = (u32, Option<u32>, u64);
+
 /// The layers of a module and the pipelines that they were split into.
 #[derive(Debug)]
 struct Model {
@@ -87,8 +90,7 @@ struct Model {
     specs: Vec<LayerSpec>,
     /// For every layer, its place in `specs`.
     places: Vec<usize>,
-    /// By PP, VPP, and the first layers of each chunk that run again as a whole.
-    pipelines: BTreeMap<(u32, Option<u32>, u64), Vec<(StageLayout, Rc<PipelineContents>)>>,
+    pipelines: BTreeMap<PipelineKey, Vec<(StageLayout, Rc<PipelineContents>)>>,
 }
 
 impl Model {

@@ -297,22 +297,22 @@ fn may_be_similar(one: usize, other: usize) -> bool {
 pub(super) fn read_args(raw: &RawJob, module: usize, problems: &mut Vec<Problem>) -> (Args, Vec<FieldId>) {
     let mut unreadable = Vec::new();
     let mut values = Vec::with_capacity(FieldId::ALL.len());
-    for id in FieldId::ALL {
+    for (id, value) in raw.values(module) {
         let field = id.field();
-        let given = raw.get(module, *id).map_or(Ok(None), |value| parse(field, value));
+        let given = value.map_or(Ok(None), |value| parse(field, value));
         let problem = match &given {
             Err(error) => Some(("value", format!("{} {error}", field.name))),
-            Ok(None) if *id == FieldId::seq_length && knows_item_tokens(raw, module) => None,
+            Ok(None) if id == FieldId::seq_length && knows_item_tokens(raw, module) => None,
             // A pattern has as many layers as letters.
-            Ok(None) if *id == FieldId::num_layers && raw.is_hybrid(module) => None,
+            Ok(None) if id == FieldId::num_layers && raw.is_hybrid(module) => None,
             Ok(None) if field.default == Default::Required => {
                 Some(("required", format!("{} must be given", field.name)))
             }
             Ok(_) => None,
         };
         if let Some((rule, message)) = problem {
-            unreadable.push(*id);
-            problems.push(Problem::error(&[*id], message).of(module, rule));
+            unreadable.push(id);
+            problems.push(Problem::error(&[id], message).of(module, rule));
         }
         values.push(given.ok().flatten().or_else(|| default_value(field)));
     }

@@ -245,6 +245,19 @@ impl RawJob {
         own.or_else(|| self.shared.get(field))
     }
 
+    /// All fields in their order, each with the raw value that counts for it in module `module`.
+    pub(super) fn values(&self, module: usize) -> impl Iterator<Item = (FieldId, Option<&Value>)> {
+        // Settings are in the order of fields.
+        let own = self.modules.get(module).map_or(&[][..], |m| &m.settings.0);
+        let (mut own, mut shared) = (own.iter().peekable(), self.shared.0.iter().peekable());
+        FieldId::ALL.iter().map(move |field| {
+            let own = own.next_if(|(id, _)| id == field);
+            let own = own.filter(|_| field.field().scope == Scope::Module);
+            let shared = shared.next_if(|(id, _)| id == field);
+            (*field, own.or(shared).map(|(_, value)| value))
+        })
+    }
+
     /// The whole number that counts for a field of module `module`, where one was given that the field can take.
     #[must_use]
     pub fn number(&self, module: usize, field: FieldId) -> Option<u64> {

@@ -11,6 +11,7 @@ use crate::config::choices::{CudaGraphImpl, RecomputeGranularity, RecomputeMetho
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
 use crate::model::tape::liveness::{CompiledTape, PassKind};
+use crate::model::tape::recompute::RecomputeOptions;
 use crate::model::tape::{AutogradTape, Part};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape};
@@ -41,11 +42,11 @@ impl fmt::Display for BlockKind {
 /// The compiled tapes of the distinct blocks of a module, each made when it is first asked for.
 #[derive(Debug)]
 pub(crate) struct BlockTapes {
-    embedding: OnceCell<CompiledTape>,
+    embedding: OnceCell<Rc<CompiledTape>>,
     /// In the order of [`Architecture::specs`].
-    layers: Vec<OnceCell<CompiledTape>>,
+    layers: Vec<OnceCell<Rc<CompiledTape>>>,
     /// By whether a chunk has MTP depths, of which it has all or none, and by whether it has the output layer.
-    heads: [[OnceCell<CompiledTape>; 2]; 2],
+    heads: [[OnceCell<Rc<CompiledTape>>; 2]; 2],
     /// The totals of chunks, by the number of their shape and by whether the gradient of their output is retained.
     chunks: RefCell<Vec<[Option<Rc<ChunkTotals>>; 2]>>,
 }
@@ -53,9 +54,34 @@ pub(crate) struct BlockTapes {
 /// The tapes of the distinct blocks of a module before anything is recomputed or offloaded.
 #[derive(Debug)]
 pub(crate) struct PlainTapes {
-    embedding: OnceCell<Arc<AutogradTape>>,
-    layers: Vec<OnceCell<Arc<AutogradTape>>>,
-    heads: [[OnceCell<Arc<AutogradTape>>; 2]; 2],
+    embedding: OnceCell<PlainTape>,
+    layers: Vec<OnceCell<PlainTape>>,
+    heads: [[OnceCell<PlainTape>; 2]; 2],
+}
+
+/// A tape before anything is recomputed or offloaded, with what was compiled of it.
+#[derive(Clone, Debug)]
+struct PlainTape {
+    tape: Arc<AutogradTape>,
+    compiled: RefCell<Vec<(Variant, Rc<CompiledTape>)>>,
+}
+
+/// What the compiled tapes of layouts with the same activations differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Variant {
+    graph_phase: GraphPhase,
+    recompute_options: RecomputeOptions,
+    /// The passes that ever run over the tape.
+    passes: &'static [PassKind],
+}
+
+impl From<AutogradTape> for PlainTape {
+    fn from(tape: AutogradTape) -> Self {
+        Self {
+            tape: Arc::new(tape),
+            compiled: RefCell::default(),
+        }
+    }
 }
 
 impl PlainTapes {
@@ -132,7 +158,7 @@ impl<'a> CompiledTapes<'a> {
         }
     }
 
-    fn compiled(&self, tape: Arc<AutogradTape>) -> CompiledTape {
+    fn compiled(&self, tape: Arc<AutogradTape>, recompute_options: RecomputeOptions) -> CompiledTape {
         let m = self.sizes.m;
         let owned = || Arc::unwrap_or_clone(tape.clone());
         let local = m.args.cuda_graph_impl == CudaGraphImpl::Local;
@@ -146,10 +172,34 @@ impl<'a> CompiledTapes<'a> {
             }
             GraphPhase::Replay => Arc::new(owned().part(Part::Outside)),
         };
-        let compiled = CompiledTape::new(tape, self.sizes.recompute_options);
-        if self.plain.is_some() {
-            return compiled.without_operations(passes_of(self.sizes.m));
+        CompiledTape::new(tape, recompute_options)
+    }
+
+    /// A tape that no other layout shares.
+    fn own(&self, tape: Arc<AutogradTape>) -> Rc<CompiledTape> {
+        Rc::new(self.compiled(tape, self.sizes.recompute_options))
+    }
+
+    /// A tape that layouts share, compiled once for all that recompute and offload the same of it.
+    fn of_plain(&self, plain: &PlainTape, passes: &'static [PassKind]) -> Rc<CompiledTape> {
+        let recompute_options = self.sizes.recompute_options.on(&plain.tape);
+        // Where nothing is captured, the passes with graphs are those without.
+        let graph_phase = match self.graph_phase {
+            GraphPhase::Replay if plain.tape.graphs.is_empty() => GraphPhase::Plain,
+            graph_phase => graph_phase,
+        };
+        let variant = Variant {
+            graph_phase,
+            recompute_options,
+            passes,
+        };
+        let mut known = plain.compiled.borrow_mut();
+        if let Some((_, compiled)) = known.iter().find(|(of, _)| *of == variant) {
+            return compiled.clone();
         }
+        let compiled = self.compiled(plain.tape.clone(), recompute_options);
+        let compiled = Rc::new(compiled.without_operations(passes));
+        known.push((variant, compiled.clone()));
         compiled
     }
 
@@ -186,14 +236,12 @@ impl<'a> CompiledTapes<'a> {
     /// The tape of one kind of block of a chunk.
     pub(crate) fn tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&CompiledTape> {
         match kind {
-            BlockKind::Embedding => Some(self.tapes.embedding.get_or_init(|| {
-                self.compiled(match &self.plain {
-                    Some(plain) => {
-                        let make = || Arc::new(embedding_tape(&self.sizes));
-                        plain.embedding.get_or_init(make).clone()
-                    }
-                    None => self.architecture.embedding().clone(),
-                })
+            BlockKind::Embedding => Some(self.tapes.embedding.get_or_init(|| match &self.plain {
+                Some(plain) => {
+                    let tape = plain.embedding.get_or_init(|| embedding_tape(&self.sizes).into());
+                    self.of_plain(tape, WITH_AUTOGRAD)
+                }
+                None => self.own(self.architecture.embedding().clone()),
             })),
             BlockKind::Layer(spec) => {
                 let place = self.architecture.specs().binary_search(&spec).ok()?;
@@ -204,13 +252,12 @@ impl<'a> CompiledTapes<'a> {
                 let head = self.tapes.heads.get(mtp)?.get(output)?;
                 Some(head.get_or_init(|| {
                     let (depths, bucket) = (u64::from(chunk.mtp), self.gradient_bucket);
-                    let make = || Arc::new(head_tape(&self.sizes, depths, chunk.output, bucket));
+                    let make = || head_tape(&self.sizes, depths, chunk.output, bucket);
                     let plain = self.plain.as_ref();
-                    let plain = plain.and_then(|plain| plain.heads.get(mtp)?.get(output));
-                    self.compiled(match plain {
-                        Some(plain) => plain.get_or_init(make).clone(),
-                        None => make(),
-                    })
+                    match plain.and_then(|plain| plain.heads.get(mtp)?.get(output)) {
+                        Some(plain) => self.of_plain(plain.get_or_init(|| make().into()), WITH_AUTOGRAD),
+                        None => self.own(Arc::new(make())),
+                    }
                 }))
             }
             BlockKind::Head => None,
@@ -221,24 +268,36 @@ impl<'a> CompiledTapes<'a> {
     fn layer_tape(&self, place: usize, spec: LayerSpec) -> Option<&CompiledTape> {
         let layer = self.tapes.layers.get(place)?;
         Some(layer.get_or_init(|| {
-            let make = || Arc::new(layer_tape(&self.sizes, spec));
-            let known = match &self.plain {
-                Some(plain) => plain.layers.get(place).map(|tape| tape.get_or_init(make)),
-                None => self.architecture.layer_tapes().get(place),
-            };
-            self.compiled(known.cloned().unwrap_or_else(make))
+            let make = || layer_tape(&self.sizes, spec);
+            match self.plain.as_ref().map(|plain| plain.layers.get(place)) {
+                Some(Some(plain)) => self.of_plain(plain.get_or_init(|| make().into()), passes_of(self.sizes.m)),
+                Some(None) => self.own(Arc::new(make())),
+                None => {
+                    let known = self.architecture.layer_tapes().get(place).cloned();
+                    self.own(known.unwrap_or_else(|| Arc::new(make())))
+                }
+            }
         }))
     }
 }
 
-/// The passes over the blocks of a module in any layout: whether gradients of outputs are retained depends on the
-/// stage. Full recompute has a first forward pass without autograd.
+/// The passes over a block that never runs again as a whole, in any layout: whether gradients of outputs are retained
+/// depends on the stage.
+const WITH_AUTOGRAD: &[PassKind] = &[PassKind::Forward, PassKind::Backward, PassKind::BackwardRetained];
+/// The passes over a layer that full recompute runs again: the first forward pass is without autograd.
+const RUN_AGAIN: &[PassKind] = &[
+    PassKind::Forward,
+    PassKind::Backward,
+    PassKind::BackwardRetained,
+    PassKind::WithoutAutograd,
+];
+
+/// The passes over the layers of a module in any layout.
 fn passes_of(m: &Module) -> &'static [PassKind] {
-    use PassKind::{Backward, BackwardRetained, Forward, WithoutAutograd};
     if m.args.recompute_granularity == Some(RecomputeGranularity::Full) {
-        &[Forward, Backward, BackwardRetained, WithoutAutograd]
+        RUN_AGAIN
     } else {
-        &[Forward, Backward, BackwardRetained]
+        WITH_AUTOGRAD
     }
 }
 

@@ -50,6 +50,18 @@ impl RecomputeOptions {
             mtp: full && a.recompute_method == Some(RecomputeMethod::Uniform),
         }
     }
+
+    /// The settings as far as they matter to a tape: without modules that it has no sections of.
+    pub(crate) fn on(mut self, tape: &AutogradTape) -> Self {
+        let modules = || tape.sections.iter().map(|section| section.module);
+        let of_tape = |set: NameSet<RecomputeModule>| {
+            let chosen = modules().flatten().filter(|module| set.contains(*module));
+            NameSet::of(&chosen.collect::<Vec<RecomputeModule>>())
+        };
+        self.recompute = self.recompute.map(of_tape).filter(|set| !set.is_empty());
+        self.mtp &= modules().any(|module| module.is_none());
+        self
+    }
 }
 
 /// The tensors that each operation of a tape keeps, and those that have to come back before its backward pass.

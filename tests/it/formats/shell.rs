@@ -171,7 +171,7 @@ fn arithmetic_has_the_precedence_and_the_signs_of_bash() {
         "A += 2",
         "A, B",
     ] {
-        let import = plain(&format!("python x.py --x $(({wrong}))"));
+        let import = plain(&format!("A=3\nB=4\npython x.py --x $(({wrong}))"));
         assert!(import.flags()[0].values[0].unresolved, "{wrong}");
         assert!(!import.notes.is_empty(), "{wrong}");
     }

@@ -45,15 +45,24 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     cmd!(shell, "node benches/api.mjs").run()?;
     println!("\n## Visits, in Chromium\n");
     pack()?;
-    cmd!(shell, "cargo bench --quiet --package browser-tests --bench loads").run()?;
+    in_chromium(shell, "loads")?;
     println!("\n## The page, in Chromium\n");
-    cmd!(shell, "cargo bench --quiet --package browser-tests --bench page").run()?;
+    in_chromium(shell, "page")?;
     println!("\n## Sizes in bytes\n\n| | raw | brotli |\n|---|---:|---:|");
     row("the page", &PAGE)?;
     for files in OTHERS {
         row(&files.join(", "), files)?;
     }
     Ok(())
+}
+
+/// Runs one of the benches that drive a browser. What they measure is in the browser: they need no optimization.
+fn in_chromium(shell: &Shell, name: &str) -> Result<(), Error> {
+    let command = cmd!(
+        shell,
+        "cargo bench --quiet --profile dev --package browser-tests --bench {name}"
+    );
+    Ok(command.run()?)
 }
 
 /// The files of `dist` under Brotli, as hosts send them, in `target/brotli`.

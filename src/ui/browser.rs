@@ -73,6 +73,12 @@ fn go_to_within(frames: u32, id: &'static str) {
     });
 }
 
+/// Whether the lower edge of the window has come down to an element.
+pub(crate) fn is_reached(element: &Element) -> bool {
+    let height = window().and_then(|window| window.inner_height().ok()?.as_f64());
+    height.is_some_and(|height| element.get_bounding_client_rect().top() < height)
+}
+
 /// Scrolls the button that is pressed inside an element into the middle of it.
 pub(crate) fn scroll_to_pressed(parent: HtmlElement) {
     request_animation_frame(move || {

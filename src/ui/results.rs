@@ -27,7 +27,7 @@ mod step_time_line;
 
 use leptos::prelude::*;
 
-use super::parts::{InTasks, Part, TabList};
+use super::parts::{NearFirst, Part, TabList};
 use super::state::{ResultsTab, State};
 pub(super) use chart::pixel_width;
 use chart::{Chart, MarkRole};
@@ -56,7 +56,8 @@ use step_time_line::StepTimeLine;
 /// The id of the element that holds the panels of the open tab.
 const TAB_PANEL: &str = "results-tab";
 
-/// All results below the headline, in tabs: only the panels of the open one are there. [`ResultsState`] is provided
+/// All results below the headline, in tabs: only the panels of the open one are there, and of them those near to what is
+/// in sight first. [`ResultsState`] is provided
 /// first.
 ///
 /// [`ResultsState`]: super::state::ResultsState
@@ -76,7 +77,7 @@ pub(super) fn Results() -> impl IntoView {
         }
     };
     let is_busy = RwSignal::new(true);
-    let panels = move || view! { <InTasks parts=panels_of(tab.get()) is_busy /> };
+    let panels = move || view! { <NearFirst parts=panels_of(tab.get()) is_busy all=view_state.all_panels /> };
     view! {
         <div class="results-tabs">
             <TabList

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::page::Page;
 
 #[test]
@@ -118,4 +120,58 @@ fn a_report_of_a_wrong_estimate_holds_the_link_and_is_sent_by_nobody() {
     page.until("document.querySelector('#report textarea').value.includes('#v1;m=llama3-8b@1;tp=2')");
     assert!(page.text(".foot").contains("Megatron-LM d98e8a64"));
     assert_eq!(page.requests(), Vec::<String>::new());
+}
+
+/// Keeps the headings of the panels that are there when the page first says that what is in sight is complete, and sums
+/// up what moves.
+const WATCH: &str = "
+    new MutationObserver(() => {
+      const results = document.querySelector('.results[aria-busy=false]');
+      if (results) window.firstHeadings ??= [...results.querySelectorAll('h2')].map(({ id }) => id);
+    }).observe(document, { subtree: true, childList: true, attributes: true });
+    window.moved = 0;
+    new PerformanceObserver((list) => list.getEntries().forEach(({ value }) => (window.moved += value)))
+      .observe({ type: 'layout-shift', buffered: true });";
+
+#[test]
+fn panels_below_come_after_what_is_in_sight_and_move_nothing() {
+    let page = Page::blank();
+    page.viewport(1280, 720);
+    page.before_load(WATCH);
+    page.go("");
+    page.until("window.firstHeadings");
+    let first = page.eval("window.firstHeadings");
+    let first: Vec<&str> = first.as_array().unwrap().iter().filter_map(|id| id.as_str()).collect();
+    assert!(first.starts_with(&["stages-title"]), "{first:?}");
+    assert!(!first.contains(&"step-time-title"), "{first:?}");
+    // Without being asked for, where the browser's own search finds them.
+    page.until(
+        "document.querySelector('#step-time-title') && !document.querySelector('.results > .rest:not([hidden])')",
+    );
+    assert_eq!(
+        page.eval("window.moved < 0.001"),
+        json!(true),
+        "{}",
+        page.eval("window.moved")
+    );
+}
+
+/// No timer of a second ever ends, so that what waits for a quiet moment waits for ever.
+const NEVER_QUIET: &str = "
+    const wait = setTimeout;
+    window.setTimeout = (act, time, ...rest) => wait(act, time === 1000 ? 1e9 : time, ...rest);";
+
+#[test]
+fn a_panel_is_there_when_the_reader_scrolls_or_follows_a_link_to_it() {
+    let page = Page::blank();
+    page.viewport(1280, 720);
+    page.before_load(&format!("{WATCH}{NEVER_QUIET}"));
+    page.go("");
+    page.until("window.firstHeadings");
+    assert_eq!(page.count("#step-time-title"), 0);
+    page.run("document.querySelector('.results > .rest').scrollIntoView({ block: 'end' })");
+    page.until("document.querySelector('#step-time-title')");
+    page.go("ranks-title");
+    page.eval("location.reload()");
+    page.until("document.activeElement.id === 'ranks-title'");
 }

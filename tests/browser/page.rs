@@ -111,6 +111,13 @@ impl Page {
             "!document.querySelector('#app > .shell') && !document.documentElement.hasAttribute('data-starting') \
              && !document.querySelector('.results[aria-busy=true]')",
         );
+        self.ask_for_all_panels();
+    }
+
+    /// Lets all panels of the open tab be built at once, as before printing. Otherwise they are when they come near.
+    fn ask_for_all_panels(&self) {
+        self.run("dispatchEvent(new Event('beforeprint'))");
+        self.until("!document.querySelector('.results > .rest:not([hidden])')");
     }
 
     /// Goes to the page without waiting for more than its load event.
@@ -234,6 +241,7 @@ impl Page {
         self.until(&format!(
             "document.querySelector('#{id}[aria-selected=true]') && document.querySelector('.results[aria-busy=false]')"
         ));
+        self.ask_for_all_panels();
     }
 
     /// Chooses a preset from the list that opens above the form, and waits until it is the page's job.

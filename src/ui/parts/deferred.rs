@@ -54,7 +54,7 @@ impl Deferred {
     }
 
     /// Acts after so many milliseconds.
-    fn after(self, wait: u32, act: impl FnOnce() + 'static) {
+    pub fn after(self, wait: u32, act: impl FnOnce() + 'static) {
         let timer = Timeout::new(wait, act);
         // Where its owner is gone there is no place for the timer, and it is cancelled.
         let _ = self.timer.try_set_value(Some(timer));

@@ -14,6 +14,8 @@ pub struct ViewState {
     pub results_tab: RwSignal<ResultsTab>,
     /// The chosen chart of a stage, by its id; `None` for the first.
     pub chart: RwSignal<Option<String>>,
+    /// Whether all panels of the tab are asked for, also those that are far from what is in sight.
+    pub all_panels: RwSignal<bool>,
     /// The stage that the reader chose; `None` for the fullest one.
     pub stage: RwSignal<Option<StageRef>>,
 }
@@ -25,6 +27,7 @@ impl ViewState {
         Self {
             results_tab: RwSignal::new(tab),
             chart: RwSignal::new(chart),
+            all_panels: RwSignal::new(false),
             stage: RwSignal::new(view.stage.map(stage_at)),
         }
     }
@@ -48,13 +51,14 @@ impl ViewState {
         }
     }
 
-    /// Shows the tab that has the panel with this heading, and goes to the panel.
+    /// Shows the tab that has the panel with this heading, and goes to the panel once it and all above it are there.
     pub fn go_to(self, heading: &'static str) {
         if let Some(tab) = ResultsTab::of_heading(heading)
             && self.results_tab.get_untracked() != tab
         {
             self.results_tab.set(tab);
         }
+        self.all_panels.set(true);
         browser::go_to(heading);
     }
 }

@@ -1,0 +1,121 @@
+//! Parts of the page that are built as they come near to what is in sight, each in a task of its own, so that none is
+//! long.
+
+use leptos::ev;
+use leptos::html::Div;
+use leptos::prelude::*;
+use leptos_use_intersection_observer::use_intersection_observer;
+
+use super::deferred::Deferred;
+use crate::browser;
+
+/// A part of the page.
+pub type Part = fn() -> AnyView;
+
+/// The height in pixels that is kept free for each part that is still to be built.
+const HEIGHT: usize = 480;
+/// How many milliseconds the reader has for what is in sight before one more part is built out of sight, where the
+/// browser's own search finds it.
+const QUIET: u32 = 1_000;
+
+/// The parts, from the first one on: at once those near to what is in sight, the others when they come near, when all are
+/// asked for, before the page is printed, or one after another while nothing else happens. A part never comes after one
+/// below it, so that nothing moves what is in sight.
+#[component]
+pub fn NearFirst(
+    /// What builds each of them.
+    parts: Vec<Part>,
+    /// Whether parts near to what is in sight are still to be built.
+    is_busy: RwSignal<bool>,
+    /// Whether all are asked for, wherever they are. They are no longer once they are built.
+    all: RwSignal<bool>,
+) -> impl IntoView {
+    let progress = Progress {
+        built: RwSignal::new(1),
+        count: parts.len(),
+        rest: NodeRef::new(),
+        tasks: Deferred::new(),
+        is_busy,
+        all,
+    };
+    is_busy.set(true);
+    progress.tasks.in_next_task(move || progress.advance());
+    use_intersection_observer(progress.rest, move |entries, _| {
+        if let Some(rest) = entries.last()
+            && rest.is_intersecting()
+        {
+            progress.advance();
+        }
+    });
+    Effect::new(move |_| {
+        if all.get() {
+            progress.advance();
+        }
+    });
+    let print = window_event_listener(ev::beforeprint, move |_| progress.finish());
+    on_cleanup(move || print.remove());
+    let parts = parts.into_iter().enumerate().map(|(number, part)| {
+        view! { <Show when=move || number < progress.built.get()>{part()}</Show> }
+    });
+    let height = move || format!("{}px", HEIGHT * progress.missing());
+    view! {
+        {parts.collect_view()}
+        <div class="rest" node_ref=progress.rest hidden=move || progress.missing() == 0 style:height=height></div>
+    }
+}
+
+/// How far the parts are built.
+#[derive(Clone, Copy)]
+struct Progress {
+    built: RwSignal<usize>,
+    count: usize,
+    /// The place of those that are still to be built.
+    rest: NodeRef<Div>,
+    tasks: Deferred,
+    is_busy: RwSignal<bool>,
+    all: RwSignal<bool>,
+}
+
+impl Progress {
+    /// How many parts are still to be built.
+    fn missing(self) -> usize {
+        self.count.saturating_sub(self.built.get())
+    }
+
+    /// Builds the next part if it is wanted now, and so on; one that is not waits for a quiet moment.
+    fn advance(self) {
+        if untrack(|| self.missing()) == 0 {
+            return self.finish();
+        }
+        let is_reached = || self.rest.get_untracked().is_some_and(|rest| browser::is_reached(&rest));
+        if self.all.get_untracked() || is_reached() {
+            self.build_next();
+            self.tasks.in_next_task(move || self.advance());
+            return;
+        }
+        if self.is_busy.get_untracked() {
+            self.is_busy.set(false);
+        }
+        self.tasks.after(QUIET, move || {
+            self.build_next();
+            self.advance();
+        });
+    }
+
+    fn build_next(self) {
+        self.built.update(|built| *built += 1);
+    }
+
+    /// Builds all that are missing.
+    fn finish(self) {
+        if untrack(|| self.missing()) > 0 {
+            self.built.set(self.count);
+        }
+        if self.is_busy.get_untracked() {
+            self.is_busy.set(false);
+        }
+        if self.all.get_untracked() {
+            self.all.set(false);
+        }
+    }
+}

@@ -82,7 +82,7 @@ pub fn when_idle<T: 'static>(
 }
 
 /// A memo of what is shown in `place`. While that element is scrolled out of sight, a change reaches the memo only once
-/// the next frame is on the screen: what the reader sees follows a keystroke first, and the rest right after it.
+/// the reader pauses, or scrolls there: what the reader sees follows a keystroke first.
 ///
 /// `track` reads what the memo depends on before all else. A memo is updated as soon as one of its sources turns out to
 /// have changed, in the order in which it has read them: what `compute` reads is not worked out before it is wanted.
@@ -94,36 +94,35 @@ pub fn deferred_memo<T>(
 where
     T: PartialEq + Send + Sync + 'static,
 {
+    let update = StoredValue::new(Update::UpToDate);
+    let is_due = Trigger::new();
+    let catch_up = move || {
+        if update.get_value() == Update::AwaitsPause {
+            update.set_value(Update::Due);
+            is_due.notify();
+        }
+    };
     // Visible until the browser says otherwise: the first view comes at once.
     let visible = StoredValue::new(true);
     use_intersection_observer(place, move |entries, _| {
         if let Some(last) = entries.last() {
             visible.set_value(last.is_intersecting());
+            if last.is_intersecting() {
+                catch_up();
+            }
         }
     });
-    let update = StoredValue::new(Update::UpToDate);
-    let deferred = Deferred::new();
-    let is_due = Trigger::new();
     // On paper nothing is out of sight.
-    let print = window_event_listener(leptos::ev::beforeprint, move |_| {
-        if update.get_value() == Update::AwaitsFrame {
-            update.set_value(Update::Due);
-            is_due.notify();
-        }
-    });
+    let print = window_event_listener(leptos::ev::beforeprint, move |_| catch_up());
     on_cleanup(move || print.remove());
+    let deferred = Deferred::new();
     Memo::new_owning(move |previous| {
         track();
         is_due.track();
         match previous {
             Some(previous) if !visible.get_value() && update.get_value() != Update::Due => {
-                if update.get_value() == Update::UpToDate {
-                    update.set_value(Update::AwaitsFrame);
-                    deferred.after_frame(move || {
-                        update.set_value(Update::Due);
-                        is_due.notify();
-                    });
-                }
+                update.set_value(Update::AwaitsPause);
+                deferred.after(PAUSE, catch_up);
                 (previous, false)
             }
             previous => {
@@ -141,8 +140,8 @@ where
 enum Update {
     /// Nothing has changed since the last one.
     UpToDate,
-    /// Something has changed, and the frame that shows it comes first.
-    AwaitsFrame,
-    /// The frame is on the screen.
+    /// Something has changed, and the reader is to pause first.
+    AwaitsPause,
+    /// The reader pauses, or looks.
     Due,
 }

@@ -39,13 +39,15 @@ pub fn ReportDialog() -> impl IntoView {
         let body = utf8_percent_encode(&report.read(), QUERY).to_string();
         format!("{REPOSITORY}/issues/new?title=Wrong%20estimate&body={body}")
     };
-    let issue_link = (!REPOSITORY.is_empty()).then(|| {
-        view! {
-            <a target="_blank" rel="noopener" href=issue>
-                "Open an issue with it"
-            </a>
-        }
-    });
+    let issue_link = move || {
+        (!REPOSITORY.is_empty()).then(|| {
+            view! {
+                <a target="_blank" rel="noopener" href=issue>
+                    "Open an issue with it"
+                </a>
+            }
+        })
+    };
     view! {
         <Modal kind=DialogKind::Report id="report" title="Report a wrong estimate">
             <p>"Add what was measured and send it along; nothing leaves this page by itself."</p>
@@ -53,7 +55,7 @@ pub fn ReportDialog() -> impl IntoView {
             <CopyButton text=move || Some(report.get()) on_done=say>
                 "Copy the report"
             </CopyButton>
-            {issue_link}
+            {issue_link()}
         </Modal>
     }
 }

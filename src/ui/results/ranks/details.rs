@@ -4,7 +4,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::state::RanksState;
-use crate::parts::{Table, deferred_memo};
+use crate::parts::{Table, deferred_memo, unsubscribe_on_cleanup};
 use megatron_memory::parallel::groups::process_groups::ProcessGroup;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::rank_details::{GroupFacts, ModuleFacts};
@@ -31,7 +31,7 @@ pub(super) fn RankDetails(ranks: RanksState) -> impl IntoView {
 
 fn module_facts(ranks: RanksState) -> Vec<ModuleFacts> {
     let outcome = ranks.results.page.outcome.get();
-    let Some((shown, outcome)) = ranks.shown().zip(outcome) else {
+    let Some((shown, outcome)) = ranks.shown.get().zip(outcome) else {
         return Vec::new();
     };
     let scale = Scale::fine(ranks.results.page.preferences.unit.get());
@@ -49,7 +49,10 @@ fn ModuleDetails(
     /// Which of the rank's modules it is.
     number: usize,
 ) -> impl IntoView {
-    let module = Memo::new(move |_| modules.read().get(number).cloned());
+    let module = Memo::new(move |_| {
+        unsubscribe_on_cleanup();
+        modules.read().get(number).cloned()
+    });
     let groups = Memo::new(move |_| {
         let groups = module.get().map(|module| module.groups);
         let groups = groups.into_iter().flatten();
@@ -95,6 +98,7 @@ fn GroupRow(
     group: ProcessGroup,
 ) -> impl IntoView {
     let facts = Memo::new(move |_| {
+        unsubscribe_on_cleanup();
         let module = module.read();
         let mut groups = module.as_ref()?.groups.iter();
         groups.find(|facts| facts.group == group).cloned()

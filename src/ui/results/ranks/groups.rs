@@ -4,7 +4,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::state::RanksState;
-use crate::parts::deferred_memo;
+use crate::parts::{deferred_memo, unsubscribe_on_cleanup};
 use megatron_memory::report::amount::{Scale, grouped};
 use megatron_memory::report::rank_map::spans;
 use megatron_memory::report::summary::stage_name;
@@ -20,6 +20,8 @@ struct EqualRanks {
     stages: String,
     /// The memory of each of them.
     memory: String,
+    /// Whether the rank that the panel is about is one of them.
+    has_shown: bool,
 }
 
 impl EqualRanks {
@@ -60,15 +62,12 @@ fn GroupButton(
     /// The place of the group in the list.
     number: usize,
 ) -> impl IntoView {
-    let group = Memo::new(move |_| groups.read().get(number).cloned());
-    let text = move |read: fn(&EqualRanks) -> String| group.read().as_ref().map(read);
-    let is_shown = Memo::new(move |_| {
-        let shown = ranks.shown().map(|shown| shown.rank);
-        let group = group.read();
-        shown
-            .zip(group.as_ref())
-            .is_some_and(|(rank, group)| (group.first..=group.last).contains(&rank))
+    let group = Memo::new(move |_| {
+        unsubscribe_on_cleanup();
+        groups.read().get(number).cloned()
     });
+    let text = move |read: fn(&EqualRanks) -> String| group.read().as_ref().map(read);
+    let has_shown = move || group.read().as_ref().is_some_and(|group| group.has_shown);
     let choose = move |_| {
         if let Some(group) = group.get_untracked() {
             ranks.choose(group.first);
@@ -76,7 +75,7 @@ fn GroupButton(
     };
     view! {
         <li>
-            <button type="button" aria-pressed=move || is_shown.get().to_string() on:click=choose>
+            <button type="button" aria-pressed=move || has_shown().to_string() on:click=choose>
                 <strong>{move || text(|group| group.stages.clone())}</strong>
                 <span>{move || text(EqualRanks::ranks)}</span>
                 <span>{move || text(|group| group.memory.clone())}</span>
@@ -91,6 +90,8 @@ fn groups(ranks: RanksState) -> Vec<EqualRanks> {
         return Vec::new();
     };
     let scale = Scale::coarse(ranks.results.page.preferences.unit.get());
+    let shown = ranks.shown.read();
+    let shown = shown.as_ref().map(|shown| shown.rank);
     let spans = spans(&outcome.config, &outcome.estimate).into_iter();
     spans
         .map(|span| {
@@ -101,6 +102,7 @@ fn groups(ranks: RanksState) -> Vec<EqualRanks> {
                 last: span.ranks.end.saturating_sub(1),
                 stages: stages.join(" and "),
                 memory: format!("{} each", scale.amount(span.memory.total)),
+                has_shown: shown.is_some_and(|rank| span.ranks.contains(&rank)),
             }
         })
         .collect()

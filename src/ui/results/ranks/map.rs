@@ -181,7 +181,7 @@ fn ColorLegend(map: Memo<Option<Map>>) -> impl IntoView {
 
 /// Moves from rank to rank.
 fn press(ranks: RanksState, cells: Memo<Option<Cells>>, event: &KeyboardEvent) {
-    let (Some(shown), Some(cells)) = (untrack(|| ranks.shown()), cells.get_untracked()) else {
+    let (Some(shown), Some(cells)) = (ranks.shown.get_untracked(), cells.get_untracked()) else {
         return;
     };
     let (rank, last) = (shown.rank, cells.world - 1);
@@ -204,7 +204,7 @@ fn press(ranks: RanksState, cells: Memo<Option<Cells>>, event: &KeyboardEvent) {
 
 impl Map {
     fn of(ranks: RanksState, cells: Cells) -> Option<Self> {
-        let shown = ranks.shown()?;
+        let shown = ranks.shown.get()?;
         let outcome = ranks.results.page.outcome.read();
         let outcome = outcome.as_ref()?;
         let colored = ColoredCells {

@@ -21,11 +21,14 @@ pub(super) struct RanksState {
     pub(super) pointed: RwSignal<Option<u64>>,
     /// The chosen rank; none for the one that needs most.
     chosen: RwSignal<Option<u64>>,
+    /// The rank that the panel is about; none before the first valid job.
+    pub(super) shown: Memo<Option<ShownRank>>,
     /// The group that is shown on the map, and the number of the rank's module that it belongs to.
     pub(super) group: RwSignal<(usize, ProcessGroup)>,
 }
 
-/// The rank that the panel is about.
+/// A rank with what is said of it.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct ShownRank {
     pub(super) rank: u64,
     /// What it is to each of its modules.
@@ -46,11 +49,13 @@ impl RanksState {
     pub(super) fn new() -> Self {
         let pointed = RwSignal::new(None);
         let results = expect_context::<ResultsState>();
+        let chosen = RwSignal::new(None);
         let ranks = Self {
             results,
             coloring: RwSignal::new(first_coloring(results)),
             pointed,
-            chosen: RwSignal::new(None),
+            chosen,
+            shown: Memo::new(move |_| shown(results, pointed.get().or(chosen.get()))),
             group: RwSignal::new((0, ProcessGroup::Tp)),
         };
         browser::on_click_elsewhere_or_escape(move || ranks.point(None));
@@ -61,19 +66,6 @@ impl RanksState {
     pub(super) fn world_size(self) -> Option<u64> {
         let outcome = self.results.page.outcome.read();
         outcome.as_ref().map(|outcome| outcome.config.world_size())
-    }
-
-    /// The rank under the pointer, or else the chosen one, or else the one that needs most.
-    pub(super) fn shown(self) -> Option<ShownRank> {
-        let outcome = self.results.page.outcome.get()?;
-        let (config, estimate) = (&outcome.config, &outcome.estimate);
-        let wish = self.pointed.get().or(self.chosen.get());
-        let rank = wish.filter(|rank| *rank < config.world_size());
-        let rank = rank.unwrap_or(estimate.worst_rank.rank);
-        let places = places(config, estimate, rank);
-        let scale = Scale::coarse(self.results.page.preferences.unit.get());
-        let sentence = sentence(config, estimate, &places, rank, scale);
-        Some(ShownRank { rank, places, sentence })
     }
 
     /// The mouse pointer is on this rank, or on none.
@@ -87,9 +79,22 @@ impl RanksState {
     pub(super) fn choose(self, rank: u64) {
         self.point(None);
         self.chosen.set(Some(rank));
-        let shown = untrack(|| self.shown());
+        let shown = self.shown.read_untracked();
         if let Some(place) = shown.as_ref().and_then(|shown| shown.places.first()) {
             self.results.choose(&Target::stage(place.stage));
         }
     }
+}
+
+/// The wished rank, where the job has it, or else the one that needs most.
+fn shown(results: ResultsState, wish: Option<u64>) -> Option<ShownRank> {
+    let outcome = results.page.outcome.read();
+    let outcome = outcome.as_ref()?;
+    let (config, estimate) = (&outcome.config, &outcome.estimate);
+    let rank = wish.filter(|rank| *rank < config.world_size());
+    let rank = rank.unwrap_or(estimate.worst_rank.rank);
+    let places = places(config, estimate, rank);
+    let scale = Scale::coarse(results.page.preferences.unit.get());
+    let sentence = sentence(config, estimate, &places, rank, scale);
+    Some(ShownRank { rank, places, sentence })
 }

@@ -59,12 +59,26 @@ pub fn Toasts() -> impl IntoView {
     }
 }
 
-/// Announces the verdict, or the problems, once the settings have rested.
+/// Announces the verdict, or the problems, once the settings have rested and where it is another one.
 fn announce_verdict(state: State) {
-    let sentence = Memo::new(move |_| sentence(state));
+    let now = move || untrack(|| sentence(state));
+    let last = StoredValue::new(String::new());
     Effect::new(move |waiting: Option<Option<Timeout>>| {
-        let sentence = sentence.get();
-        // An announcement that still waits is called off. On the first run nobody has changed anything yet.
-        waiting.map(|_| Timeout::new(REST, move || state.toasts.announce(sentence)))
+        state.outcome.track();
+        state.checked.track();
+        state.preferences.unit.track();
+        // On the first run nobody has changed anything yet.
+        if waiting.is_none() {
+            last.set_value(now());
+            return None;
+        }
+        // An announcement that still waits is called off.
+        Some(Timeout::new(REST, move || {
+            let sentence = now();
+            if last.get_value() != sentence {
+                last.set_value(sentence.clone());
+                state.toasts.announce(sentence);
+            }
+        }))
     });
 }

@@ -25,10 +25,10 @@ impl State {
         self.baseline.read().get(self.form.module.get(), id).cloned()
     }
 
-    /// Whether a field differs from what it is reset to.
-    pub fn is_changed(&self, id: FieldId) -> bool {
+    /// Whether any of these fields differs from what it is reset to.
+    pub fn is_changed(&self, mut ids: impl Iterator<Item = FieldId>) -> bool {
         let (setup, base, module) = (self.setup.read(), self.baseline.read(), self.form.module.get());
-        !same(id.field(), setup.job.get(module, id), base.get(module, id))
+        ids.any(|id| !same(id.field(), setup.job.get(module, id), base.get(module, id)))
     }
 
     /// The problems that involve a field.
@@ -68,9 +68,14 @@ impl State {
         checked.errors().filter(in_group).count()
     }
 
-    /// Whether a field means something for the job, or holds something that the reader must see.
-    pub fn matters(&self, id: FieldId) -> bool {
-        self.relevance.read().has(id) || self.is_changed(id) || self.has_error(id)
+    /// Those of these fields that mean something for the job, or hold something that the reader must see.
+    pub fn mattering(&self, ids: impl Iterator<Item = FieldId>) -> Vec<FieldId> {
+        let (relevance, checked) = (self.relevance.read(), self.checked.read());
+        let (setup, base, module) = (self.setup.read(), self.baseline.read(), self.form.module.get());
+        let has_error = |id| checked.errors().any(|error| involves(error, id, module));
+        let is_changed = |id: FieldId| !same(id.field(), setup.job.get(module, id), base.get(module, id));
+        ids.filter(|id| relevance.has(*id) || is_changed(*id) || has_error(*id))
+            .collect()
     }
 
     /// The number that a field stands for where it is left out.

@@ -45,7 +45,7 @@ enum Answer {
 pub(crate) fn Answers() -> impl IntoView {
     let state = expect_context::<State>();
     let dialogs = expect_context::<OpenDialog>();
-    let found = FoundChanges::of_page(state);
+    let found = FoundChanges::of_page(state, move || lacks_memory(state));
     provide_context(found);
     let is_promising = Memo::new(move |_| found.read().is_promising());
     let answers = Memo::new(move |_| answers(state, is_promising.get()));
@@ -198,6 +198,15 @@ fn LargestSizeButton(size: LimitSize, primary: bool) -> impl IntoView {
             {label}
         </button>
     }
+}
+
+/// Whether the job can run and does not fit safely: only then a change is offered.
+fn lacks_memory(state: State) -> bool {
+    let outcome = state.outcome.read();
+    let verdict = outcome
+        .as_ref()
+        .map(|outcome| Standing::new(&outcome.config, &outcome.estimate).verdict);
+    !state.stale.get() && matches!(verdict, Some(Verdict::Tight | Verdict::DoesNotFit))
 }
 
 /// Whether layouts can be searched: for a job of one model on a known number of GPUs.

@@ -24,7 +24,7 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
     let state = expect_context::<State>();
     let field = id.field();
     let control = control_id(field);
-    let changed = Memo::new(move |_| state.is_changed(id));
+    let changed = Memo::new(move |_| state.is_changed([id].into_iter()));
     let problems = Memo::new(move |_| state.problems_of(id));
     let invalid = Memo::new(move |_| {
         let problems = problems.read();

@@ -27,10 +27,7 @@ impl SectionFields {
         Self {
             group,
             level: Memo::new(move |_| state.form.disclosure.read().level(group)),
-            mattering: Memo::new(move |_| {
-                let fields = fields_of(group);
-                fields.filter(|id| state.matters(*id)).collect()
-            }),
+            mattering: Memo::new(move |_| state.mattering(fields_of(group))),
         }
     }
 

@@ -32,7 +32,7 @@ pub fn SectionFoot(group: Group, fields: SectionFields) -> impl IntoView {
         let [_, _, all] = counts.get();
         format!("All {all} settings")
     };
-    let changed = Memo::new(move |_| fields_of(group).any(|id| state.is_changed(id)));
+    let changed = Memo::new(move |_| state.is_changed(fields_of(group)));
     let set_level = move |level| {
         state
             .form

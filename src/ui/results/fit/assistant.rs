@@ -12,7 +12,7 @@ use megatron_memory::report::offers::OfferRow;
 #[component]
 pub(super) fn Assistant() -> impl IntoView {
     let state = expect_context::<State>();
-    let found = FoundChanges::of_page(state);
+    let found = FoundChanges::of_page(state, || true);
     let rows = Memo::new(move |_| {
         let (found, scale) = (found.read(), Scale::fine(state.preferences.unit.get()));
         let moves = found.offers.iter();

@@ -28,16 +28,22 @@ pub(crate) struct FoundChanges {
 }
 
 impl FoundChanges {
-    /// Looks for changes whenever the job has changed and its reader pauses. The earlier ones stay until then.
-    pub(crate) fn of_page(state: State) -> RwSignal<Self> {
+    /// Looks for changes whenever the job has changed, its reader pauses, and they are wanted. The earlier ones stay until
+    /// then.
+    pub(crate) fn of_page(state: State, is_wanted: impl Fn() -> bool + Clone + 'static) -> RwSignal<Self> {
         let found = RwSignal::new(Self::default());
         when_idle(
             move || state.outcome.track(),
             move || {
-                let job = state.setup.read_untracked().job.clone();
-                (OfferSearch::new(&job).ok(), job)
+                is_wanted().then(|| {
+                    let job = state.setup.read_untracked().job.clone();
+                    (OfferSearch::new(&job).ok(), job)
+                })
             },
-            move |(search, job): &mut (Option<OfferSearch>, RawJob)| {
+            move |started: &mut Option<(Option<OfferSearch>, RawJob)>| {
+                let Some((search, job)) = started else {
+                    return true;
+                };
                 let done = search.as_mut().is_none_or(|search| search.advance(1));
                 if done {
                     found.set(Self::of(search.as_ref(), core::mem::take(job)));

@@ -3,6 +3,7 @@
 mod answers;
 mod demonstration;
 mod figures;
+mod link_note;
 mod marks;
 mod notes;
 mod out_of_memory;
@@ -16,6 +17,7 @@ use super::state::{Outcome, State};
 pub(super) use answers::Answers;
 use demonstration::Demonstration;
 use figures::Figures;
+use link_note::LinkNote;
 pub(super) use marks::Remarks;
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::report::amount::Scale;
@@ -50,6 +52,7 @@ pub(super) fn Summary(
             <div class="summary-foot">
                 <div class="summary-words">
                     <Demonstration />
+                    <LinkNote />
                     <Refusal />
                     {notes.map(|notes| notes())}
                     <Notes headline=headline />

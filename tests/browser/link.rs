@@ -104,7 +104,7 @@ fn a_broken_link_offers_the_preset_that_was_meant() {
 #[test]
 fn a_value_that_cannot_be_used_is_named_and_its_job_cannot_run() {
     let page = Page::open("v1;m=llama3-8b@1;tp=eight");
-    assert!(page.shows(".notice"));
+    assert!(page.text("[data-testid=ignored]").contains("tp=eight cannot be used"));
     assert_eq!(page.text("[data-testid=verdict]"), "Cannot run");
     assert!(!page.shows("[data-testid=total]"));
     assert_eq!(page.value("#field-tp"), "eight");
@@ -119,6 +119,28 @@ fn an_unknown_key_is_kept_for_the_next_reader() {
     page.press(UP);
     page.until("location.hash.includes(';tp=')");
     assert!(page.fragment().contains("novel=7"));
+}
+
+/// Cut off in the middle of a setting, a link still has a job, which may be another one: that is said where the verdict
+/// stands, until the reader makes the job his own.
+#[test]
+fn what_a_link_lacks_is_said_beside_the_verdict() {
+    let page = Page::blank();
+    page.viewport(1280, 720);
+    page.load("v1;m=qwen3-235b-a22b@2");
+    let height = "document.querySelector('.summary').offsetHeight";
+    let as_ever = page.eval(height);
+    page.load("v1;m=qwen3-235b-a22b@2;gp");
+    page.until("document.querySelector('[data-testid=ignored]')");
+    let said = page.text("[data-testid=ignored]");
+    assert!(
+        said.starts_with("Not all of this link is used: “gp” is not known here."),
+        "{said}"
+    );
+    assert_eq!(page.eval(height), as_ever);
+    page.click("#field-tp");
+    page.press(UP);
+    page.until("!document.querySelector('[data-testid=ignored]')");
 }
 
 #[test]

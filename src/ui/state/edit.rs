@@ -123,6 +123,9 @@ impl State {
         if self.link.broken.read_untracked().is_some() {
             self.link.broken.set(None);
         }
+        if !self.link.ignored.read_untracked().is_empty() {
+            self.link.ignored.set(String::new());
+        }
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {

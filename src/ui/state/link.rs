@@ -17,6 +17,9 @@ const MOST_NOTICES: usize = 6;
 pub struct LinkState {
     /// Why a demonstration stands in for the job of the link, until the reader changes it or goes elsewhere.
     pub broken: RwSignal<Option<Notice>>,
+    /// What could not be used of a link whose job is shown, in sentences, until the reader changes the job or goes
+    /// elsewhere.
+    pub ignored: RwSignal<String>,
     /// How many deliberate jumps there have been; each is an entry in the browser's history.
     pub jumps: RwSignal<u32>,
 }
@@ -53,17 +56,21 @@ impl State {
         browser::address(&encode(&self.share_untracked()))
     }
 
-    /// Shows what could not be read of a link: in the headline where a demonstration stands in for its job, and
-    /// otherwise in passing.
+    /// Says in the headline, and aloud, what could not be read of a link, and whether a demonstration stands in for its
+    /// job.
     fn tell_of_link(&self, broken: Option<Notice>, notices: &[Notice]) {
-        self.link.broken.set(broken.clone());
-        if let Some(broken) = broken {
-            return self.toasts.announce(format!("{broken} {DEMONSTRATION}"));
+        let texts = notices.iter().take(MOST_NOTICES).map(Notice::to_string);
+        let texts: Vec<String> = texts.collect();
+        let ignored = match &broken {
+            None if !texts.is_empty() => format!("Not all of this link is used: {}", texts.join(" ")),
+            _ => String::new(),
+        };
+        if let Some(broken) = &broken {
+            self.toasts.announce(format!("{broken} {DEMONSTRATION}"));
+        } else if !ignored.is_empty() {
+            self.toasts.announce(ignored.clone());
         }
-        if !notices.is_empty() {
-            let texts = notices.iter().take(MOST_NOTICES).map(Notice::to_string);
-            let texts: Vec<String> = texts.collect();
-            self.toasts.tell(format!("About this link: {}", texts.join(" ")));
-        }
+        self.link.broken.set(broken);
+        self.link.ignored.set(ignored);
     }
 }

@@ -663,5 +663,17 @@ fn a_log_with_memory_becomes_the_job_and_the_comparison_beside_it() {
         "{}",
         page.fragment()
     );
+    // The one thing that the log leaves open, and what is predicted follows the answer.
+    let predicted = "document.querySelector('.measured tbody tr').innerText";
+    let before = page.eval(predicted);
+    assert_eq!(page.value("[name=log-software]"), "megatron_main");
+    page.run(
+        "const menu = document.querySelector('[name=log-software]'); \
+         menu.value = 'megatron_lm_2023'; \
+         menu.dispatchEvent(new Event('change', { bubbles: true }));",
+    );
+    page.until(&format!("{predicted} !== {before}"));
+    page.click("[data-testid=undo]");
+    page.until(&format!("{predicted} === {before}"));
     assert_eq!(page.complaints(), Vec::<String>::new());
 }

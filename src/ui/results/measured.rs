@@ -7,11 +7,15 @@ use leptos::prelude::*;
 use crate::browser::files;
 use crate::parts::{FileButton, Panel, PanelHead, ScrollBox, Table};
 use crate::state::{MEASURED_TITLE, MeasuredLog, ResultsState, TextReader};
+use crate::values::shown;
+use megatron_memory::config::field::Kind;
+use megatron_memory::config::fields::FieldId;
 use megatron_memory::evidence::{LogComparison, Reason, StageComparison, compare_log};
 use megatron_memory::formats::training_log::LogMeasurements;
 use megatron_memory::memory::JobMoment;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::units::Bytes;
+use megatron_memory::value::Value;
 use search_worker::{Answer, Request};
 
 /// The panel: a field for the log, and the comparison.
@@ -54,6 +58,7 @@ pub(super) fn MeasuredPanel() -> impl IntoView {
                 </button>
             </p>
             <Show when=move || has_log.get() fallback=move || view! { <LogSource take /> }>
+                <SoftwareField />
                 <StageTable log=log.0 />
             </Show>
         </Panel>
@@ -80,6 +85,30 @@ fn LogSource(take: impl Fn(&str) + Copy + 'static) -> impl IntoView {
             ></textarea>
             <FileButton name="log-file" label="Choose a file" on_file=move |_, text: String| take(&text) />
         </div>
+    }
+}
+
+/// Asks for what a log says least surely, the software that ran. What it has told stands there.
+#[component]
+fn SoftwareField() -> impl IntoView {
+    let page = expect_context::<ResultsState>().page;
+    let field = FieldId::software_stack.field();
+    let chosen = Memo::new(move |_| shown(field, page.value(FieldId::software_stack).as_ref()));
+    let names = match field.kind {
+        Kind::Choice(names) => names,
+        _ => &[],
+    };
+    let options = names.iter().map(|name| {
+        view! { <option value=*name selected=move || *chosen.read() == *name>{*name}</option> }
+    });
+    let choose = move |name: String| page.set(FieldId::software_stack, Value::Text(name));
+    view! {
+        <label class="measured-software">
+            "Software of the run "
+            <select name="log-software" on:change:target=move |event| choose(event.target().value())>
+                {options.collect_view()}
+            </select>
+        </label>
     }
 }
 

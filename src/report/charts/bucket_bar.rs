@@ -127,20 +127,22 @@ fn device_text(summary: &Standing, scale: Scale, width: Px, at: impl Fn(Bytes) -
     (text, (start, start + needed))
 }
 
-/// The names of segments that are too narrow for them, in a line below the bar: before the words on the device, or
-/// behind them; as many as there is room for.
+/// The names of segments that are too narrow for them, in a line below the bar: before the words on the device, behind
+/// them, or on both sides; as many as there is room for.
 fn legend(unnamed: Vec<(Class, String)>, width: Px, (from, to): (Px, Px)) -> Vec<Drawing> {
     let name_width = |words: &str| SWATCH + Px::of(5) + Px::for_words(words) + PAD;
     let needed = unnamed.iter().map(|(_, words)| name_width(words));
     let needed = needed.fold(Px::ZERO, |sum, width| sum + width);
-    let (mut x, end) = if needed <= from || from > width - to {
-        (Px::ZERO, from)
-    } else {
-        (to + PAD, width)
-    };
+    let is_all_behind = needed > from && to + PAD + needed <= width;
+    let sides = [(Px::ZERO, from), (to + PAD, width)];
+    let mut sides = sides.into_iter().skip(usize::from(is_all_behind));
+    let (mut x, mut end) = sides.next().unwrap_or_default();
     let base_line = TOP + BAR + BELOW - Px::of(5);
     let mut drawings = Vec::new();
     for (class, words) in unnamed {
+        if x + name_width(&words) > end {
+            (x, end) = sides.next().unwrap_or((x, end));
+        }
         let next = x + name_width(&words);
         if next > end {
             break;

@@ -32,8 +32,11 @@ pub(super) fn Source(
             take("the clipboard".to_owned(), text);
         }
     };
-    // What is pasted takes the place of what is there.
-    text.on_load(|text| text.select());
+    // What is pasted takes the place of what is there, and that is there before it is selected.
+    text.on_load(move |text| {
+        text.set_value(&typed.read_untracked());
+        text.select();
+    });
     view! {
         <div class="modal-source">
             <Labelled label="Paste it here, or drop a file anywhere on the page">

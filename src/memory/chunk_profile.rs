@@ -214,12 +214,6 @@ impl<'t> ChunkProfile<'t> {
         if local {
             passes.captures = captures(m, tapes, &blocks, residual);
         }
-        let mut kept = Usage::default();
-        kept.add_to(
-            Family::Attention as usize,
-            passes.kept_mask.saturating_add(passes.kept_biases),
-        );
-        kept.add_to(Family::Residual as usize, passes.received_kept);
         let host = usize::try_from(tapes.sizes().recompute_options.layers).unwrap_or(usize::MAX);
         let count = chunk.num_layers() as usize;
         passes.layers = LayerBlocks {
@@ -227,39 +221,48 @@ impl<'t> ChunkProfile<'t> {
             count,
             offloaded: host.min(count),
         };
-        passes.before.reserve(blocks.len());
-        let mut away = passes.layers.first;
-        let mut leave = |passes: &Self, kept: &mut Usage, index: usize| {
-            let on_host = passes.on_host(index);
-            for gone in blocks.get(away..on_host.end).into_iter().flatten() {
-                kept.remove(&gone.compiled.large);
-            }
-            away = away.max(on_host.end);
-        };
-        for (index, block) in blocks.iter().enumerate() {
-            leave(&passes, &mut kept, index);
-            passes.before.push(kept);
-            match block.group {
-                None => {
-                    kept.add(&block.compiled.kept);
-                    kept.take(Family::Residual as usize, block.pooled_kept());
-                }
-                Some((first, _)) if first == index => {
-                    kept.add_to(Family::Residual as usize, passes.input_kept);
-                }
-                Some(_) => {}
-            }
-            kept.add_to(Family::Residual as usize, passes.capture(index).kept);
-        }
-        leave(&passes, &mut kept, blocks.len());
-        passes.kept = kept;
-        passes.kept_total = kept.total();
+        passes.keep(&blocks);
         passes.blocks = blocks;
         passes.lighter = passes.lighter_than_next();
         passes.forward = passes.forward_peak();
         passes.pool = passes.pool_peak();
         passes.backward = passes.backward_peak(retained);
         passes
+    }
+
+    /// Adds up what a live micro batch keeps of these blocks, one behind the other.
+    fn keep(&mut self, blocks: &[Block<'_>]) {
+        let mut kept = Usage::default();
+        let biases_and_mask = self.kept_mask.saturating_add(self.kept_biases);
+        kept.add_to(Family::Attention as usize, biases_and_mask);
+        kept.add_to(Family::Residual as usize, self.received_kept);
+        self.before.reserve(blocks.len());
+        let mut away = self.layers.first;
+        let mut leave = |profile: &Self, kept: &mut Usage, index: usize| {
+            let on_host = profile.on_host(index);
+            for gone in blocks.get(away..on_host.end).into_iter().flatten() {
+                kept.remove(&gone.compiled.large);
+            }
+            away = away.max(on_host.end);
+        };
+        for (index, block) in blocks.iter().enumerate() {
+            leave(self, &mut kept, index);
+            self.before.push(kept);
+            match block.group {
+                None => {
+                    kept.add(&block.compiled.kept);
+                    kept.take(Family::Residual as usize, block.pooled_kept());
+                }
+                Some((first, _)) if first == index => {
+                    kept.add_to(Family::Residual as usize, self.input_kept);
+                }
+                Some(_) => {}
+            }
+            kept.add_to(Family::Residual as usize, self.capture(index).kept);
+        }
+        leave(self, &mut kept, blocks.len());
+        self.kept = kept;
+        self.kept_total = kept.total();
     }
 
     /// What the output layer's deferred weight gradients wait with, if it defers them.

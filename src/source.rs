@@ -107,6 +107,12 @@ pub const IMAGE_ATTENTION_BIASES: Source = Source {
     place: "src/megatron/bridge/models/gemma_vl/modeling_gemma3_vl.py",
     symbol: "Gemma3VLModel._compute_attention_biases",
 };
+/// The projector of GLM-4.5V.
+pub const GLM_MERGER: Source = Source {
+    origin: Origin::Transformers,
+    place: "src/transformers/models/glm4v/modeling_glm4v.py",
+    symbol: "Glm4vVisionPatchMerger",
+};
 /// The layer of Mistral 3 that makes one vector out of four patches.
 pub const MISTRAL_3_MERGER: Source = Source {
     origin: Origin::Transformers,

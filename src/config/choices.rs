@@ -444,6 +444,8 @@ choices! {
         Affine = "affine",
         /// Two linear layers with an activation between them.
         Mlp = "mlp",
+        /// A convolution over merged patches, a linear layer with a norm behind it, and a gated MLP, as in GLM-4.5V.
+        DownsampleMlp = "downsample_mlp",
     }
 
     /// The norm at a projector's entry.

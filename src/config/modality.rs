@@ -118,7 +118,7 @@ fn projector(a: &Args, front_end: FrontEnd, language_hidden_size: Option<u64>) -
     let hidden = match a.projector {
         ProjectorKind::None => return None,
         ProjectorKind::Affine => None,
-        ProjectorKind::Mlp => Some(a.projector_hidden_size.unwrap_or(output)),
+        ProjectorKind::Mlp | ProjectorKind::DownsampleMlp => Some(a.projector_hidden_size.unwrap_or(output)),
     };
     Some(Projector {
         input: a.projector_input_size.unwrap_or_else(|| {

@@ -1,6 +1,8 @@
 //! The end of an encoder: its last norm, and the layers between it and the language model. These are one linear layer,
 //! or two with an activation between them, perhaps after a norm, perhaps over merged patches.
 
+mod downsample;
+
 use super::adapter::{self, AdapterInput};
 use super::items::{item_first, merged_count, of_items, patch_count};
 use super::linear::Linear;
@@ -11,7 +13,7 @@ use super::tensor::{Component, Factor, Shape, factor};
 use super::trained::{detached, trained};
 use super::weights::Weights;
 use super::{hidden, tp};
-use crate::config::choices::ProjectorNorm;
+use crate::config::choices::{ProjectorKind, ProjectorNorm};
 use crate::config::job::Module;
 use crate::config::modality::{Projector, merged_tokens};
 use crate::source::{CLIP_VIT, MISTRAL_3_MERGER, PATCH_MERGER, PROJECTOR};
@@ -93,10 +95,17 @@ pub(crate) fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, projector: &Pr
         ProjectorNorm::Merged => tape.declare([weights.norm(name, merged)]),
         ProjectorNorm::MergedRms => tape.declare([weights.whole(name, &[merged], 1)]),
     }
-    declare_layers(m, tape, projector, None);
+    let samples_down = m.args.projector == ProjectorKind::DownsampleMlp;
+    if !samples_down {
+        declare_layers(m, tape, projector, None);
+    }
     tape.at(Family::Output, PROJECTOR);
     let first = tape.here();
-    let output = layers(sizes, tape, projector, (m.args.projector_norm, &TWO_LAYERS), x);
+    let output = if samples_down {
+        downsample::build(sizes, tape, projector, x)
+    } else {
+        layers(sizes, tape, projector, (m.args.projector_norm, &TWO_LAYERS), x)
+    };
     if detached(m) {
         tape.detach_inputs(first);
     }

@@ -53,6 +53,8 @@ encoders! {
     ("gemma-3-siglip", "Gemma 3 vision tower", "Google", 419_816_304);
     ("ministral-3-vit", "Ministral 3 vision tower", "Mistral AI", 438_958_080);
     ("c-radio-v2-h", "C-RADIOv2-H", "NVIDIA", 811_558_400);
+    ("glm-4.5v-vit", "GLM-4.5V ViT", "Z.ai", 892_498_432);
+    ("exaone-4.5-vit", "EXAONE 4.5 ViT", "LG AI Research", 1_286_482_944);
     ("qwen2-audio", "Qwen2-Audio encoder", "Alibaba", 642_215_936);
     ("qwen2.5-omni-audio", "Qwen2.5-Omni audio encoder", "Alibaba", 639_647_232);
 }

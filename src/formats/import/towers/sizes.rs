@@ -33,12 +33,13 @@ pub(super) const SIZES: [(&str, FieldId); 6] = [
 
 /// The families whose towers are known: the beginning of their `model_type`, the beginning of Megatron-Bridge's class
 /// where that is followed, and the encoder preset that has what their `vision_config` does not say.
-const FAMILIES: [(&str, Option<&str>, &str); 5] = [
+const FAMILIES: [(&str, Option<&str>, &str); 6] = [
     ("qwen3_vl", Some("Qwen3VL"), "qwen3-vl-vit"),
     ("qwen3_omni_moe", None, "qwen3-vl-vit"),
     ("qwen3_5", Some("Qwen35VL"), "qwen3.5-vl-vit"),
     ("qwen2_5_vl", Some("Qwen25VL"), "qwen2.5-vl-vit"),
     ("qwen2_5_omni", None, "qwen2.5-vl-vit"),
+    ("exaone4_5", Some("Exaone45"), "exaone-4.5-vit"),
 ];
 
 /// The families whose audio towers are known: the beginning of their `model_type`, and the encoder preset.
@@ -88,10 +89,11 @@ impl TowerOfClass {
     }
 }
 
-const TOWERS_OF_CLASSES: [TowerOfClass; 5] = [
+const TOWERS_OF_CLASSES: [TowerOfClass; 6] = [
     TowerOfClass::of_hugging_face("Qwen2AudioModelProvider", "qwen2-audio"),
     TowerOfClass::of_hugging_face("Gemma3VLModelProvider", "gemma-3-siglip"),
     TowerOfClass::of_hugging_face("Ministral3ModelProvider", "ministral-3-vit"),
+    TowerOfClass::of_hugging_face("GLM45VModelProvider", "glm-4.5v-vit"),
     TowerOfClass::radio("NemotronOmniModelProvider", None),
     // `use_vision_backbone_fp8_arch` fills the class tokens up to 16.
     TowerOfClass::radio("NemotronVLModelProvider", Some(16)),

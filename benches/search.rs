@@ -8,13 +8,16 @@
 //!
 //! | search | combinations | legal | fit | seconds | legal a second |
 //! | --- | --- | --- | --- | --- | --- |
-//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 0.01 | 19 146 |
-//! | Qwen3-235B on 64, every axis | 16 134 720 | 77 606 | 16 204 | 0.61 | 128 242 |
-//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 16 204 | 3.25 | 138 941 |
-//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 482 236 | 1 063 100 | 33.33 | 74 484 |
+//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 0.01 | 14 763 |
+//! | Qwen3-235B on 64, every axis | 16 134 720 | 75 764 | 15 476 | 0.73 | 103 429 |
+//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 15 476 | 3.86 | 117 134 |
+//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 477 115 | 1 058 604 | 38.05 | 65 102 |
+//! | A hybrid model, every axis, all legal | 12 101 040 | 220 542 | 72 345 | 21.49 | 10 262 |
+//! | Several modules, every axis, all legal | 184 320 | 2 810 | 2 228 | 0.14 | 19 708 |
+//! | Llama 3 70B, ways of training, all legal | 20 580 | 692 | 291 | 0.04 | 17 802 |
 //!
-//! A machine that is shared with others is slower at times: twelve runs of the third had 104 948 to 138 958 legal
-//! layouts a second, a median of 130 549, and two of the last took 33 and 42 seconds.
+//! Each layout has its memory and the predicted time of its step. A machine that is shared with others is slower at times,
+//! and the short searches vary most: the last had 10 394 to 19 427 legal layouts a second in four runs.
 #![allow(
     clippy::expect_used,
     clippy::float_arithmetic,

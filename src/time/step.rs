@@ -42,7 +42,7 @@ pub enum Part {
     DataParallel,
     /// The optimizer.
     Optimizer,
-    /// Waiting for the host to launch kernels.
+    /// Waiting for the host to launch kernels and collectives.
     Host,
 }
 
@@ -97,9 +97,10 @@ impl Cost {
             | Self::Elementwise
             | Self::KernelStarts => Part::Compute,
             Self::Attention => Part::Attention,
-            Self::TensorNear | Self::TensorFar | Self::Collectives => Part::TensorParallel,
+            Self::TensorNear | Self::TensorFar => Part::TensorParallel,
             Self::ExpertNear | Self::ExpertFar => Part::ExpertParallel,
             Self::Context => Part::ContextParallel,
+            Self::Collectives => Part::Host,
         }
     }
 }

@@ -79,8 +79,8 @@ impl Gpu {
         self.memory_mib * (1 << 20)
     }
 
-    /// What a process can have of it, in bytes: what CUDA or HIP reports to one where public messages have it, at its
-    /// least, and otherwise the driver's total.
+    /// The bytes of this GPU's memory that a process can use: the total that CUDA or HIP reports to a process, the
+    /// smallest where public messages print several, or the driver's total where no message is known.
     #[must_use]
     pub fn memory_for_processes(&self) -> u64 {
         reported_to_processes(self.id).map_or(self.memory_bytes(), |(least, _)| least.0)

@@ -85,7 +85,7 @@ pub struct LongerMicroBatch {
 /// Frameworks pad rows of packed samples to a multiple of so many tokens for each tensor- and context-parallel rank:
 /// the most of them, `--data-pad-size-multiplier` of slime.
 const ROW_PADDING: u64 = 128;
-/// So many sizes of tensors are tried, each with an estimate of its own.
+/// The most different sizes of tensors that are tried as the failed allocation; each needs an estimate.
 const MOST_TRIED: usize = 8;
 /// Larger micro batches are not tried.
 const MOST_TOKENS: u64 = 1 << 24;

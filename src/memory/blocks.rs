@@ -66,7 +66,7 @@ struct PlainTape {
     compiled: RefCell<Vec<(Variant, Rc<CompiledTape>)>>,
 }
 
-/// What the compiled tapes of layouts with the same activations differ in.
+/// The settings that a compiled tape depends on besides the plain tape: layouts with equal ones share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Variant {
     graph_phase: GraphPhase,

@@ -6,9 +6,9 @@ use crate::model::tape::ActivationTensor;
 /// The outputs of a graph that others read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GraphOutputs {
-    /// Those of the size of the residual stream.
+    /// Outputs that have the size of the residual stream.
     pub(crate) streams: u64,
-    /// All others.
+    /// Outputs of any other size.
     pub(crate) others: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What saving a checkpoint makes on the GPU beside all that training holds.
+//! The memory that saving a checkpoint allocates on the GPU, on top of the memory that training holds.
 
 use super::bucket::{Bucket, State};
 use super::states::main_grad_bytes;

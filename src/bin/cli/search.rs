@@ -300,7 +300,8 @@ fn text(space: &Space, best: &Best, layouts: &[Layout]) -> Vec<String> {
     lines
 }
 
-/// What would make layouts smaller and is not varied; `None` where all of it is.
+/// A hint that names the axes which would make layouts smaller and which this search does not vary; `None` where it
+/// varies them all.
 fn more_to_vary(space: &Space) -> Option<String> {
     let is_varied = |axis: &Axis| space.dimensions().iter().any(|dimension| dimension.axis == *axis);
     let others = [Axis::Recompute, Axis::Training, Axis::Gpus].into_iter();

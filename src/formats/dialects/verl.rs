@@ -367,7 +367,7 @@ const OF_MEGATRON_BRIDGE: Defaults = &[
     ("moe_permute_fusion", "True"),
 ];
 
-/// What mbridge sets for models with experts (`mbridge/models/qwen2moe.py`, `qwen3moe.py` and `deepseek_v3.py`). Qwen2's,
+/// Applies the arguments that mbridge sets for models with experts (`mbridge/models/qwen2moe.py`, `qwen3moe.py` and `deepseek_v3.py`). Qwen2's,
 /// which have biases of queries, keys and values, are built without the gate of shared experts.
 fn of_mbridge(_: &mut RawJob, model: &mut Settings) {
     if model.get(FieldId::num_experts).is_none() {

@@ -213,8 +213,8 @@ impl Stages<'_> {
         !self.captures_within_an_iteration() && self.m.args.cuda_graph_warmup_steps > 0
     }
 
-    /// What a stage without local CUDA graphs, paged stash and overlapping passes needs in later iterations: the bytes
-    /// of [`estimate`](Self::estimate), from totals that layouts share.
+    /// The memory of a stage in later iterations, the same bytes as [`estimate`](Self::estimate) gives, from totals that
+    /// layouts share. The stage has no local CUDA graphs, no paged stash and no overlapping passes.
     pub(crate) fn bytes(&self, baseline: &StageBaseline, shape: &StageShape, totals: &StageTotals) -> StageBytes {
         if self.graphs.is_none() {
             return self.bytes_in(GraphPhase::Plain, baseline, totals, (Bytes::ZERO, Bytes::ZERO));

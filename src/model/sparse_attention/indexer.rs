@@ -18,6 +18,16 @@ use crate::source::{DSA_CUDNN, DSA_INDEXER, DSA_INDEXER_LOSS, DSA_TILELANG};
 /// Rows of scores that the `TileLang` kernels make at once (`fused_indexer_block_size`).
 const BLOCK_ROWS: u64 = 8192;
 
+/// The gradients that a loss gives back: those of the indexer's queries, weights and keys, and none of the queries and keys
+/// of attention, which the loss takes as they are.
+const OF_INDEXER_LOSS: [Gradient; 5] = [
+    Gradient::New,
+    Gradient::New,
+    Gradient::New,
+    Gradient::None,
+    Gradient::None,
+];
+
 /// The tensors that an indexer hands to attention.
 #[derive(Default)]
 pub(super) struct Picked {
@@ -356,13 +366,7 @@ fn reference(
     .saves(&[query, key, picked])
     .forward(&[target, own])
     .backward(&[larger])
-    .gradients(&[
-        Gradient::New,
-        Gradient::New,
-        Gradient::New,
-        Gradient::None,
-        Gradient::None,
-    ]);
+    .gradients(&OF_INDEXER_LOSS);
     Picked {
         indices: Some(picked),
         loss: Some(loss),
@@ -429,13 +433,7 @@ fn cudnn(
     )
     .saves(&gradients)
     .forward(&[scores])
-    .gradients(&[
-        Gradient::New,
-        Gradient::New,
-        Gradient::New,
-        Gradient::None,
-        Gradient::None,
-    ]);
+    .gradients(&OF_INDEXER_LOSS);
     keep_for_other_layers(sizes, tape, picked);
     Picked {
         indices: Some(picked),

@@ -105,8 +105,8 @@ fn of_class(model: &Node, known: TowerOfClass) -> Option<Tower> {
     Some(tower)
 }
 
-/// What becomes of a tower beside adapters. They go into Megatron's linear layers of every part of a model, and all else
-/// is frozen (`PEFT.freeze_model`). The tower of Hugging Face has layers of other names. Names with the place of a layer
+/// The tower of a job that trains adapters: adapters go into Megatron's linear layers in every part of the model, towers
+/// included, and all other weights are frozen (`PEFT.freeze_model`). The tower of Hugging Face has layers of other names. Names with the place of a layer
 /// in them are not followed.
 pub(in crate::formats) fn beside_adapters(import: &Import, mut tower: Tower) -> Outcome {
     let shared = &import.state.setup.job.shared;

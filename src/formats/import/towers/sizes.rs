@@ -60,7 +60,7 @@ pub(in crate::formats) struct TowerOfClass {
     pub(in crate::formats) preset: &'static str,
     /// Whether it is a module of Hugging Face.
     pub(in crate::formats) of_hugging_face: bool,
-    /// Its class tokens, where they are not those of the preset.
+    /// The number of class tokens before the patches (`class_token_len`), where it differs from the preset's.
     pub(in crate::formats) class_tokens: Option<i128>,
 }
 

@@ -74,8 +74,9 @@ pub struct StepTime {
     pub parts: Parts,
     /// Tokens that the job trains on in a second, for each GPU.
     pub tokens_per_second_per_gpu: f64,
-    /// Floating-point operations of the model in a second, for each GPU: matrix products and causal attention, without
-    /// what is recomputed.
+    /// Floating-point operations of the model in a second, for each GPU: matrix products, causal attention and the scans
+    /// of linear attention, without what is recomputed. Megatron's logs count the same (`num_floating_point_operations`),
+    /// but for models that its formulas take for others: `tests/it/time/flops.rs` has them.
     pub flops_per_second_per_gpu: f64,
     /// Model FLOPs utilization: `flops_per_second_per_gpu` over the dense bf16 peak of the GPU, from 0 to 1.
     pub mfu: f64,

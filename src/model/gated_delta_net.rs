@@ -107,12 +107,16 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, rule: Gates, inp
         of(Component::GdnDtBias).column_parallel("self_attention.dt_bias", &[dt_bias], 1),
         of(Component::GdnALog).column_parallel("self_attention.A_log", &[a_log], 1),
     ]);
-    tape.op("conv1d", Work::MemoryBound, &[all], &[turned, mixed])
+    let convolved = multiply(2, sizes.columns(&[channels, kernel]).elements());
+    tape.op("conv1d", Work::Scan(convolved), &[all], &[turned, mixed])
         .saves(&[turned]);
     let mut reads = vec![queries, all_keys, all_values];
     reads.extend(strengths);
     tape.op("split", Work::MemoryBound, &[mixed, all], &reads).saves(&[all]);
-    tape.op("gated_delta_rule", Work::UncountedFlops, &reads, &[out])
+    // Four products of a head's state, which has a row for each value and a column for each key (`gdn_layer_flops`).
+    let states = multiply(sizes.columns(&[heads, key_width]).elements(), value_width.value);
+    let products = multiply(8, states);
+    tape.op("gated_delta_rule", Work::Scan(products), &reads, &[out])
         .saves(&reads)
         .saves(&more);
     let after = tape.here();

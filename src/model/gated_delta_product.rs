@@ -9,6 +9,7 @@ use super::weights::Weights;
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::job::Module;
 use crate::source::{GATED_DELTA_PRODUCT, MAMBA_NORM};
+use crate::units::multiply;
 
 /// Tokens that the causal convolution sees (`d_conv`).
 const KERNEL: u64 = 4;
@@ -145,7 +146,8 @@ fn prepare(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, sequence
     tape.declare([conv1d.column_parallel("mixer.conv1d.weight", &[widths.convolved, kernel], 3)]);
     let convolved = sizes.columns(&[widths.mixed]);
     let convolved = tape.tensor("output of the convolution", convolved, bytes);
-    tape.op("causal_conv1d", Work::MemoryBound, &[sequence], &[convolved])
+    let products = multiply(2, sizes.columns(&[widths.mixed, kernel]).elements());
+    tape.op("causal_conv1d", Work::Scan(products), &[sequence], &[convolved])
         .saves(&[sequence]);
     let mut tensor = |what, width| tape.tensor(what, sizes.columns(&[width]), bytes);
     let split = [
@@ -206,6 +208,9 @@ fn recur(
         .saves(&[strength])
         .saves(&inner);
     let output = tape.tensor("output of the recurrence", sizes.columns(&[widths.inner]), bytes);
+    let by_state = sizes.columns(&[widths.inner, widths.state]);
+    // Operations for each number of the states (`gated_delta_product_layer_flops`).
+    let each = multiply(4, widths.steps.value).saturating_add(3);
     let sums = tape.tensor("sums of the decays in fp32", of_steps, 4);
     let chunk = factor("64", CHUNK);
     let of_chunks = sizes.columns(&[widths.head_steps, chunk]);
@@ -227,7 +232,7 @@ fn recur(
     ];
     tape.op(
         "chunk_gated_delta_product",
-        Work::UncountedFlops,
+        Work::Scan(multiply(each, by_state.elements())),
         &[queries, keys, values, strength, decay],
         &[output],
     )

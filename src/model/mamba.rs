@@ -11,6 +11,7 @@ use crate::config::job::Module;
 use crate::source::{
     MAMBA_CONTEXT_PARALLEL, MAMBA_MIXER, MAMBA_NORM, MAMBA_SCAN, Source, TE_LAYERNORM_LINEAR, TE_LINEAR,
 };
+use crate::units::multiply;
 
 /// Tokens that one step of the scan works on (`chunk_size` of `MambaMixer`).
 const CHUNK: u64 = 128;
@@ -230,7 +231,7 @@ fn fused_scan(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, seque
     let backward = gradient_transients(sizes, tape, widths);
     tape.op(
         "mamba_split_conv1d_scan_combined",
-        Work::UncountedFlops,
+        scan(sizes, widths),
         &[sequence],
         &[output],
     )
@@ -275,7 +276,7 @@ fn plain_scan(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, seque
     let backward = gradient_transients(sizes, tape, widths);
     tape.op(
         "mamba_chunk_scan_combined",
-        Work::UncountedFlops,
+        scan(sizes, widths),
         &[x, dt, b, c],
         &[output],
     )
@@ -288,6 +289,12 @@ fn plain_scan(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, seque
     Scanned {
         reads: vec![output, gate],
     }
+}
+
+/// The scan: seven operations for each number of the states (`mamba_layer_flops`).
+fn scan(sizes: &Sizes<'_>, widths: &Widths) -> Work {
+    let states = sizes.columns(&[widths.inner, factor("N", sizes.m.args.mamba_state_dim)]);
+    Work::Scan(multiply(7, states.elements()))
 }
 
 /// `exp(A_log)`, `A` and `dt_bias` in fp32, one number a head each.

@@ -37,13 +37,13 @@ impl Coefficients {
     /// One set for every GPU, made by `cargo xtask fit-time` from the measured runs of `src/evidence/step_times`.
     pub const SHIPPED: Self = Self {
         factors: [
-            1.0275, 0.9786, 1.7386, 1.6007, 1.0, 1.4993, 2.0217, 1.0671, 2.2776, 2.0, 1.2343, 1.3172, 2.0, 22.1426,
+            1.05, 0.9786, 1.6649, 1.5664, 1.0, 1.4993, 2.0217, 1.0671, 2.2776, 2.0, 1.2613, 1.3172, 2.0, 24.1466,
         ],
         host: 0.0015,
-        pipeline: 0.0813,
-        messages: 0.8146,
-        data: 1.8340,
-        optimizer: 1.9453,
+        pipeline: 0.0778,
+        messages: 0.7801,
+        data: 1.7563,
+        optimizer: 1.9879,
     };
 
     /// The coefficients as one list, for a fit.

@@ -69,6 +69,10 @@ pub(super) fn passes<T: Time>(
                 attention(wide(flops), on)
             }
             Work::MemoryBound | Work::UncountedFlops => memory_bound(tape, index, (on, launched)),
+            Work::Scan(flops) => {
+                passes.flops += wide(flops);
+                memory_bound(tape, index, (on, launched))
+            }
             Work::Product(product) => {
                 passes.flops += wide(product.flops());
                 let (mut forward, mut backward) = product_passes(&product, on);

@@ -29,8 +29,8 @@ pub struct StepTime {
     high_seconds: f64,
     /// Tokens that the job trains on in a second, for each GPU.
     tokens_per_second_per_gpu: f64,
-    /// Operations of matrix products and causal attention in a second for each GPU, in TFLOP/s, without what is
-    /// recomputed.
+    /// Operations of matrix products, causal attention and the scans of linear attention in a second for each GPU, in
+    /// TFLOP/s, without what is recomputed: as Megatron's own logs count them.
     tflops_per_gpu: f64,
     /// Model FLOPs utilization: `tflops_per_gpu` over the dense bf16 peak of the GPU, from 0 to 1.
     mfu: f64,

@@ -7,9 +7,12 @@ use crate::units::multiply;
 pub enum Work {
     /// Its time is that of the memory that it reads and writes.
     MemoryBound,
-    /// It also computes products that step times do not count, such as a convolution, the scan of a linear attention or
-    /// the scores of an indexer. Its time is taken as that of the memory that it reads and writes.
+    /// It also computes products that step times do not count, such as those of an indexer's scores. Its time is taken
+    /// as that of the memory that it reads and writes.
     UncountedFlops,
+    /// The scan or the convolution of a linear attention: so many floating-point operations forwards, as Megatron's own
+    /// count has them (`num_floating_point_operations`). Its time is that of the memory that it reads and writes.
+    Scan(u64),
     /// It multiplies rows by the weights of a linear layer.
     Product(Product),
     /// Core attention in one kernel, or one of its two products: so many floating-point operations forwards.

@@ -276,6 +276,8 @@ fn an_estimate_is_printed_in_every_form() {
         assert_eq!(ended.status, 0, "{form}: {}", ended.errors);
         assert!(ended.output.contains(text), "{form}: {}", ended.output);
     }
+    let [json, same] = ["--format=json", "--json"].map(|form| run(&["estimate", "deepseek-v3", form], "").output);
+    assert_eq!(json, same);
     let ended = run(&["estimate", "illegal.sh"], "");
     assert_eq!(ended.status, 3);
     assert!(ended.output.is_empty() && ended.errors.starts_with("Cannot run"));

@@ -23,6 +23,9 @@ pub(crate) struct EstimateJob {
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
     /// Decimal gigabytes instead of GiB, in text and in TSV
     #[arg(long)]
     gb: bool,
@@ -54,14 +57,15 @@ impl EstimateJob {
         };
         let estimate = memory::estimate(config);
         let unit = if self.gb { Unit::Gb } else { Unit::Gib };
-        let text = match self.format {
+        let format = if self.json { Form::Json } else { self.format };
+        let text = match format {
             Form::Text => text(config, &estimate, unit),
             Form::Tsv => Table::new(config, &estimate, unit).tsv(),
             Form::Json => exported(&loaded.share, "json")?,
             Form::Csv => exported(&loaded.share, "csv")?,
             Form::Markdown => exported(&loaded.share, "markdown")?,
         };
-        match self.format {
+        match format {
             Form::Text => output::print_lines(&text)?,
             Form::Json | Form::Csv | Form::Markdown | Form::Tsv => output::print(&text)?,
         }

@@ -8,6 +8,7 @@ mod factors;
 pub mod front_end;
 pub mod gated_delta_net;
 pub mod gated_delta_product;
+mod hyper_connections;
 mod items;
 pub mod kernels;
 mod labels;
@@ -54,7 +55,7 @@ pub fn layer_tape(sizes: &Sizes<'_>, spec: LayerSpec) -> AutogradTape {
     }
     let sizes = &sizes;
     let mut tape = AutogradTape::new(Family::Residual, crate::source::BIAS_DROPOUT);
-    let x = tape.tensor("layer input", sizes.residual(), sizes.stream_width());
+    let x = tape.tensor("layer input", sizes.streams(), sizes.stream_width());
     tape.input = Some(x);
     tape.output = Some(build_layer(sizes, &mut tape, spec, x));
     tape.computes_weight_gradients(0);
@@ -90,7 +91,7 @@ pub fn embedding_tape(sizes: &Sizes<'_>) -> AutogradTape {
 #[must_use]
 pub fn head_tape(sizes: &Sizes<'_>, depths: u64, output: bool, gradient_bucket: u64) -> AutogradTape {
     let mut tape = AutogradTape::new(Family::Residual, crate::source::FINAL_NORM);
-    let x = tape.tensor("output of the last layer", sizes.residual(), sizes.stream_width());
+    let x = tape.tensor("output of the last layer", sizes.streams(), sizes.stream_width());
     if sizes.m.io.is_language() {
         let last = output.then_some(gradient_bucket);
         loss::build(sizes, &mut tape, x, depths, last);

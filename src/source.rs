@@ -9,6 +9,8 @@ pub use frameworks::*;
 
 /// The Megatron-LM commit that every Megatron-LM source is read at (2026-08-22).
 pub const MEGATRON_LM_REVISION: &str = "d98e8a64ddf34856e74b24714e3bedb2f5a39553";
+/// The commit of Megatron-LM's dev branch that sources of that branch are read at (2026-08-21).
+pub const MEGATRON_LM_DEV_REVISION: &str = "d48bd6be0a85cc0d6d3cc71e8750cf357cc6bdb1";
 /// The Megatron-Bridge commit that every Megatron-Bridge source is read at (2026-08-22).
 pub const MEGATRON_BRIDGE_REVISION: &str = "067f987df03b8355b03192d88d70f1709fedf51a";
 
@@ -133,6 +135,29 @@ pub const MIMO_V2_FLASH_ATTENTION: Source = Source {
 };
 /// Linear attention.
 pub const GATED_DELTA_NET: Source = Source::megatron("megatron/core/ssm/gated_delta_net/common.py", "_GDNBase");
+/// Hyper-connections of the dev branch.
+pub const HYPER_CONNECTION: Source = Source::megatron_dev(
+    "megatron/core/transformer/hyper_connection.py",
+    "HyperConnectionModule, HyperConnectionTransformerLayer",
+);
+/// Their fused kernels.
+pub const HYPER_CONNECTION_FUSED: Source = Source::megatron_dev(
+    "megatron/core/fusions/fused_mhc_kernels.py",
+    "CutileProjRmsComputeH, TritonFusedSinkhorn",
+);
+/// One residual stream of all, behind the last layer.
+pub const HYPER_CONNECTION_HEAD: Source = Source::megatron_dev(
+    "megatron/core/transformer/transformer_block.py",
+    "TransformerBlock.postprocess_for_layer_schedule, learned_output_contract",
+);
+/// MTP between several residual streams.
+pub const HYPER_CONNECTION_MTP: Source = Source::megatron_dev(
+    "megatron/core/transformer/multi_token_prediction.py",
+    "MultiTokenPredictionLayer._concat_embeddings",
+);
+/// Groups of layers that recompute module `mhc` runs again together.
+pub const HYPER_CONNECTION_RECOMPUTE: Source =
+    Source::megatron_dev("megatron/core/tensor_parallel/random.py", "MHCCheckpointManager");
 /// Multi-latent attention in the latent space of keys and values.
 pub const ABSORBED_MLA: Source = Source::megatron(
     "megatron/core/transformer/experimental_attention_variant/absorbed_mla.py",

@@ -247,6 +247,8 @@ choices! {
         GdpInProj = "gdp_in_proj",
         /// Convolution, queries, keys and values of gated delta products.
         GdpQkv = "gdp_qkv",
+        /// What hyper-connections make for each half of a layer, and the norms that read it.
+        Mhc = "mhc",
     }
 
     /// `--offload-modules`.

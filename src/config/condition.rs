@@ -25,6 +25,8 @@ pub enum Condition {
     SparseAttention,
     /// Some layers are gated delta products.
     DeltaProducts,
+    /// Layers have hyper-connections.
+    HyperConnections,
     /// There are MTP depths.
     MtpDepths,
     /// There is more than one pipeline stage.

@@ -16,9 +16,9 @@ use super::choices::{
 };
 use super::condition::Condition::{
     Adapters as HasAdapters, ChunkedLogits, CudaGraphs, DeltaProducts, Encoder as IsEncoder, ExpertAdapters, Experts,
-    FineGrainedOffload, FlexDispatcher, Fp8, FullRecompute, FusedLoss, HybridLayers, LatentAttention, LinearAttention,
-    MambaLayers, MegatronFsdp, MtpDepths, OptimizerOffload, OwnKeysAndValues, PackedSamples, PipelineStages,
-    PrecisionAware, QueryGroups, SelectiveRecompute, SlimeLoss, SparseAttention, TorchFsdp2,
+    FineGrainedOffload, FlexDispatcher, Fp8, FullRecompute, FusedLoss, HybridLayers, HyperConnections, LatentAttention,
+    LinearAttention, MambaLayers, MegatronFsdp, MtpDepths, OptimizerOffload, OwnKeysAndValues, PackedSamples,
+    PipelineStages, PrecisionAware, QueryGroups, SelectiveRecompute, SlimeLoss, SparseAttention, TorchFsdp2,
 };
 use super::field::Group::{
     Adapters, Attention, Batch, Encoder, Hardware, Kernels, MemorySavers, Model, Moe, Optimizer, Parallelism,
@@ -509,7 +509,7 @@ fields! {
     /// no stand-ins at all. core_0_10_te_1_9: and Q/K norms keep views. core_0_8_te_1: and experts run on the package
     /// grouped_gemm. megatron_lm_2023: and the loss copies the logits once more. torch_only, rocm_torch_only: neither
     /// Transformer Engine nor Apex, so PyTorch's AdamW, which needs 4 bytes a parameter more in its step; on ROCm
-    /// hipBLASLt's workspaces.
+    /// hipBLASLt's workspaces. megatron_dev: Megatron-LM's dev branch at d48bd6be, which builds hyper-connections.
     software_stack: SoftwareStack = Field::choice(SoftwareStack::NAMES, "megatron_main").at(Hardware, More, "stack", "Software").job().own().also(&["stack", "container", "Transformer Engine version", "Apex", "ROCm"]);
     /// The program that starts the job. any: what a single launcher refuses is only warned of. megatron_lm: pretrain_gpt.py or
     /// pretrain_hybrid.py of Megatron-LM, whose validate_args refuses some jobs that other launchers train.
@@ -661,9 +661,17 @@ fields! {
     mla_down_proj_fusion: bool = Field::flag(false).at(Attention, All, "mladp", "Fused down projection").relevant_if(LatentAttention);
     /// An L2 norm on queries and keys, which has no parameters. It takes the place of qk_layernorm's norms.
     qk_l2_norm: bool = Field::flag(false).at(Attention, All, "qkl2", "Q/K L2 norm").relevant_if(OwnKeysAndValues);
-    /// Several residual streams that learned matrices mix before and after each half of a layer. No layer spec of
-    /// Megatron-LM builds such layers.
-    enable_mhc_connections: bool = Field::flag(false).at(Model, All, "mhc", "Hyper-connections");
+    /// Several residual streams that learned matrices mix before and after each half of a layer. Megatron-LM's dev branch
+    /// builds such layers, as enable_hyper_connections; at the pinned revision no layer spec does.
+    enable_mhc_connections: bool = Field::flag(false).at(Model, All, "mhc", "Hyper-connections").also(&["enable_hyper_connections", "mHC"]);
+    /// Residual streams of a model with hyper-connections.
+    mhc_num_residual_streams: u64 = Field::int(1, 1_000, 4).at(Model, All, "mhcn", "Residual streams").symbol("n_s").also(&["num_residual_streams", "hc_mult"]).relevant_if(HyperConnections);
+    /// Layers of a group that recompute module mhc runs again together: it discards what it made for all of them when the
+    /// last one is done. Left out, all layers of a chunk are one group.
+    mhc_recompute_layer_num: Option<u64> = Field::derived(1, 10_000, "all layers of a chunk").at(MemorySavers, All, "mhcrc", "Layers of a group of mhc").relevant_if(HyperConnections);
+    /// Fused kernels of hyper-connections. On Blackwell those of cuTile read the residual streams as they are; all others
+    /// make a copy of them in fp32. An argument of Megatron-LM's dev branch.
+    use_fused_mhc: bool = Field::flag(false).at(Kernels, All, "mhcf", "Fused hyper-connections").own().relevant_if(HyperConnections);
     /// Heads of the indexer of sparse attention, which scores every earlier token for each token.
     dsa_indexer_n_heads: Option<u64> = Field::derived(1, 100_000, "must be given for sparse attention").at(Attention, More, "dsan", "Indexer heads").symbol("n_i").also(&["index_n_heads", "lightning indexer"]).relevant_if(SparseAttention);
     /// Width of a head of the indexer.
@@ -794,6 +802,8 @@ impl FieldId {
     pub fn by_name(name: &str) -> Option<Self> {
         const SECOND: &[(&str, FieldId)] = &[
             ("num_moe_experts", FieldId::num_experts),
+            ("enable_hyper_connections", FieldId::enable_mhc_connections),
+            ("num_residual_streams", FieldId::mhc_num_residual_streams),
             ("encoder_num_layers", FieldId::num_layers),
             ("encoder_seq_length", FieldId::seq_length),
             ("nccl_ub", FieldId::use_nccl_ub),

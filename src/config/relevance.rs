@@ -109,6 +109,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
             let spec = HybridStackSpec::GatedDeltaProductStackSpec as u8;
             choice(F::spec) == Some(spec) && pattern_has(&[LayerSymbol::Mamba])
         }
+        Condition::HyperConnections => on(F::enable_mhc_connections),
         Condition::MtpDepths => number(F::mtp_num_layers) > 0 || pattern_mtp(pattern.as_deref()),
         Condition::PipelineStages => number(F::pipeline_model_parallel_size) > 1,
         Condition::PackedSamples => on(F::sft) || number(F::max_seqlen_per_dp_cp_rank) > 0,

@@ -13,6 +13,7 @@ mod fsdp;
 mod gpu;
 mod graphs;
 mod hybrid;
+mod hyper_connections;
 mod kernels;
 mod labels;
 mod launcher;
@@ -45,9 +46,10 @@ use super::draft::Draft;
 use super::problem::{Problem, Severity, is_refused_by_launcher};
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 29] = [
+const TABLES: [&[Rule]; 30] = [
     hybrid::RULES,
     model::RULES,
+    hyper_connections::RULES,
     layer_sizes::RULES,
     labels::RULES,
     parallel_attention::RULES,

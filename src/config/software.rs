@@ -67,6 +67,8 @@ macro_rules! stacks {
 stacks! {
     MegatronMain: "2025-12 to 2026-08", "NGC PyTorch 25.12 to 26.07";
         "2.9 and later", "2.10 to 2.17", "0.15 and later"; apex true, &[];
+    MegatronDev: "2026-08", "NGC PyTorch 26.07";
+        "2.9 and later", "2.10 to 2.17", "0.19, branch dev"; apex true, &[];
     Te218: "from 2026-08", "NGC PyTorch from 26.08";
         "2.12 and later", "2.18 and later", "0.19 and later"; apex true, &[LossGradientInFp32];
     Core014Te23: "2025-08 to 2025-11", "NGC PyTorch 25.05 to 25.11";

@@ -12,6 +12,7 @@ use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::dialects::bridge::{self, BRIDGE};
+use crate::formats::dialects::dev_branch;
 use crate::formats::environment;
 
 /// Megatron-Bridge's one key for the number of virtual stages, which Megatron-LM has three arguments for.
@@ -246,15 +247,23 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
             FieldId::seq_length => all.in_sections(["model", "dataset"], &argument),
             id if id.field().group == Group::Adapters => all.adapters(settings, &argument),
             id if is_fsdp_dtype(id) && argument.words() == ["auto"] => all.own_dtype(&argument),
-            _ => match bridge::key_of(argument.destination) {
+            id => match key_of(settings, id, argument.destination) {
                 Some((key, opposite)) => all.settings.extend(setting(&key, &argument, opposite)),
-                None if argument.id.field().group == Group::Hardware => {}
-                None if argument.id == FieldId::world_size => {}
-                None => all.without_key.push(argument.id),
+                None if id.field().group == Group::Hardware => {}
+                None if id == FieldId::world_size => {}
+                None => all.without_key.push(id),
             },
         }
     }
     all
+}
+
+/// The key of a field, and whether it means the opposite. Layers of Megatron-LM's dev branch have names of their own.
+fn key_of(settings: &Settings, id: FieldId, destination: &str) -> Option<(String, bool)> {
+    match dev_branch::destination_of(settings, id) {
+        Some(name) => Some((["model.", name].concat(), false)),
+        None => bridge::key_of(destination),
+    }
 }
 
 /// The number of virtual stages from their number of layers; `None` where the division is not exact.

@@ -15,6 +15,7 @@ use crate::config::launcher_arguments::{LauncherArguments, text_of};
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
 use crate::config::relevance::Relevance;
+use crate::formats::dialects::dev_branch;
 use crate::formats::dialects::megatron_lm::MEGATRON_LM;
 use crate::formats::megatron_args::{self, Arity};
 use crate::value::Value;
@@ -58,7 +59,7 @@ fn flags(settings: &Settings) -> Vec<Flag> {
         // The pattern says how many layers there are.
         .filter(|argument| !(is_hybrid && argument.id == FieldId::num_layers))
         .filter(|argument| argument.id != FieldId::spec)
-        .filter_map(flag)
+        .filter_map(|argument| flag(settings, argument))
         .chain(is_hybrid.then(|| spec(settings)))
         .chain(positions(settings))
         .chain(launcher::switches(settings).filter(left_open).map(switch))
@@ -169,12 +170,23 @@ fn several((name, words): (&str, Vec<String>)) -> Flag {
     }
 }
 
+/// Whether a value is the absence of a flag of the dev branch.
+fn is_off(means: &Meaning) -> bool {
+    matches!(means, Meaning::Nothing | Meaning::Is(Parsed::Flag(false)))
+}
+
 /// The flag of an argument; `None` where Megatron-LM has none, or where the argument's value is the flag's absence.
-fn flag(argument: &Argument) -> Option<Flag> {
+fn flag(settings: &Settings, argument: &Argument) -> Option<Flag> {
     if argument.id == FieldId::virtual_pipeline_model_parallel_size {
         return Some(Flag {
             words: argument.words(),
             ..switch("num-virtual-stages-per-pipeline-rank")
+        });
+    }
+    if let Some(destination) = dev_branch::destination_of(settings, argument.id) {
+        return (!is_off(&argument.means)).then(|| Flag {
+            words: if argument.is_on() { Vec::new() } else { argument.words() },
+            ..switch(&destination.replace('_', "-"))
         });
     }
     let flag = argument.id.field().flag?;
@@ -195,7 +207,7 @@ fn flag(argument: &Argument) -> Option<Flag> {
 pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
     let all = arguments(&job.shared, &MEGATRON_LM);
     all.iter()
-        .filter(|argument| flag(argument).is_none() && argument.id != FieldId::world_size)
+        .filter(|argument| flag(&job.shared, argument).is_none() && argument.id != FieldId::world_size)
         .filter(|argument| argument.id != FieldId::layer_sizes || !heterogeneous::has(&job.shared))
         .map(|argument| argument.id)
         .collect()

@@ -4,6 +4,7 @@
 pub(in crate::formats) mod activation;
 pub(in crate::formats) mod adapters;
 pub(in crate::formats) mod batch;
+pub(in crate::formats) mod dev_branch;
 pub(in crate::formats) mod environment;
 pub(in crate::formats) mod gpus;
 pub(in crate::formats) mod hybrid;

@@ -8,6 +8,7 @@ pub(super) mod arity;
 pub mod bridge;
 pub mod chatlearn;
 pub mod destinations;
+pub(crate) mod dev_branch;
 pub mod flag_scale;
 pub mod framework;
 pub mod meaning;

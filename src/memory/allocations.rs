@@ -108,7 +108,7 @@ pub fn allocations(config: &Config, estimate: &Estimate, stage: StageRef) -> Vec
                 (
                     "a parameter in the dtype of training",
                     AllocatedIn::Setup,
-                    m.precision.bytes(),
+                    if parameter.keep_in_fp32 { 4 } else { m.precision.bytes() },
                 ),
                 ("main copy of a parameter", AllocatedIn::Setup, 4),
                 ("moment of a parameter", AllocatedIn::OptimizerStep, 4),

@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use super::graph_phase::GraphPhase;
 use super::stage_totals::ChunkTotals;
-use crate::config::choices::{CudaGraphImpl, RecomputeGranularity, RecomputeMethod};
+use crate::config::choices::{CudaGraphImpl, RecomputeGranularity, RecomputeMethod, RecomputeModule};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
 use crate::model::tape::liveness::{CompiledTape, PassKind};
 use crate::model::tape::recompute::RecomputeOptions;
-use crate::model::tape::{AutogradTape, Part};
+use crate::model::tape::{AutogradTape, Part, block};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape};
 use crate::parallel::stages::Chunk;
+use crate::units::multiply;
 
 /// A part of a chunk whose passes the schedule runs as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -338,8 +339,12 @@ pub(crate) struct Block<'t> {
     /// The layer's number over the whole model.
     pub(crate) layer: Option<u32>,
     pub(crate) compiled: &'t CompiledTape,
-    /// Bytes of its input, where that lies in the pool of the graph before.
+    /// Bytes of its input, where that lies in the pool of the graph before, or is what recompute module `mhc` discards of
+    /// the layer before.
     pub(crate) pooled: u64,
+    /// Bytes that recompute module `mhc` discards of the layers before in its group: they are there until the last layer
+    /// of the group is done, and again from the beginning of the group's backward pass.
+    pub(crate) discarded_before: u64,
     /// For a layer whose group keeps only its input: the first block of the group and the one after its last.
     pub(crate) group: Option<(usize, usize)>,
 }
@@ -381,6 +386,7 @@ pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk
                 layer,
                 compiled,
                 pooled: before.map_or(0, |compiled| compiled.pooled_output),
+                discarded_before: 0,
                 group: None,
             });
         }
@@ -405,6 +411,9 @@ pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk
     if has_head(chunk) {
         push(BlockKind::Head, None, tapes.tape(BlockKind::Head, chunk));
     }
+    if recomputes_mhc(m) {
+        group_by_mhc(tapes, chunk, &mut out);
+    }
     let detached = a.frozen && !m.io.is_language();
     if detached || a.recompute_granularity != Some(RecomputeGranularity::Full) {
         return out;
@@ -425,4 +434,34 @@ pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk
         }
     }
     out
+}
+
+/// Whether recompute module `mhc` discards anything.
+pub(super) fn recomputes_mhc(m: &Module) -> bool {
+    let a = &m.args;
+    let selective = a.recompute_granularity == Some(RecomputeGranularity::Selective);
+    selective && a.enable_mhc_connections && a.recompute_modules.contains(RecomputeModule::Mhc)
+}
+
+/// The layers of a chunk that share what recompute module `mhc` discards: so many layers each, the last group perhaps
+/// fewer (`TransformerBlock._build_mhc_recompute_layer_plan`).
+fn group_by_mhc(tapes: &CompiledTapes<'_>, chunk: &Chunk, blocks: &mut [Block<'_>]) {
+    let sizes = tapes.sizes();
+    let streams = block(multiply(sizes.streams().elements(), sizes.stream_width()));
+    let layers = chunk.num_layers() as usize;
+    let size = sizes.m.args.mhc_recompute_layer_num.unwrap_or(u64::MAX);
+    let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
+    let first = usize::from(chunk.embedding);
+    let mut before = 0u64;
+    for (index, of) in blocks.iter_mut().skip(first).take(layers).enumerate() {
+        if index.is_multiple_of(size) {
+            before = 0;
+        } else {
+            of.pooled = streams;
+        }
+        of.discarded_before = before;
+        before = before
+            .saturating_add(of.compiled.discarded_by_mhc)
+            .saturating_add(streams);
+    }
 }

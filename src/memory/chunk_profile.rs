@@ -155,7 +155,7 @@ impl<'t> ChunkProfile<'t> {
         let alone = tapes.graph_phase == GraphPhase::Capture;
         let local = alone && m.args.cuda_graph_impl == CudaGraphImpl::Local;
         let residual = block(multiply(
-            tapes.sizes().residual().elements(),
+            tapes.sizes().streams().elements(),
             tapes.sizes().stream_width(),
         ));
         let mut passes = Self {
@@ -391,6 +391,7 @@ impl<'t> ChunkProfile<'t> {
                     let (before, after) = (self.before(index), self.before(index + 1));
                     core::ptr::eq(own.compiled, next.compiled)
                         && own.pooled == next.pooled
+                        && own.discarded_before <= next.discarded_before
                         && own.group.is_some() == next.group.is_some()
                         && alone(own, index)
                         && alone(next, index + 1)
@@ -422,6 +423,7 @@ impl<'t> ChunkProfile<'t> {
             usage.add_to(TRANSIENT, capture.variables);
             usage.add(&peak.usage);
             usage.take(Family::Residual as usize, block.pooled);
+            usage.add_to(TRANSIENT, block.discarded_before);
             return ChunkPeak::of(usage, index, peak, Pass::Forward);
         };
         let peak = block.compiled.peak(PassKind::WithoutAutograd);
@@ -476,6 +478,7 @@ impl<'t> ChunkProfile<'t> {
             usage.add(&peak.usage);
             usage.add_to(TRANSIENT, self.capture(index).backward);
             usage.take(Family::Residual as usize, block.pooled_kept());
+            usage.add_to(TRANSIENT, block.discarded_before);
             usage.add_to(TRANSIENT, self.prefetched_beside(block));
             self.add_fsdp(&mut usage, index, Pass::Backward);
             if retained && !holds {

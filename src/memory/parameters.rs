@@ -16,6 +16,8 @@ pub struct Count {
     pub matrices: u64,
     /// Elements of weights of linear layers that compute in fp8 where the module does.
     pub quantized: u64,
+    /// Elements that stay in fp32 where the module is trained in 16 bits.
+    pub in_fp32: u64,
 }
 
 /// Parameter counts by component and sharding.
@@ -130,6 +132,7 @@ impl Count {
             elements,
             matrices: part(tensor.muon_matrix()),
             quantized: part(kind.in_fp8() && tensor.linear_weight()),
+            in_fp32: part(tensor.keep_in_fp32),
         }
     }
 
@@ -138,6 +141,7 @@ impl Count {
         add_times(&mut self.elements, other.elements, times);
         add_times(&mut self.matrices, other.matrices, times);
         add_times(&mut self.quantized, other.quantized, times);
+        add_times(&mut self.in_fp32, other.in_fp32, times);
     }
 }
 

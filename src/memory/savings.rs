@@ -224,6 +224,7 @@ pub fn choices(m: &Module) -> Vec<Choice> {
             .experimental_attention_variant
             .is_some_and(AttentionVariant::is_gated_delta_net),
         R::GdpInProj | R::GdpQkv => m.layers().recomputes(*module),
+        R::Mhc => a.enable_mhc_connections,
     };
     let modules: Vec<R> = R::ALL.iter().copied().filter(sensible).collect();
     let mut out = vec![Choice::Nothing];

@@ -24,6 +24,8 @@ pub struct StateRule {
     pub bytes: u64,
     /// Bytes by which an element stored in fp8 is smaller than `bytes`.
     pub fp8_saving: u64,
+    /// Bytes of one element of a parameter that stays in fp32.
+    pub bytes_in_fp32: u64,
     /// The number of ranks that the state is sharded over.
     pub shard: u64,
     /// The part of the state that stays on the GPU.
@@ -35,16 +37,22 @@ impl StateRule {
         applies_to: AppliesTo::None,
         bytes: 0,
         fp8_saving: 0,
+        bytes_in_fp32: 0,
         shard: 1,
         on_gpu: Decimal::ONE,
     };
 
-    /// The rule of a tensor that is stored in fp8 as a whole, or not at all.
+    /// The rule of a tensor that is stored in fp8 or stays in fp32 as a whole, or not at all.
     #[must_use]
     pub fn of(self, count: Count) -> Self {
         let less = if count.quantized > 0 { self.fp8_saving } else { 0 };
+        let bytes = if count.in_fp32 > 0 {
+            self.bytes_in_fp32
+        } else {
+            self.bytes
+        };
         Self {
-            bytes: self.bytes - less,
+            bytes: bytes - less,
             ..self
         }
     }
@@ -57,9 +65,12 @@ impl StateRule {
             AppliesTo::AllButMuonMatrices => count.elements - count.matrices,
             AppliesTo::None => 0,
         };
-        let all = self.on_gpu.scale_up(elements.div_ceil(self.shard));
+        let in_fp32 = count.in_fp32.min(elements);
+        let of_rank = |elements: u64| self.on_gpu.scale_up(elements.div_ceil(self.shard));
+        let all = multiply(of_rank(elements - in_fp32), self.bytes);
+        let wide = multiply(of_rank(in_fp32), self.bytes_in_fp32);
         let less = multiply(count.quantized / self.shard, self.fp8_saving);
-        Bytes(multiply(all, self.bytes).saturating_sub(less))
+        Bytes(all.saturating_add(wide).saturating_sub(less))
     }
 }
 

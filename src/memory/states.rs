@@ -132,6 +132,7 @@ impl StateRules {
     pub(crate) fn copied(&self, copy: &StepCopy, held: &TrainedCounts, view: View) -> (StateRule, Count) {
         let mut rule = self.of(copy.state, view);
         rule.bytes = copy.bytes;
+        rule.bytes_in_fp32 = copy.bytes;
         let mut count = held.trained(view);
         count.elements = (copy.elements)(&count);
         (rule, count)
@@ -183,6 +184,7 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
         applies_to: AppliesTo::All,
         bytes,
         fp8_saving: 0,
+        bytes_in_fp32: 4,
         shard: 1,
         on_gpu: Decimal::ONE,
     };
@@ -200,6 +202,7 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
         applies_to: AppliesTo::All,
         bytes,
         fp8_saving: 0,
+        bytes_in_fp32: bytes,
         shard,
         on_gpu,
     };
@@ -215,6 +218,10 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
         Precision::Bf16 | Precision::Fp16 if a.optimizer_cpu_offload => sharded(4),
         Precision::Bf16 if a.main_params_dtype == MainParamsDtype::Fp32 => sharded(2),
         Precision::Bf16 | Precision::Fp16 => sharded(a.main_params_dtype.bytes()),
+    };
+    let main_params = StateRule {
+        bytes_in_fp32: 0,
+        ..main_params
     };
     // `HybridDeviceOptimizer` does not pass the chosen dtypes on.
     let chosen = a.use_precision_aware_optimizer && !a.optimizer_cpu_offload;
@@ -299,7 +306,7 @@ pub(crate) fn step_copies(m: &Module) -> [StepCopy; 2] {
     let of_fsdp = fsdp::gradient_copy(m).or_else(|| torch_fsdp2::gradient_copy(m));
     let copy = of_fsdp.unwrap_or_else(|| GradientCopy {
         bytes: gradient_copy_bytes(m),
-        elements: |count| count.elements,
+        elements: |count| count.elements - count.in_fp32,
     });
     let gradients = StepCopy {
         what: "gradients copied to fp32",

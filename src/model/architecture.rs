@@ -128,7 +128,7 @@ impl Architecture {
                         projector::post_norm(&sizes, tape, x)
                     }
                 }),
-                PartKind::MtpDepth => after_layers(&sizes, |tape, x| mtp::build(&sizes, tape, x)),
+                PartKind::MtpDepth => after_layers(&sizes, |tape, x| mtp::build(&sizes, tape, x).normed),
                 PartKind::Projector => after_layers(&sizes, |tape, x| match &m.io.projector {
                     Some(projector) => projector::project(&sizes, tape, projector, x),
                     None => x,
@@ -246,7 +246,7 @@ fn built_depths(m: &Module, depths: u64) -> u64 {
 /// of the last layer.
 fn after_layers(sizes: &Sizes<'_>, build: impl FnOnce(&mut AutogradTape, TensorId) -> TensorId) -> Vec<ParamTensor> {
     let mut tape = AutogradTape::new(Family::Residual, FINAL_NORM);
-    let x = tape.tensor("output of the last layer", sizes.residual(), sizes.stream_width());
+    let x = tape.tensor("output of the last layer", sizes.streams(), sizes.stream_width());
     build(&mut tape, x);
     tape.parameters
 }

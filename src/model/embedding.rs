@@ -1,11 +1,11 @@
 //! Word embedding and learned positions.
 
-use super::hidden;
 use super::layer::in_stream_precision;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, ParamTensor, factor};
 use super::weights::Weights;
+use super::{hidden, hyper_connections};
 use crate::config::choices::PositionEmbedding;
 use crate::config::job::Module;
 use crate::source::{EMBEDDING, MIMO_MODEL};
@@ -39,7 +39,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
         tape.op("embedding_dropout", Work::MemoryBound, &[before], &[output])
             .saves(&[mask]);
     }
-    tape.output = Some(output);
+    tape.output = Some(hyper_connections::expand(sizes, tape, output));
 }
 
 /// The outputs of encoders take the places that the text keeps for them (`align_embeddings_by_token_positions`).

@@ -6,8 +6,8 @@ use super::tape::{AutogradTape, Capture, Family, Point, TensorId, Work};
 use super::tensor::Component;
 use super::weights::Weights;
 use super::{
-    attention, gated_delta_net, gated_delta_product, hidden, linear, mamba, mla, mlp, moe, parallel_layer,
-    sparse_attention,
+    attention, gated_delta_net, gated_delta_product, hidden, hyper_connections, linear, mamba, mla, mlp, moe,
+    parallel_layer, sparse_attention,
 };
 use crate::config::mixer::Gates;
 use crate::source::{BIAS_DROPOUT, LAYER_SCALING};
@@ -39,8 +39,7 @@ pub(super) fn build_layer(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: Laye
 fn build_halves(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: TensorId) -> TensorId {
     tape.capture = Capture::of(sizes.m, spec);
     tape.reaches(Point::Start);
-    let residual = spec.mixer.map_or(x, |_| in_stream_precision(sizes, tape, x));
-    let mixed = spec.mixer.map(|mixer| match mixer {
+    let mix = |tape: &mut AutogradTape, mixer, x| match mixer {
         Mixer::Attention => attention::build(sizes, tape, x),
         Mixer::MultiLatentAttention => mla::build(sizes, tape, x),
         Mixer::SparseAttention { indexer } => sparse_attention::build(sizes, tape, indexer, x),
@@ -48,17 +47,58 @@ fn build_halves(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: 
         Mixer::GatedDeltaNet2 => gated_delta_net::build(sizes, tape, Gates::OfChannels, x),
         Mixer::Mamba => mamba::build(sizes, tape, x),
         Mixer::GatedDeltaProduct => gated_delta_product::build(sizes, tape, x),
-    });
+    };
+    let think = |tape: &mut AutogradTape, mlp, x| match mlp {
+        Mlp::Dense => mlp::build(sizes, tape, x),
+        Mlp::Moe(experts) => moe::build(sizes, tape, experts, x),
+    };
+    if hyper_connections::has(sizes.m) {
+        return build_between_streams(sizes, tape, spec, x, (mix, think));
+    }
+    let residual = spec.mixer.map_or(x, |_| in_stream_precision(sizes, tape, x));
+    let mixed = spec.mixer.map(|mixer| mix(tape, mixer, x));
     let middle = residual_add(sizes, tape, ("self_attn_bda", "ls1"), mixed, residual);
     tape.reaches(Point::Attention);
     let residual = spec.mlp.map_or(middle, |_| in_stream_precision(sizes, tape, middle));
-    let mlp = spec.mlp.map(|mlp| match mlp {
-        Mlp::Dense => mlp::build(sizes, tape, middle),
-        Mlp::Moe(experts) => moe::build(sizes, tape, experts, middle),
-    });
+    let mlp = spec.mlp.map(|mlp| think(tape, mlp, middle));
     let output = residual_add(sizes, tape, ("mlp_bda", "ls2"), mlp, residual);
     tape.reaches(Point::Layer);
     output
+}
+
+/// The same between the residual streams of hyper-connections.
+fn build_between_streams(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    spec: LayerSpec,
+    x: TensorId,
+    (mix, think): (
+        impl Fn(&mut AutogradTape, Mixer, TensorId) -> TensorId,
+        impl Fn(&mut AutogradTape, Mlp, TensorId) -> TensorId,
+    ),
+) -> TensorId {
+    let mut stream = x;
+    let mut discarded = Vec::new();
+    if let Some(mixer) = spec.mixer {
+        let names = &hyper_connections::SELF_ATTENTION;
+        let (output, parts) = hyper_connections::around(sizes, tape, names, stream, |tape, x| mix(tape, mixer, x));
+        stream = output;
+        discarded.extend(parts);
+    }
+    tape.reaches(Point::Attention);
+    if let Some(mlp) = spec.mlp {
+        let names = &hyper_connections::MLP;
+        let (output, parts) = hyper_connections::around(sizes, tape, names, stream, |tape, x| think(tape, mlp, x));
+        stream = output;
+        discarded.extend(parts);
+    }
+    // The next layer keeps the streams that come out of the last half.
+    discarded.pop();
+    for part in discarded {
+        part.at_the_end(tape);
+    }
+    tape.reaches(Point::Layer);
+    stream
 }
 
 /// These values as wide as the residual stream: with `fp32_residual_connection` a copy in fp32 of what is narrower, as

@@ -208,8 +208,12 @@ pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear)
 /// Column-parallel: with sequence parallelism it gathers its input, keeps only this rank's part and
 /// gathers once more in the backward pass.
 pub(crate) fn column(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
+    column_of(sizes, tape, linear, sizes.tokens(&[linear.width]));
+}
+
+/// The same with an input that has this shape on all tensor-parallel ranks together.
+pub(crate) fn column_of(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear, whole: Shape) {
     adapter::beside(sizes, tape, linear, |tape, linear| {
-        let whole = sizes.tokens(&[linear.width]);
         let gathered = sizes.m.sequence_parallel.then_some(whole);
         let gradient = shape_of(tape, linear.output);
         linear.op(tape, product(sizes, tape, linear, gathered, gradient));

@@ -6,13 +6,13 @@ mod swift;
 
 use super::adapter::{self, AdapterInput};
 use super::linear::Linear;
-use super::norm::{FINAL, after_layers, residual_norm};
+use super::norm::{FINAL, after_layers};
 use super::output_layer::{output_linear, output_weight};
 use super::quantization::quantizes_output;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, Product, TensorId, Work};
 use super::tensor::{Shape, factor};
-use super::{labels, linear, mtp, softcap};
+use super::{hyper_connections, labels, linear, mtp, softcap};
 use crate::config::choices::{CrossEntropyFusion, SoftwareFact, TokenLoss};
 use crate::source::{
     CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, GEMMA_2_OUTPUT_LAYER, OUTPUT_LAYER,
@@ -39,11 +39,13 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId, dep
     let num_labels = sizes.m.args.num_labels;
     let has_labels = num_labels.is_none() && sizes.m.args.token_loss != TokenLoss::Swift;
     let depths = if has_labels { depths } else { 0 };
-    let mut hidden_states = normed;
+    // With hyper-connections MTP depths read the streams that the final norm is not yet made of.
+    let mut hidden_states = if hyper_connections::has(sizes.m) { x } else { normed };
     let mut predicted = Vec::new();
     for _ in 0..depths {
-        hidden_states = mtp::build(sizes, tape, hidden_states);
-        predicted.push(hidden_states);
+        let depth = mtp::build(sizes, tape, hidden_states);
+        hidden_states = depth.states;
+        predicted.push(depth.normed);
     }
     let bucket = bucket.filter(|_| sizes.m.args.gradient_accumulation_fusion);
     if output.is_some() {
@@ -79,7 +81,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId, dep
 /// The norm after the last decoder layer.
 pub(crate) fn final_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
     tape.at(Family::Output, FINAL_NORM);
-    residual_norm(sizes, tape, &after_layers(sizes.m, FINAL), x)
+    hyper_connections::contract(sizes, tape, &after_layers(sizes.m, FINAL), x)
 }
 
 /// The bucket that the gradients of parameters outside of layers wait in to be reduced, of so many bytes.

@@ -64,10 +64,14 @@ const fn names(op: &'static str, output: &'static str, statistics: &'static str)
     NormNames { op, output, statistics }
 }
 
+/// The operation of the norm before attention.
+pub(crate) const INPUT_NAME: &str = "input_layernorm";
+/// The operation of the norm before the MLP.
+pub(crate) const PRE_MLP_NAME: &str = "pre_mlp_layernorm";
 /// The norm before attention.
-const INPUT: NormNames = names("input_layernorm", "input norm output", "input norm statistics");
+const INPUT: NormNames = names(INPUT_NAME, "input norm output", "input norm statistics");
 /// The norm before the MLP.
-const PRE_MLP: NormNames = names("pre_mlp_layernorm", "pre-MLP norm output", "pre-MLP norm statistics");
+const PRE_MLP: NormNames = names(PRE_MLP_NAME, "pre-MLP norm output", "pre-MLP norm statistics");
 /// The norm after attention, and the name of its weight.
 pub(crate) const POST_ATTENTION: (NormNames, &str) = (
     names(
@@ -191,9 +195,23 @@ pub(crate) fn token_norm(
     input: TensorId,
     width: Factor,
 ) -> TensorId {
+    token_norm_of(sizes, tape, (norm, weight), input, width, &|width| {
+        sizes.own_tokens(&[width])
+    })
+}
+
+/// A norm of its own on rows of this shape, so wide; returns its output.
+pub(crate) fn token_norm_of(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    (norm, weight): (NormNames, ParamTensor),
+    input: TensorId,
+    width: Factor,
+    rows: &dyn Fn(Factor) -> Shape,
+) -> TensorId {
     tape.declare([weight]);
-    let output = tape.tensor(norm.output, sizes.own_tokens(&[width]), sizes.width());
-    let saved = saved(sizes, tape, norm, input, &|width| sizes.own_tokens(&[width]), width);
+    let output = tape.tensor(norm.output, rows(width), sizes.width());
+    let saved = saved(sizes, tape, norm, input, rows, width);
     saved.by(tape.op(norm.op, Work::MemoryBound, &[input], &[output]));
     output
 }

@@ -130,10 +130,20 @@ impl<'a> Sizes<'a> {
         self.shape(widths).over(factor("TP", self.m.tensor_parts()))
     }
 
-    /// The residual stream.
+    /// The residual stream, or one of several: what a half of a layer reads.
     #[must_use]
     pub fn residual(&self) -> Shape {
         self.own_tokens(&[super::hidden(self.m)])
+    }
+
+    /// All residual streams, which layers and stages pass on: one, or with hyper-connections several beside each other.
+    #[must_use]
+    pub fn streams(&self) -> Shape {
+        if super::hyper_connections::has(self.m) {
+            self.own_tokens(&[super::hyper_connections::streams(self.m), super::hidden(self.m)])
+        } else {
+            self.residual()
+        }
     }
 
     /// The residual stream gathered over tensor-parallel ranks.

@@ -409,6 +409,13 @@ impl AutogradTape {
         links.filter(move |link| link.role == role).map(|link| link.tensor)
     }
 
+    /// What this operation makes, if it is the one of that name.
+    pub(crate) fn outputs_of_named(&self, op: usize, name: &str) -> Vec<TensorId> {
+        let is_named = self.ops.get(op).is_some_and(|op| op.name == name);
+        let outputs = is_named.then(|| self.of(op, UseKind::Output));
+        outputs.into_iter().flatten().collect()
+    }
+
     /// The index of the next operation, for naming sections.
     pub(crate) fn here(&self) -> usize {
         self.ops.len()

@@ -68,11 +68,21 @@ pub struct ParamTensor {
     pub dimensions: u8,
     /// The size of one of its rows, which FSDP keeps whole.
     pub row: Row,
+    /// Whether it stays in fp32 where the model is trained in 16 bits (`mark_keep_in_fp32`).
+    pub keep_in_fp32: bool,
     /// Where Megatron creates it.
     pub source: Source,
 }
 
 impl ParamTensor {
+    /// The same parameter, which stays in fp32.
+    pub(crate) const fn kept_in_fp32(self) -> Self {
+        Self {
+            keep_in_fp32: true,
+            ..self
+        }
+    }
+
     /// The same parameter with so many rows, which TP does not split.
     pub(crate) const fn with_rows(self, rows: Factor) -> Self {
         Self {
@@ -92,6 +102,7 @@ impl ParamTensor {
                 | Component::PositionEmbedding
                 | Component::FixedPositions
                 | Component::OutputLayer
+                | Component::HyperConnections
                 | Component::Adapters
         );
         self.dimensions == 2 && !other && self.is_named("weight")

@@ -101,6 +101,7 @@ impl<'a> Weights<'a> {
             sharding,
             dimensions,
             row,
+            keep_in_fp32: false,
             source: self.source,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{MEGATRON_BRIDGE_REVISION, MEGATRON_LM_REVISION};
+use super::{MEGATRON_BRIDGE_REVISION, MEGATRON_LM_DEV_REVISION, MEGATRON_LM_REVISION};
 
 /// Who published it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,6 +10,8 @@ pub enum Origin {
     /// A file of Megatron-LM.
     #[default]
     MegatronLm,
+    /// A file of Megatron-LM's dev branch.
+    MegatronLmDev,
     /// A file of Megatron-Bridge.
     MegatronBridge,
     /// A file of Transformer Engine 2.12.
@@ -41,6 +43,16 @@ impl Source {
     pub const fn megatron(place: &'static str, symbol: &'static str) -> Self {
         Self {
             origin: Origin::MegatronLm,
+            place,
+            symbol,
+        }
+    }
+
+    /// A file and symbol of Megatron-LM's dev branch.
+    #[must_use]
+    pub const fn megatron_dev(place: &'static str, symbol: &'static str) -> Self {
+        Self {
+            origin: Origin::MegatronLmDev,
             place,
             symbol,
         }
@@ -92,6 +104,7 @@ impl Source {
         let Self { origin, place, .. } = self;
         let (repository, revision) = match origin {
             Origin::MegatronLm => ("NVIDIA/Megatron-LM", MEGATRON_LM_REVISION),
+            Origin::MegatronLmDev => ("NVIDIA/Megatron-LM", MEGATRON_LM_DEV_REVISION),
             Origin::MegatronBridge => ("NVIDIA-NeMo/Megatron-Bridge", MEGATRON_BRIDGE_REVISION),
             Origin::TransformerEngine => ("NVIDIA/TransformerEngine", "v2.12"),
             Origin::PyTorch => ("pytorch/pytorch", "v2.9.0"),
@@ -108,6 +121,7 @@ impl Source {
     pub fn title(&self) -> String {
         let publisher = match self.origin {
             Origin::MegatronLm => "Megatron-LM",
+            Origin::MegatronLmDev => "Megatron-LM (dev)",
             Origin::MegatronBridge => "Megatron-Bridge",
             Origin::TransformerEngine => "Transformer Engine",
             Origin::PyTorch => "PyTorch",

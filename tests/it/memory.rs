@@ -11,6 +11,7 @@ mod fp32_residual;
 mod fp8;
 mod fsdp;
 mod graphs;
+mod hyper_connections;
 mod image_attention;
 mod jobs;
 mod labels;

@@ -95,6 +95,7 @@ export type JobMoment =
  * - `torch_only`: Megatron-Core with neither Transformer Engine nor Apex: `torch.optim.AdamW`, whose step needs 4 bytes more
  *   for each element of its shard.
  * - `rocm_torch_only`: the same on AMD GPUs, with hipBLASLt's workspaces.
+ * - `megatron_dev`: Megatron-LM's dev branch at d48bd6be of 2026-08-21, which builds hyper-connections.
  *
  * Single differences are in the job's `software_facts`.
  */
@@ -108,7 +109,8 @@ export type SoftwareStack =
   | "core_0_8_te_1"
   | "megatron_lm_2023"
   | "torch_only"
-  | "rocm_torch_only";
+  | "rocm_torch_only"
+  | "megatron_dev";
 "#;
 
 /// Whether stages have timelines, or the most points of each.

@@ -29,6 +29,8 @@ choices! {
         TorchOnly = "torch_only",
         /// Megatron-Core as PyPI has it, on AMD GPUs.
         RocmTorchOnly = "rocm_torch_only",
+        /// Megatron-LM's dev branch at d48bd6be of 2026-08-21, which builds layers that the pinned revision does not.
+        MegatronDev = "megatron_dev",
     }
 
     /// `launcher`: what starts the job, where it refuses what others train.

@@ -10,7 +10,8 @@ pub(crate) fn marks(given: &[NotModelled], modules: &[Module]) -> Vec<NotModelle
     let graphs = reasons.map(|reason| NotModelled::new("cuda_graph_impl", reason));
     let offloaded = modules.iter().filter_map(offloaded_states);
     let critics = modules.iter().filter_map(critic);
-    let of_settings = graphs.chain(offloaded).chain(critics);
+    let streams = modules.iter().filter_map(hyper_connections);
+    let of_settings = graphs.chain(offloaded).chain(critics).chain(streams);
     let marks: Vec<_> = given.iter().cloned().chain(of_settings).collect();
     canonical(&marks)
 }
@@ -33,6 +34,27 @@ fn critic(m: &Module) -> Option<NotModelled> {
     let is_split = a.use_megatron_fsdp || a.use_torch_fsdp2;
     let reason = "a critic beside adapters, MTP depths or FSDP";
     (a.critic && (is_other || is_split)).then(|| NotModelled::new("critic", reason))
+}
+
+/// What runs layers in another way than one after the other is not modelled with hyper-connections, nor are parameters
+/// that stay in fp32 while FSDP splits the others.
+fn hyper_connections(m: &Module) -> Option<NotModelled> {
+    let a = &m.args;
+    let of_layers = matches!(
+        a.cuda_graph_impl,
+        CudaGraphImpl::Local | CudaGraphImpl::TransformerEngine
+    );
+    let reason = if of_layers {
+        "hyper-connections within CUDA graphs of layers"
+    } else if a.overlap_moe_expert_parallel_comm {
+        "hyper-connections beside overlapped passes of two micro batches"
+    } else if a.use_megatron_fsdp || a.use_torch_fsdp2 {
+        "parameters of hyper-connections in fp32 beside FSDP"
+    } else {
+        return None;
+    };
+    a.enable_mhc_connections
+        .then(|| NotModelled::new("enable_mhc_connections", reason))
 }
 
 /// What of `cuda_graph_impl local` is not modelled together with the other settings of a module.

@@ -74,10 +74,6 @@ rules! { |d, a|
             d.tp
         ),
         [mla_down_proj_fusion = Off];
-    // `TransformerLayer.__init__` refuses hyper-connections unless its class has them, which no layer spec asks for.
-    error "hyper_connections" if a.enable_mhc_connections => [enable_mhc_connections],
-        "enable_mhc_connections needs layers of the class HyperConnectionTransformerLayer, and no layer spec of Megatron-LM builds them",
-        [enable_mhc_connections = Off];
     // `RotaryEmbedding` makes an even number of angles, one more than an odd width has room for
     // (`_apply_rotary_pos_emb_bshd`).
     error "rotary_width" : a.multi_latent_attention.then_some(a.qk_pos_emb_head_dim) => "qk_pos_emb_head_dim {}",

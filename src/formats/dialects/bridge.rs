@@ -12,7 +12,7 @@ use super::framework::{Defaults, Framework};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant, Opposite, Role};
 use super::meaning::{look_up, same_field};
 use crate::formats::derivations::precision as dtypes;
-use crate::formats::derivations::{activation, adapters, hybrid, model, optimizer, packing, vocabulary};
+use crate::formats::derivations::{activation, adapters, dev_branch, hybrid, model, optimizer, packing, vocabulary};
 use crate::formats::megatron_args::{self, Known};
 
 /// Megatron-Bridge's `ConfigContainer`.
@@ -57,6 +57,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     // Model.
     ("model.num_moe_experts", Field("num_experts")),
     ("model.num_query_groups", Role(model::QUERY_GROUPS)),
+    ("model.enable_hyper_connections", Role(dev_branch::HYPER_CONNECTIONS)),
     ("model.gated_linear_unit", Role(activation::GATED)),
     ("model.activation_func", Role(activation::FUNCTION)),
     ("model.vocab_size", Role(vocabulary::SIZE)),
@@ -187,6 +188,9 @@ const KEYS: &[(&str, KeyMeaning)] = &[
 
 /// Second names of fields: read, never written.
 const SECOND_NAMES: &[(&str, KeyMeaning)] = &[
+    // Of Megatron-LM's dev branch.
+    ("model.num_residual_streams", Field("mhc_num_residual_streams")),
+    ("model.use_fused_mhc", Field("use_fused_mhc")),
     ("model.fp8_dot_product_attention", Field("fp8_dot_product_attention")),
     ("model.fp8_multi_head_attention", Field("fp8_multi_head_attention")),
     ("dataset.pack_sequences_in_batch", Field("sft")),

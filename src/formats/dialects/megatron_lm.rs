@@ -1,10 +1,11 @@
 //! Megatron-LM's own flags.
 
+use super::dev_branch;
 use super::framework::Framework;
 use super::meaning::KeyMeaning;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::Feature;
-use crate::formats::derivations::{hybrid, model, vocabulary};
+use crate::formats::derivations::{dev_branch as dev_role, hybrid, model, vocabulary};
 use crate::formats::megatron_args::{self, Arity, Known};
 
 /// Megatron-LM's own flags.
@@ -34,7 +35,11 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
         "extra_vocab_size" => return Some(KeyMeaning::Role(vocabulary::EXTRA)),
         // Of Megatron-LM's development branch.
         "offload_optimizer_states" => return Some(KeyMeaning::Field("offload_optimizer_states")),
+        "enable_hyper_connections" => return Some(KeyMeaning::Role(dev_role::HYPER_CONNECTIONS)),
         _ => {}
+    }
+    if let Some(id) = dev_branch::field_of(&underscored) {
+        return Some(KeyMeaning::Field(id.field().name));
     }
     let known = megatron_args::find(name);
     // A few fields belong to flags that change nothing in most jobs.

@@ -58,8 +58,6 @@ const NOTHING: &[(&str, &str)] = &[
     ("fp4_recipe", "only with fp4"),
     ("kitchen_attention_backend", "only with Kitchen's kernels"),
     ("moe_paged_stash_buffer_size_factor_cpu", "memory of the host"),
-    ("mhc_num_residual_streams", "only with hyper-connections"),
-    ("mhc_recompute_layer_num", "only with hyper-connections"),
     ("cpu_offloading_retain_pinned_cpu_buffers", "memory of the host"),
     ("mtp_standalone", "the pipeline layout decides"),
     ("disable_symmetric_registration", "the same buffers"),

@@ -20,7 +20,7 @@ pub(crate) fn buffers(tapes: &CompiledTapes<'_>, captured: &StageTotals) -> Vec<
         return out.0;
     }
     let (sizes, m) = (tapes.sizes(), tapes.sizes().m);
-    let stream = sizes.residual();
+    let stream = sizes.streams();
     let alive = factor("captured layers in flight", layers);
     let what = "inputs of CUDA graphs";
     out.tensor(what, stream.times(alive), sizes.stream_width(), GRAPH_INPUTS);

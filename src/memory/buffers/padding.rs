@@ -30,8 +30,13 @@ struct Aligned {
     elements: u64,
     /// Elements with every tensor's start at a multiple of 64.
     in_buffer: u64,
-    /// Bytes that rounding every tensor to whole blocks adds to weights, and to each state in fp32.
+    /// The same of parameters that stay in fp32, which have buffers of their own.
+    elements_in_fp32: u64,
+    in_buffer_in_fp32: u64,
+    /// Bytes that rounding every tensor to whole blocks adds to weights, to main parameters, and to each other state in
+    /// fp32.
     weights: u64,
+    main_params: u64,
     fp32: u64,
     /// Bytes that rounding to whole blocks adds to weights that are not trained: they are in no buffer.
     frozen: u64,
@@ -150,7 +155,7 @@ impl PartPadding {
                 View::Dense => &mut out.dense,
                 View::Expert => &mut out.expert,
             };
-            let width = m.precision.bytes();
+            let width = if tensor.keep_in_fp32 { 4 } else { m.precision.bytes() };
             let rounding = |bytes: u64| block(bytes) - bytes;
             if !is_trained {
                 let frozen = rounding(multiply(each, width));
@@ -161,12 +166,18 @@ impl PartPadding {
                 into.add(aligned, count);
                 continue;
             }
+            let in_buffer = multiply(each.div_ceil(ALIGNMENT), ALIGNMENT);
+            let of_fp32 = |size: u64| if tensor.keep_in_fp32 { size } else { 0 };
+            let fp32 = rounding(multiply(each, 4));
             into.add(
                 Aligned {
                     elements: each,
-                    in_buffer: multiply(each.div_ceil(ALIGNMENT), ALIGNMENT),
+                    in_buffer,
+                    elements_in_fp32: of_fp32(each),
+                    in_buffer_in_fp32: of_fp32(in_buffer),
                     weights: rounding(multiply(each, width)),
-                    fp32: rounding(multiply(each, 4)),
+                    main_params: fp32 - of_fp32(fp32),
+                    fp32,
                     frozen: 0,
                     unsplit: WIDTHS.map(|width| unsplit(multiply(each, width))),
                 },
@@ -181,6 +192,9 @@ impl Aligned {
     fn add(&mut self, other: Self, times: u64) {
         add_times(&mut self.elements, other.elements, times);
         add_times(&mut self.in_buffer, other.in_buffer, times);
+        add_times(&mut self.elements_in_fp32, other.elements_in_fp32, times);
+        add_times(&mut self.in_buffer_in_fp32, other.in_buffer_in_fp32, times);
+        add_times(&mut self.main_params, other.main_params, times);
         add_times(&mut self.weights, other.weights, times);
         add_times(&mut self.fp32, other.fp32, times);
         add_times(&mut self.frozen, other.frozen, times);
@@ -221,6 +235,9 @@ fn added(site: &Site<'_>, held: Aligned, shared: &[u64], view: View, add: &mut d
             match state {
                 State::Weights => rounded(bucket, held.weights),
                 State::MainGrads => {}
+                State::MainParams if rules.rule(bucket).applies_to == AppliesTo::All => {
+                    rounded(bucket, held.main_params);
+                }
                 _ if rules.rule(bucket).applies_to == AppliesTo::All => rounded(bucket, held.fp32),
                 _ => {}
             }
@@ -230,16 +247,23 @@ fn added(site: &Site<'_>, held: Aligned, shared: &[u64], view: View, add: &mut d
     let end = least_common_multiple(ranks, 128);
     let up = |n: u64| multiply(n.div_ceil(end), end);
     let plain = held.elements.saturating_add(shared.iter().sum());
+    let in_fp32 = up(held.in_buffer_in_fp32);
     let padded = shared
         .iter()
-        .fold(up(held.in_buffer), |sum, n| sum.saturating_add(up(*n)));
-    let count = |elements| Count {
+        .fold(up(held.in_buffer - held.in_buffer_in_fp32), |sum, n| {
+            sum.saturating_add(up(*n))
+        })
+        .saturating_add(in_fp32);
+    let count = |elements, in_fp32| Count {
         elements,
+        in_fp32,
         ..Count::default()
     };
     for (bucket, _) in buckets {
         let rule = rules.rule(bucket);
-        let Bytes(bytes) = rule.bytes_of(count(padded)).saturating_sub(rule.bytes_of(count(plain)));
+        let Bytes(bytes) = rule
+            .bytes_of(count(padded, in_fp32))
+            .saturating_sub(rule.bytes_of(count(plain, held.elements_in_fp32)));
         add(Padding {
             bucket,
             elements: Some((plain, padded)),

@@ -19,7 +19,8 @@ pub(super) fn bytes(m: &Module, part: &model::Part) -> u64 {
     let tensors = part.parameters.iter();
     for tensor in tensors.filter(|tensor| tensor.component != Component::Adapters) {
         let (each, count) = one_tensor(m, tensor);
-        let bytes = block(multiply(each, m.precision.bytes()));
+        let width = if tensor.keep_in_fp32 { 4 } else { m.precision.bytes() };
+        let bytes = block(multiply(each, width));
         add_times(&mut out, bytes, count);
     }
     out

@@ -19,6 +19,7 @@ pub(crate) fn state_rules(m: &Module, view: View, rules: impl FnOnce(u64) -> [St
         applies_to: AppliesTo::All,
         bytes,
         fp8_saving: if in_fp8 { bytes.saturating_sub(fp8_bytes) } else { 0 },
+        bytes_in_fp32: bytes,
         shard,
         on_gpu: Decimal::ONE,
     };

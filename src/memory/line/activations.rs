@@ -28,7 +28,7 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
     let sizes = stages.tapes.sizes();
     let mut terms = Terms {
         all: Vec::new(),
-        stream: (sizes.residual(), sizes.stream_width()),
+        stream: (sizes.streams(), sizes.stream_width()),
     };
     if matches!(
         held.moment.pass,

@@ -29,6 +29,8 @@ struct Layer {
     shared: u128,
     /// Elements that the norms before the mixer and before the MLP read and write.
     norms: u128,
+    /// Elements that hyper-connections read and write to make one stream of all before each half, and all behind it.
+    streams: u128,
     /// Elements that the activation function of the routed experts reads and writes.
     expert_activation: u128,
     /// Elements that the gated norm of a delta net reads and writes.
@@ -48,6 +50,7 @@ fn layer(m: &Module, of: config::Layer) -> Layer {
     let norms = u128::from(of.mixer.is_some()) + u128::from(of.mlp.is_some());
     let mut out = Layer {
         norms: norms * 2 * wide(m.args.hidden_size),
+        streams: norms * streams(m),
         ..Layer::default()
     };
     match of.mixer {
@@ -72,6 +75,15 @@ fn layer(m: &Module, of: config::Layer) -> Layer {
 
 fn wide(n: u64) -> u128 {
     u128::from(n)
+}
+
+/// Elements of a token that hyper-connections read and write around one half of a layer: all streams in and one out before
+/// it; all streams and its output in, and all streams out, behind it.
+fn streams(m: &Module) -> u128 {
+    if !m.args.enable_mhc_connections {
+        return 0;
+    }
+    (3 * wide(m.args.mhc_num_residual_streams) + 2) * wide(m.args.hidden_size)
 }
 
 /// Matrices of an MLP.
@@ -236,7 +248,9 @@ pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> ChunkWork {
         whole += wide(count) * all;
         if let Choice::Selective(modules) = choice {
             let part = |module, elements: u128| if modules.contains(module) { elements } else { 0 };
-            let elements = part(RecomputeModule::Layernorm, layer.norms)
+            let norms = modules.contains(RecomputeModule::Layernorm) || modules.contains(RecomputeModule::Mhc);
+            let elements = if norms { layer.norms } else { 0 }
+                + part(RecomputeModule::Mhc, layer.streams)
                 + part(RecomputeModule::MoeAct, layer.expert_activation)
                 + part(RecomputeModule::GdnNormOut, layer.gated_norm)
                 + part(RecomputeModule::GdpQkv, layer.convolution);

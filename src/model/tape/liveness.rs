@@ -11,7 +11,8 @@ use std::sync::Arc;
 pub use super::usage::{TRANSIENT, USES, Usage};
 
 use super::recompute::{Kept, Plan, RecomputeOptions};
-use super::{ActivationTensor, AutogradTape, TensorId};
+use super::{ActivationTensor, AutogradTape, TensorId, UseKind};
+use crate::config::choices::RecomputeModule;
 use simulator::LivenessSimulator;
 
 /// Elements of the smallest tensor that Transformer Engine offloads with its layer (`_check_if_offload`).
@@ -47,6 +48,9 @@ pub(crate) struct CompiledTape {
     pub(crate) static_outputs: Vec<Vec<ActivationTensor>>,
     /// Bytes that are moved to the host between the passes.
     pub(crate) moved: u64,
+    /// Bytes that recompute module `mhc` discards once its group of layers is done, and makes again before the backward
+    /// pass of the group.
+    pub(crate) discarded_by_mhc: u64,
     /// Of what is kept, the tensors that are large enough to go to the host with the whole layer, if layers do.
     pub(crate) large: Usage,
     /// The heaviest moments of passes, as far as they were asked for.
@@ -92,6 +96,11 @@ impl CompiledTape {
                 tape.graphs.iter().map(of).collect()
             },
             moved: plan.offloaded_bytes(&tape),
+            discarded_by_mhc: {
+                let tensors = discarded_by_mhc(&tape, &plan);
+                let tensors = tensors.into_iter().filter_map(|id| tape.get(id));
+                tensors.map(ActivationTensor::allocated).fold(0, u64::saturating_add)
+            },
             peaks: Default::default(),
             tape,
             plan,
@@ -169,6 +178,20 @@ pub(crate) fn kept_tensors(plan: &Plan) -> Vec<TensorId> {
     let mut ids: Vec<TensorId> = plan.keeps.iter().map(|kept| kept.tensor).collect();
     ids.sort_unstable();
     ids.dedup();
+    ids
+}
+
+/// The tensors that recompute module `mhc` discards, each once, and those that its sections save when they run again.
+pub(crate) fn discarded_by_mhc(tape: &AutogradTape, plan: &Plan) -> Vec<TensorId> {
+    let mut ids = Vec::new();
+    for section in plan.again.iter().filter(|s| s.module == Some(RecomputeModule::Mhc)) {
+        ids.extend_from_slice(&section.discards);
+        let saved = section.ops.clone().flat_map(|op| tape.of(op, UseKind::Saved));
+        ids.extend(saved);
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    ids.retain(|id| plan.keeps.iter().all(|kept| kept.tensor != *id));
     ids
 }
 

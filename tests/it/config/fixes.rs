@@ -33,6 +33,8 @@ fn more_cases() -> Vec<(Json, Json)> {
         "tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 1, "sequence_parallel": false,
         "position_embedding_type": "rope"});
     let hybrid = |change: Json| (with(dense(), hybrid.clone()), change);
+    let streams = json!({"enable_mhc_connections": true, "software_stack": "megatron_dev"});
+    let streams = |change: Json| (with(dense(), streams.clone()), change);
     let fsdp = json!({"use_megatron_fsdp": true, "pipeline_model_parallel_size": 1});
     let fsdp = |change: Json| (with(dense(), fsdp.clone()), change);
     let torch_fsdp2 = json!({"use_torch_fsdp2": true, "pipeline_model_parallel_size": 1, "use_distributed_optimizer": false,
@@ -205,6 +207,17 @@ fn more_cases() -> Vec<(Json, Json)> {
         sparse(json!({"dsa_indexer_topk_freq": 3})),
         sparse(json!({"mtp_num_layers": 1, "pipeline_model_parallel_layout": "Et*6|t*6|t*4|mL"})),
         dense(json!({"enable_mhc_connections": true})),
+        dense(json!({"recompute_granularity": "selective", "recompute_modules": "mhc"})),
+        streams(json!({"fp32_residual_connection": true, "bf16": true})),
+        streams(json!({"recompute_granularity": "selective", "recompute_modules": "mhc,mlp"})),
+        streams(
+            json!({"recompute_granularity": "selective", "recompute_modules": "mhc", "fine_grained_activation_offloading": true,
+            "offload_modules": "attn_norm"}),
+        ),
+        hybrid(json!({"enable_mhc_connections": true, "software_stack": "megatron_dev"})),
+        streams(
+            json!({"mtp_num_layers": 1, "pipeline_model_parallel_layout": "Et*6|t*6|t*4|mL", "position_embedding_type": "rope"}),
+        ),
         dense(json!({"swiglu": true, "squared_relu": true})),
         dense(json!({"padded_vocab_size": 50000})),
         dense(json!({"padded_vocab_size": 50259})),

@@ -35,8 +35,6 @@ pub(super) const FLAGS: &[Flag] = &[
     one("moe-combine-bwd-dtype", "bf16"),
     switch("enable-cuda-graph"),
     switch("external-cuda-graph"),
-    one("mhc-num-residual-streams", "4"),
-    one("mhc-recompute-layer-num", "None"),
     switch("use-te-activation-func"),
     one("gdp-num-chunk-states-to-recompute", "2"),
     one("mlp-chunks-for-training", "1"),

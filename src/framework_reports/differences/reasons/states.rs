@@ -39,6 +39,7 @@ pub(super) fn bytes_of_a_parameter(fullest: &FullestStage<'_>) -> Option<Differe
         fp8_saving: 0,
         applies_to: AppliesTo::All,
         bytes: if state == State::Weights { 2 } else { 4 },
+        bytes_in_fp32: if state == State::Weights { 2 } else { 4 },
         shard: match held {
             _ if !is_split(state) => 1,
             View::Dense => fullest.m.dense_shard(),

@@ -6,12 +6,12 @@ use super::terms::{Term, Terms};
 use crate::memory::blocks::{BlockKind, CompiledTapes, attention_biases, attention_mask};
 use crate::memory::chunk_profile::{BEFORE_CAPTURE, ChunkPeak, ChunkProfile, Pass};
 use crate::model::tape::Family;
-use crate::model::tape::liveness::{CompiledTape, LARGE, TRANSIENT, kept_tensors};
+use crate::model::tape::liveness::{CompiledTape, LARGE, TRANSIENT, discarded_by_mhc, kept_tensors};
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::stages::Chunk;
 use crate::source::{
-    ATTENTION_MASK, BRIDGE_COMMUNICATOR, FSDP_GATHER, FSDP_REDUCE, GRAPH_BUFFERS, GRAPH_WARMUP, IMAGE_ATTENTION_BIASES,
-    RECOMPUTE, SCHEDULES, TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
+    ATTENTION_MASK, BRIDGE_COMMUNICATOR, FSDP_GATHER, FSDP_REDUCE, GRAPH_BUFFERS, GRAPH_WARMUP,
+    HYPER_CONNECTION_RECOMPUTE, IMAGE_ATTENTION_BIASES, RECOMPUTE, SCHEDULES, TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
 };
 use crate::units::multiply;
 
@@ -185,6 +185,7 @@ impl ItemisedChunk<'_> {
             self.prefetched(terms);
         }
         self.captured(peak, terms);
+        self.discarded(peak.block, terms);
         if peak.pass == Pass::Forward {
             self.mask(TRANSIENT, p.passing_mask, 1, terms);
             self.kept(peak.block, 1, terms);
@@ -229,6 +230,33 @@ impl ItemisedChunk<'_> {
             );
         }
         terms.plain("recomputed output", TRANSIENT, p.residual, outer, RECOMPUTE);
+    }
+
+    /// Adds the tensors that recompute module `mhc` discards of the layers before one in its group.
+    fn discarded(&self, index: usize, terms: &mut Terms) {
+        let before = self.passes.blocks.get(..=index).unwrap_or_default();
+        // Nothing is discarded before the first layer of a group.
+        let Some(first) = before.iter().rposition(|block| block.discarded_before == 0) else {
+            return;
+        };
+        let layers = before.get(first..index).unwrap_or_default();
+        let mut kinds = Vec::new();
+        for layer in layers {
+            count(&mut kinds, layer.kind);
+        }
+        for (kind, times) in kinds {
+            let Some(CompiledTape { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
+                continue;
+            };
+            for id in discarded_by_mhc(tape, plan) {
+                let Some(tensor) = tape.get(id) else { continue };
+                terms.tensor(kind.to_string(), tensor, TRANSIENT, false, times);
+            }
+        }
+        let between = u64::try_from(layers.len()).unwrap_or(u64::MAX);
+        let what = "residual streams between layers that recompute discards";
+        let stream = terms.stream;
+        terms.shaped(what, TRANSIENT, stream, between, HYPER_CONNECTION_RECOMPUTE);
     }
 
     /// Adds the tensors that the capture of the local CUDA graph at work holds beside its tape.

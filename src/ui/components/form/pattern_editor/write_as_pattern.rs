@@ -5,16 +5,22 @@ use crate::browser;
 use crate::components::form::ids::control_id;
 use crate::state::State;
 use leptos::prelude::*;
+use megatron_memory::config::job::Module;
+
+/// Whether letters stand for all that the layers are. Encoders have no patterns, and neither have hyper-connections.
+fn can_be_written(module: &Module) -> bool {
+    let has_streams = module.args().enable_mhc_connections;
+    module.io().is_language() && module.hybrid().is_none() && !has_streams
+}
 
 /// A button that writes the layers of a `GPTModel` as a pattern, in one step to undo.
 #[component]
 pub(super) fn WriteAsPattern() -> impl IntoView {
     let state = expect_context::<State>();
-    // Encoders have no patterns.
     let offers = Memo::new(move |_| {
         let outcome = state.outcome.read();
         let module = outcome.as_ref().and_then(|o| o.module(state.form.module.get()));
-        !state.stale.get() && module.is_some_and(|m| m.io().is_language() && m.hybrid().is_none())
+        !state.stale.get() && module.is_some_and(can_be_written)
     });
     let write = move |_| {
         let index = state.form.module.get_untracked();

@@ -1,0 +1,136 @@
+//! Hyper-connections, against what a real layer keeps with them.
+
+use megatron_memory::memory::bucket::Bucket;
+use megatron_memory::memory::{StageEstimate, estimate};
+use megatron_memory::model::kernels::Kernels;
+use megatron_memory::model::sizes::Sizes;
+use megatron_memory::model::tape::ActivationTensor;
+use megatron_memory::model::tape::recompute::{RecomputeOptions, kept};
+use megatron_memory::model::{LayerSpec, layer_tape};
+use serde_json::{Value as Json, json};
+
+use super::jobs::{config, kept_by_a_layer, small_model, with};
+use crate::oracle;
+
+/// The job of a record: one layer on one GPU.
+fn job(record: &Json) -> Json {
+    let settings = json!({
+        "num_layers": 1, "vocab_size": 128, "bf16": true, "swiglu": true, "normalization": "RMSNorm",
+        "add_bias_linear": false, "position_embedding_type": "none", "attention_dropout": 0, "hidden_dropout": 0,
+        "software_stack": "megatron_dev", "enable_mhc_connections": true,
+    });
+    let mut job = with(record, &settings);
+    let measured = [
+        "output",
+        "output_bytes",
+        "input_is_saved",
+        "input_bytes",
+        "saved_bytes",
+        "tensors",
+    ];
+    job.as_object_mut()
+        .unwrap()
+        .retain(|key, _| !measured.contains(&&**key));
+    job
+}
+
+/// A small model with hyper-connections on four pipeline stages.
+fn deep_model() -> Json {
+    let settings = json!({
+        "num_layers": 16, "hidden_dropout": 0, "attention_dropout": 0, "tensor_model_parallel_size": 1,
+        "pipeline_model_parallel_size": 4, "world_size": 4, "global_batch_size": 16,
+        "software_stack": "megatron_dev", "enable_mhc_connections": true,
+    });
+    with(&small_model(), &settings)
+}
+
+fn bytes(tensors: &[ActivationTensor]) -> u64 {
+    tensors.iter().map(ActivationTensor::bytes).sum()
+}
+
+#[test]
+fn a_layer_keeps_what_a_real_one_keeps() {
+    let oracle = oracle::json("hyper_connections.json");
+    let records = oracle["records"].as_array().unwrap();
+    assert_eq!(records.len(), 3);
+    for record in records {
+        let config = config(&job(record));
+        let sizes = Sizes {
+            kernels: Kernels::TE_LIKE,
+            ..Sizes::new(&config.modules()[0])
+        };
+        let tape = layer_tape(&sizes, LayerSpec::all(sizes.m)[0]);
+        let tensors = kept(&tape, RecomputeOptions::NONE);
+        let mut each: Vec<u64> = tensors.iter().map(ActivationTensor::bytes).collect();
+        let measured = record["tensors"].as_array().unwrap().iter();
+        let mut measured: Vec<u64> = measured.map(|tensor| tensor["bytes"].as_u64().unwrap()).collect();
+        each.sort_unstable();
+        measured.sort_unstable();
+        assert_eq!(each, measured, "{record}");
+        assert_eq!(Some(bytes(&tensors)), record["saved_bytes"].as_u64(), "{record}");
+        let of = |id| tape.get(id).unwrap().bytes();
+        assert_eq!(
+            Some(of(tape.input.unwrap())),
+            record["input_bytes"].as_u64(),
+            "{record}"
+        );
+        assert_eq!(
+            Some(of(tape.output.unwrap())),
+            record["output_bytes"].as_u64(),
+            "{record}"
+        );
+    }
+}
+
+/// One stream before each half, the norms of their own and the streams between the halves are made again.
+#[test]
+fn recompute_module_mhc_discards_what_stands_between_the_streams() {
+    let recompute = json!({"recompute_granularity": "selective", "recompute_modules": ["mhc"]});
+    for implementation in ["transformer_engine", "local"] {
+        let job = with(&deep_model(), &json!({"transformer_impl": implementation}));
+        let all = bytes(&kept_by_a_layer(&job));
+        let less = bytes(&kept_by_a_layer(&with(&job, &recompute)));
+        // 1,024 tokens of 512 channels in bf16.
+        let stream = 1024 * 512 * 2;
+        // Norms of their own keep two numbers of each token in fp32 as well.
+        let norm = stream + 1024 * 2 * 4;
+        let norms = if implementation == "local" { 2 * norm } else { 0 };
+        assert_eq!(all - less, (2 + 4) * stream + norms, "{implementation}");
+    }
+}
+
+/// A stage keeps the inputs of groups only, and in a backward pass makes one group again.
+#[test]
+fn groups_of_mhc_keep_one_input_each() {
+    let kept = |layers: Option<u64>| {
+        let modules: &[&str] = if layers.is_some() { &["mhc"] } else { &[] };
+        let recompute = json!({
+            "recompute_granularity": "selective", "recompute_modules": modules, "mhc_recompute_layer_num": layers,
+        });
+        let job = with(&deep_model(), &recompute);
+        let stages = estimate(&config(&job)).modules.remove(0).stages;
+        stages[0].bytes(Bucket::ActivationsResidual).0
+    };
+    let each = [kept(None), kept(Some(1)), kept(Some(2)), kept(Some(4))];
+    assert!(each.is_sorted_by(|more, less| more > less), "{each:?}");
+    // Four micro batches are under way on the first of four stages: with groups of two instead of one, each of them
+    // keeps two inputs less; what is made again for one group is a transient.
+    let streams = 4 * 1024 * 512 * 2;
+    assert_eq!(each[1] - each[2], 4 * 2 * streams, "{each:?}");
+    assert_eq!(each[2] - each[3], 4 * streams, "{each:?}");
+}
+
+/// Stages send each other all streams.
+#[test]
+fn messages_are_as_wide_as_the_streams() {
+    let received = |job: &Json| {
+        let stages = estimate(&config(job)).modules.remove(0).stages;
+        let inputs = |stage: &StageEstimate| stage.bytes(Bucket::ActivationsResidual).0;
+        (inputs(&stages[1]), stages.len())
+    };
+    let full = json!({"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 4});
+    let with_streams = with(&deep_model(), &full);
+    let without = with(&with_streams, &json!({"enable_mhc_connections": false}));
+    let (with_streams, without) = (received(&with_streams), received(&without));
+    assert_eq!(with_streams.0, 4 * without.0);
+}

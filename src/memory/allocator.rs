@@ -4,8 +4,9 @@
 //! `torch.cuda.memory_allocated` counts are the blocks in use, and `memory_reserved` counts the segments. The rules are
 //! those of `DeviceCachingAllocator` in PyTorch's `c10/cuda/CUDACachingAllocator.cpp`.
 //!
-//! One thing is not known: the addresses that the driver gives to segments. Here each new one lies behind all others.
+//! The addresses that the driver gives to segments are those that were seen on an H100 (`addresses.rs`).
 
+mod addresses;
 mod blocks;
 mod expandable;
 mod filling;
@@ -17,6 +18,7 @@ pub use blocks::{BlockId, BlockState, PlacedBlock};
 pub use filling::Filling;
 pub use settings::{AllocatorSettings, PoolKind, segment_size};
 
+use addresses::Addresses;
 use blocks::{Block, Blocks};
 use free::{FreeBlocks, Queue};
 
@@ -32,6 +34,7 @@ pub struct OutOfMemory;
 #[derive(Clone, Debug)]
 pub struct CachingAllocator {
     settings: AllocatorSettings,
+    addresses: Addresses,
     blocks: Blocks,
     free: FreeBlocks,
     allocated: u64,
@@ -47,6 +50,7 @@ impl CachingAllocator {
     pub fn new(settings: AllocatorSettings) -> Self {
         Self {
             settings,
+            addresses: Addresses::default(),
             blocks: Blocks::default(),
             free: FreeBlocks::default(),
             allocated: 0,
@@ -189,7 +193,8 @@ impl CachingAllocator {
         }
         let bytes = segment_size(size);
         self.reserve(bytes)?;
-        Some(self.blocks.segment(queue, bytes))
+        let address = self.addresses.take(bytes);
+        Some(self.blocks.segment(queue, address, bytes))
     }
 
     /// Counts so many bytes as reserved, if the GPU has them.

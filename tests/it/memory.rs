@@ -3,6 +3,7 @@
 mod activations;
 mod adapters;
 mod allocator;
+mod allocator_oracle;
 mod clamp;
 mod critic;
 mod delayed_wgrad;

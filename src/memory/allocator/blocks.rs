@@ -62,8 +62,6 @@ pub(super) struct Blocks {
     slots: Vec<Option<Block>>,
     vacant: Vec<usize>,
     segments: usize,
-    /// The end of all address space that segments had so far.
-    end: u64,
 }
 
 impl Blocks {
@@ -95,12 +93,12 @@ impl Blocks {
         }
     }
 
-    /// A new segment as one free block.
-    pub(super) fn segment(&mut self, queue: Queue, size: u64) -> BlockId {
+    /// A new segment at an address as one free block.
+    pub(super) fn segment(&mut self, queue: Queue, address: u64, size: u64) -> BlockId {
         let block = Block {
             segment: self.segments,
             queue,
-            address: self.end,
+            address,
             size,
             state: BlockState::Free,
             freed_at: 0,
@@ -108,7 +106,6 @@ impl Blocks {
             after: None,
         };
         self.segments += 1;
-        self.end = self.end.saturating_add(size);
         self.add(block)
     }
 

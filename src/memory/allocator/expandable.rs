@@ -72,7 +72,8 @@ impl CachingAllocator {
                 return first;
             }
         }
-        let id = self.blocks.segment(queue, ADDRESSES);
+        let address = self.addresses.expandable(ADDRESSES);
+        let id = self.blocks.segment(queue, address, ADDRESSES);
         self.blocks.set_state(id, BlockState::Unmapped);
         id
     }

@@ -82,6 +82,7 @@ impl CachingAllocator {
         }
         self.remove_free(id);
         if let Some(block) = self.blocks.remove(id) {
+            self.addresses.give(block.address, block.size);
             self.reserved = self.reserved.saturating_sub(block.size);
         }
     }

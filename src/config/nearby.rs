@@ -27,6 +27,15 @@ pub(crate) fn near_matches(near: u64, max: u64, count: usize, test: &dyn Fn(u64)
         .collect()
 }
 
+/// The least common multiple of two sizes, or the largest number that there is.
+pub(crate) fn common_multiple(a: u64, b: u64) -> u64 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    a.checked_div(divisor).unwrap_or_default().saturating_mul(b)
+}
+
 /// Numbers as words, in ascending order: `4, 8 or 16`; `none` for an empty list.
 pub(crate) fn or_list(values: &[u64]) -> String {
     let mut values = values.to_vec();

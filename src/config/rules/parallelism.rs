@@ -4,7 +4,7 @@ use super::rule::FixValue::{Default, Number, Off};
 use super::rule::{Alternatives, rules};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
-use crate::config::nearby::{near_matches, or_list};
+use crate::config::nearby::{common_multiple, near_matches, or_list};
 use crate::config::problem::Problem;
 use crate::value::Value;
 
@@ -16,7 +16,7 @@ rules! { |d, a|
             "world_size {} cannot hold one replica of the model: TP {} × PP {} × CP {} = {} GPUs",
             d.world_size, d.tp, d.pp, d.cp, d.total_model_size()
         ),
-        [world_size = Number(d.total_model_size())];
+        [world_size = Number(tile(d))];
     error "world_by_copy" by(world_by_copy);
     error "data_parallel_size"
         let given = a.data_parallel_size?,
@@ -47,15 +47,38 @@ const COPY: &[F] = &[
     F::context_parallel_size,
 ];
 
+/// The ranks that a copy of the model and the grid of its experts both divide.
+fn tile(d: &Draft<'_>) -> u64 {
+    common_multiple(d.total_model_size(), expert_grid_size(d))
+}
+
+/// The ranks of the grid of experts, over all pipeline stages.
+fn expert_grid_size(d: &Draft<'_>) -> u64 {
+    d.etp.saturating_mul(d.ep).saturating_mul(d.pp)
+}
+
 fn world_by_copy(d: &Draft<'_>) -> Option<Problem> {
     let (world_size, copy) = (d.world_size, d.total_model_size());
     if world_size < copy || d.has_whole_copies() {
         return None;
     }
-    let below = world_size / copy * copy;
-    let near = [below, below.saturating_add(copy)];
+    let step = tile(d);
+    let below = world_size / step * step;
+    let near = [below, below.saturating_add(step)].into_iter().filter(|near| *near > 0);
+    let near: Vec<u64> = near.collect();
+    let and_experts = if step == copy {
+        String::new()
+    } else {
+        format!(
+            " and of ETP {} · EP {} · PP {} = {}",
+            d.etp,
+            d.ep,
+            d.pp,
+            expert_grid_size(d)
+        )
+    };
     let message = format!(
-        "world_size {world_size} must be a multiple of TP {} × PP {} × CP {} = {copy}; {} GPUs would work",
+        "world_size {world_size} must be a multiple of TP {} × PP {} × CP {} = {copy}{and_experts}; {} GPUs would work",
         d.tp,
         d.pp,
         d.cp,
@@ -75,7 +98,7 @@ fn expert_grid(d: &Draft<'_>) -> Option<Problem> {
         divides(ep) && stage.is_multiple_of(d.etp.saturating_mul(ep))
     });
     let tensor_sizes = near_matches(d.etp, 64, 2, &|etp| stage.is_multiple_of(etp.saturating_mul(d.ep)));
-    let world = span.saturating_mul(d.pp);
+    let world = expert_grid_size(d);
     let hint = if !expert_sizes.is_empty() {
         format!("EP {} would work", or_list(&expert_sizes))
     } else if !tensor_sizes.is_empty() {

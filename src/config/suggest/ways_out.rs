@@ -80,6 +80,9 @@ fn candidates(raw: &RawJob, problem: &Problem, id: FieldId) -> Vec<Value> {
             let numbers = sizes.into_iter().map(|size| Value::Int(size.into()));
             numbers.collect()
         }
+        (_, Meaning::Bad(_)) if id == FieldId::world_size => {
+            needed_gpus(raw).map(|gpus| vec![gpus]).unwrap_or_default()
+        }
         (kind @ Kind::Choice(_), Meaning::Bad(text)) => {
             let mut names: Vec<&str> = names(kind).to_vec();
             let similarity = |name: &str| strsim::normalized_damerau_levenshtein(&text, name);
@@ -89,6 +92,20 @@ fn candidates(raw: &RawJob, problem: &Problem, id: FieldId) -> Vec<Value> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The GPUs of a job whose number of GPUs cannot be read: as many as it has where none is given, or as its rules then ask
+/// for.
+fn needed_gpus(raw: &RawJob) -> Option<Value> {
+    let id = FieldId::world_size;
+    let mut open = raw.clone();
+    open.put(0, id, Value::Null);
+    let checked = validate(&open);
+    if let Some(config) = &checked.config {
+        return Some(Value::Int(config.world_size().into()));
+    }
+    let mut fixes = checked.problems.iter().flat_map(|problem| &problem.fixes);
+    fixes.find(|fix| fix.field == id).map(|fix| fix.value.clone())
 }
 
 /// How far apart two sizes are, as the larger over the smaller in thousandths. The smaller of two that are equally far

@@ -522,10 +522,44 @@ fn a_value_that_a_field_cannot_take_comes_with_one_that_it_can() {
             Value::Text("selective".to_owned()),
         ),
         ("#v1;m=llama3-8b@2;bf16=maybe", "bf16", Value::Bool(true)),
+        // As many as one copy of the model, and the grid of its experts, take.
+        ("#v1;m=llama3-8b@2;gpus=0", "world_size", Value::Int(2)),
+        ("#v1;m=deepseek-v3@2;gpus=0", "world_size", Value::Int(1024)),
+        ("#v1;m=deepseek-v3@2;gpus=many", "world_size", Value::Int(1024)),
     ] {
         let checked = check(&decode(link).0.setup.job);
         let mut fixes = checked.errors().flat_map(|problem| &problem.fixes);
         let fits = fixes.any(|fix| fix.field.field().name == field && fix.value == value);
         assert!(fits, "{link}: {:?}", checked.problems);
+    }
+}
+
+/// A message about the number of GPUs names those that the fixes set, and with each of them the rule is kept that the
+/// copies of the model and its experts ask for.
+#[test]
+fn numbers_of_gpus_that_a_message_names_would_work() {
+    for (link, works) in [
+        ("#v1;m=deepseek-v3@2;gpus=1000", &[1024][..]),
+        ("#v1;m=deepseek-v3@2;gpus=1500", &[1024, 2048]),
+        ("#v1;m=deepseek-v3@2;gpus=8", &[1024]),
+    ] {
+        let job = decode(link).0.setup.job;
+        let checked = check(&job);
+        let problem = checked.errors().find(|problem| problem.rule.starts_with("world_"));
+        let problem = problem.unwrap_or_else(|| panic!("{link}: {:?}", checked.problems));
+        let fixes = problem.fixes.iter().filter(|fix| fix.field == FieldId::world_size);
+        let offered: Vec<Value> = fixes.map(|fix| fix.value.clone()).collect();
+        let expected: Vec<Value> = works.iter().map(|gpus| Value::Int(*gpus)).collect();
+        assert_eq!(offered, expected, "{problem}");
+        if let Some((_, named)) = problem.message.split_once("; ") {
+            let words: Vec<String> = works.iter().map(i128::to_string).collect();
+            assert_eq!(named, format!("{} GPUs would work", words.join(" or ")));
+        }
+        for gpus in works {
+            let mut mended = job.clone();
+            mended.put(0, FieldId::world_size, Value::Int(*gpus));
+            let left = check(&mended).problems;
+            assert!(left.iter().all(|p| !p.is_error()), "{gpus}: {left:?}");
+        }
     }
 }

@@ -53,7 +53,8 @@ features! {
     "ckptargs": ["use_checkpoint_args", "use_mp_args_from_checkpoint_args"],
         "arguments in the checkpoint replace those of the job",
         Source::megatron("megatron/training/checkpointing.py", "load_args_from_checkpoint");
-    "yaml": ["yaml_cfg"], "the settings of the job are in another file", of_arguments("parse_args");
+    "yaml": ["yaml_cfg", "extends", "bases", "includes", "_base_"],
+        "the settings of the job are in another file", of_arguments("parse_args");
     "hetero": ["heterogeneous_layers_config_path"],
         "layers have different sizes",
         Source::megatron("megatron/core/transformer/heterogeneous/heterogeneous_config.py", "HeterogeneousTransformerConfig");

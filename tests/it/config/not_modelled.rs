@@ -27,6 +27,7 @@ const MARKED: &[(&str, &[&str])] = &[
     (r#"{"gtp_weight_remat_size": 2}"#, &["gtp_weight_remat_size"]),
     (r#"{"perform_rl_step": true}"#, &["perform_rl_step"]),
     (r#"{"use_checkpoint_args": true}"#, &["use_checkpoint_args"]),
+    (r#"{"extends": ["qwen2.5_base.yaml"]}"#, &["extends"]),
     (
         r#"{"perform_rl_step": true, "actor.model.lora_rank": 8}"#,
         &["actor.model.lora_rank", "perform_rl_step"],

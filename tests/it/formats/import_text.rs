@@ -248,6 +248,27 @@ fn a_text_without_a_model_sets_single_settings() {
     }
 }
 
+/// The settings of a file that the text changes are not in the text, so that its job is marked.
+#[test]
+fn a_text_that_changes_another_file_marks_its_job() {
+    let own = "num_layers: 36\nhidden_size: 4096\nffn_hidden_size: 12288\nnum_attention_heads: 32\nseq_length: 4096\n";
+    for named in [
+        "extends: [qwen2.5_base.yaml]",
+        "extends:\n  - qwen2.5_base.yaml",
+        "bases: base.yaml",
+        "includes: [a.yaml]",
+    ] {
+        let marks = job(&read(&format!("{named}\n{own}"), &alone())).not_modelled;
+        let key = named.split(':').next().unwrap_or_default();
+        assert!(
+            marks
+                .iter()
+                .any(|mark| mark.key == key && mark.reason.contains("in another file")),
+            "{named}: {marks:?}"
+        );
+    }
+}
+
 /// The stages of the job spell out its old split, and 7 layers do not come out even on 4 of them.
 #[test]
 fn a_split_that_a_text_contradicts_is_dropped() {

@@ -1,4 +1,4 @@
-//! How long a key takes to show, a file to be refused, and a layout search to end, in Chromium. Needs `dist/`: `cargo
+//! How long a key takes to show, also beside a long file that is read, and a layout search to end, in Chromium. Needs `dist/`: `cargo
 //! xtask bench` builds it.
 //!
 //! Three times per key. *Work*: from the key to the end of the frame that shows its effect, without the wait for that
@@ -64,7 +64,8 @@ const GARBAGE: [(&str, &str); 4] = [
 
 fn main() {
     keys();
-    refusals();
+    readings();
+    stopping();
     search();
 }
 
@@ -102,38 +103,104 @@ fn search() {
     println!("\n{}", page.text("dialog.modal .layouts-progress"));
 }
 
-/// From the drop of a file to the frame after the one that shows why it is refused; the dialog has been used before.
-fn refusals() {
+/// What a page's reader notices of a file of five megabytes that another thread reads: how long it takes to be refused,
+/// and how long a letter that is typed meanwhile takes to its frame. The dialog has been used before.
+fn readings() {
     let page = Page::open("");
     page.click("[data-testid=import]");
-    page.until("document.querySelector('dialog.modal[open] h2')");
-    println!("\n| 5 MB of | median ms | worst ms of 9 |\n|---|---:|---:|");
+    page.until("document.querySelector('dialog.modal[open] [name=hub]')");
+    println!(
+        "\n| 5 MB of | refused after, median ms | worst of 9 | letter to frame, 95th percentile ms | worst | letters |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|");
     for (what, text) in GARBAGE {
-        let times = page.eval(&format!(
-            "(async () => {{
-                const [text, times] = [{text}, []];
-                const dialog = document.querySelector('dialog.modal');
-                for (let turn = 0; turn < 10; turn++) {{
-                    const data = new DataTransfer();
-                    data.items.add(new File([text], 'garbage.txt'));
-                    const start = performance.now();
-                    document.body.dispatchEvent(new DragEvent('drop', {{ dataTransfer: data, bubbles: true, cancelable: true }}));
-                    while (!dialog.querySelector('[role=alert]').innerText) await new Promise(requestAnimationFrame);
-                    times.push(performance.now() - start);
-                    dialog.querySelector('[name=forget]').click();
-                }}
-                return times.slice(1);
-            }})()"
-        ));
-        let times = times.as_array().unwrap().iter();
-        let mut times: Vec<f64> = times.filter_map(Value::as_f64).collect();
-        times.sort_by(f64::total_cmp);
+        let measured = page.eval(&format!("({READ})({text})"));
+        let [times, letters] = ["times", "letters"].map(|name| sorted(&measured[name]));
         println!(
-            "| {what} | {:.0} | {:.0} |",
-            times[times.len() / 2],
-            times[times.len() - 1]
+            "| {what} | {:.0} | {:.0} | {:.0} | {:.0} | {} |",
+            at(&times, 50),
+            at(&times, 100),
+            at(&letters, 95),
+            at(&letters, 100),
+            letters.len()
         );
     }
+}
+
+/// Drops a file ten times, and types a letter in each frame until it is refused. The first turn does not count.
+const READ: &str = "\
+    async (text) => { \
+      const dialog = document.querySelector('dialog.modal'); \
+      const field = dialog.querySelector('[name=hub]'); \
+      const isRefused = () => dialog.querySelector('[role=alert]').innerText !== ''; \
+      const frame = () => new Promise((done) => requestAnimationFrame(() => { \
+        const { port1, port2 } = new MessageChannel(); \
+        port1.onmessage = done; \
+        port2.postMessage(0); \
+      })); \
+      const [times, letters] = [[], []]; \
+      for (let turn = 0; turn < 10; turn++) { \
+        const data = new DataTransfer(); \
+        data.items.add(new File([text], 'garbage.txt')); \
+        const start = performance.now(); \
+        document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })); \
+        while (!isRefused()) { \
+          const typed = performance.now(); \
+          field.value = 'a'.repeat(1 + (letters.length % 20)); \
+          field.dispatchEvent(new InputEvent('input', { bubbles: true })); \
+          await frame(); \
+          if (turn > 0) letters.push(performance.now() - typed); \
+        } \
+        if (turn > 0) times.push(performance.now() - start); \
+        dialog.querySelector('[name=forget]').click(); \
+        while (isRefused()) await frame(); \
+      } \
+      return { times, letters }; \
+    }";
+
+/// How soon the reader can stop a text that takes long, and how soon it then has stopped: beside a thread that never
+/// answers.
+fn stopping() {
+    let page = Page::blank();
+    page.before_load("window.Worker = class { postMessage() {} terminate() {} };");
+    page.load("");
+    page.click("[data-testid=import]");
+    page.until("document.querySelector('dialog.modal[open] [name=hub]')");
+    let measured = page.eval(&format!("({STOP})('--num-layers 4\\n'.repeat(3e5))"));
+    let milliseconds = |name: &str| measured[name].as_f64().unwrap();
+    println!("\n| a text that takes long | ms |\n|---|---:|");
+    println!("| Stop is offered after | {:.0} |", milliseconds("offered"));
+    println!("| stopped after | {:.0} |", milliseconds("stopped"));
+}
+
+/// Drops a file, waits for the button that stops reading, and presses it.
+const STOP: &str = "\
+    async (text) => { \
+      const dialog = document.querySelector('dialog.modal'); \
+      const until = async (test) => { while (!test()) await new Promise(requestAnimationFrame); return performance.now(); }; \
+      const data = new DataTransfer(); \
+      data.items.add(new File([text], 'long.sh')); \
+      const start = performance.now(); \
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })); \
+      const button = () => dialog.querySelector('[name=stop-reading]'); \
+      const offered = await until(button); \
+      button().click(); \
+      const stopped = await until(() => dialog.querySelector('[role=alert]').innerText.startsWith('Reading was stopped.')); \
+      return { offered: offered - start, stopped: stopped - offered }; \
+    }";
+
+/// The numbers of a list, the least first.
+fn sorted(list: &Value) -> Vec<f64> {
+    let numbers = list.as_array().unwrap().iter();
+    let mut numbers: Vec<f64> = numbers.filter_map(Value::as_f64).collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers
+}
+
+/// A percentile of sorted numbers; zero where there are none.
+fn at(sorted: &[f64], percent: usize) -> f64 {
+    let last = sorted.len().saturating_sub(1);
+    sorted.get(percent * last / 100).copied().unwrap_or_default()
 }
 
 fn keys() {
@@ -159,12 +226,11 @@ fn keys() {
         let (first, next) = times.split_at_mut(KEYS);
         for (which, times) in [("first", first), ("next", next)] {
             times.sort_by(f64::total_cmp);
-            let at = |percent: usize| times[percent * (times.len() - 1) / 100];
             println!(
                 "| {name}, {which} {KEYS} | {:.1} | {:.1} | {:.1} |",
-                at(50),
-                at(95),
-                at(100)
+                at(times, 50),
+                at(times, 95),
+                at(times, 100)
             );
         }
     }

@@ -22,4 +22,4 @@ pub use panel::{Panel, PanelHead};
 pub use table::{MoreHeadings, ScrollBox, Table, text_cells};
 pub use tabs::TabList;
 pub use toolbar::Toolbar;
-pub use unsubscribe::unsubscribe_on_cleanup;
+pub use unsubscribe::passing_memo;

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::browser;
-use crate::parts::{Deferred, unsubscribe_on_cleanup};
+use crate::parts::{Deferred, passing_memo};
 use crate::state::State;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
@@ -21,9 +21,8 @@ pub fn LayOutButton(
     primary: bool,
 ) -> impl IntoView {
     let state = expect_context::<State>();
-    let gpus = Memo::new(move |_| {
-        // The button comes and goes with edits.
-        unsubscribe_on_cleanup();
+    // The button comes and goes with edits.
+    let gpus = passing_memo(move || {
         let setup = state.setup.read();
         let gpus = setup.job.number(0, FieldId::world_size);
         gpus.filter(|_| setup.job.modules.is_empty())
@@ -83,7 +82,7 @@ fn finish(state: State, job: &RawJob, search: &LayoutSearch) {
     let Some(settings) = search.settings() else {
         return state
             .toasts
-            .tell("No layout fits these GPUs, not with recompute either. More GPUs, or ones with more memory, would.");
+            .tell("No layout fits these GPUs, even with recompute. More GPUs, or GPUs with more memory, would help.");
     };
     let mut setup = state.setup.get_untracked();
     setup.job = job.clone();

@@ -14,3 +14,15 @@ pub fn unsubscribe_on_cleanup() {
         on_cleanup(move || reader.clear_sources(&reader));
     }
 }
+
+/// A memo for a part that comes and goes with edits, of signals that stay. What else the part reads of them would not
+/// unsubscribe: an item of a list is dropped before it is cleaned up.
+pub fn passing_memo<T>(compute: impl Fn() -> T + Send + Sync + 'static) -> Memo<T>
+where
+    T: PartialEq + Send + Sync + 'static,
+{
+    Memo::new(move |_| {
+        unsubscribe_on_cleanup();
+        compute()
+    })
+}

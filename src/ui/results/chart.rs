@@ -171,7 +171,7 @@ impl ChartState {
     fn drawn(self, part: fn(&Scene) -> &Vec<Drawing>) -> Option<impl IntoView + use<>> {
         let scene = self.scene.read();
         let scene = scene.as_ref()?;
-        Some(drawing::list(self.id, part(scene), self.highlight))
+        Some(drawing::list(self.id, part(scene), self.highlight.target().as_ref()))
     }
 
     /// Whether anything in the scene is highlighted, so that the rest is dimmed.

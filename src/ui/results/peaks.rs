@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::browser;
 use crate::components::form::control_id;
-use crate::parts::{Table, deferred_memo, text_cells};
+use crate::parts::{Table, deferred_memo, passing_memo, text_cells};
 use crate::state::ResultsState;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::memory::overhead::{self, memory_range};
@@ -134,7 +134,7 @@ fn OverheadTable(peak: Memo<Option<Peak>>) -> impl IntoView {
 #[component]
 fn OverheadRow(peak: Memo<Option<Peak>>, field: FieldId) -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
-    let overhead = Memo::new(move |_| {
+    let overhead = passing_memo(move || {
         of_peak(peak, |peak| {
             let mut overheads = peak.overheads.iter();
             overheads.find(|overhead| overhead.field == field).cloned()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use crate::parts::{Panel, PanelHead, ScrollBox, Table, when_idle};
+use crate::parts::{Panel, PanelHead, ScrollBox, Table, passing_memo, when_idle};
 use crate::state::ResultsState;
 use megatron_memory::memory::savings::{Saving, savings};
 use megatron_memory::report::amount::Scale;
@@ -67,7 +67,7 @@ fn SavingRow(
     number: usize,
 ) -> impl IntoView {
     let results = expect_context::<ResultsState>();
-    let row = Memo::new(move |_| rows.read().get(number).cloned());
+    let row = passing_memo(move || rows.read().get(number).cloned());
     let is = move |read: fn(&SavingsRow) -> bool| row.read().as_ref().is_some_and(read);
     let text = move |read: fn(&SavingsRow) -> &String| row.read().as_ref().map(read).cloned();
     let is_refused = Memo::new(move |_| is(|row| row.kind == Kind::Refused));

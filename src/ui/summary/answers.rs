@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use crate::browser;
 use crate::components::form::{FixButton, control_id};
 use crate::components::lay_out::LayOutButton;
-use crate::parts::{unsubscribe_on_cleanup, when_idle};
+use crate::parts::{passing_memo, when_idle};
 use crate::results::{FoundChanges, LargestSize, LimitSize, apply, call_to_use};
 use crate::state::{DialogKind, OpenDialog, State};
 use megatron_memory::config::fields::FieldId;
@@ -132,9 +132,8 @@ fn AnswerButton(
 fn BestChangeButton(primary: bool) -> impl IntoView {
     let state = expect_context::<State>();
     let found = expect_context::<RwSignal<FoundChanges>>();
-    let row = Memo::new(move |_| {
-        // The button comes and goes with edits.
-        unsubscribe_on_cleanup();
+    // The button comes and goes with edits.
+    let row = passing_memo(move || {
         let scale = Scale::fine(state.preferences.unit.get());
         let (found, setup) = (found.read(), state.setup.read());
         found.best(&setup.job).map(|offer| OfferRow::new(offer.clone(), scale))

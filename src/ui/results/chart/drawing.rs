@@ -3,15 +3,15 @@
 use leptos::either::EitherOf3;
 use leptos::prelude::*;
 
-use crate::state::Highlight;
 use megatron_memory::export::svg::{corners, outline, texture_id};
 use megatron_memory::report::scene::{Drawing, Shape};
+use megatron_memory::report::target::Target;
 
 /// Some drawings from back to front, with the texture right above the last one that has it.
-pub(super) fn list(chart: &str, drawings: &[Drawing], highlight: Highlight) -> impl IntoView + use<> {
+pub(super) fn list(chart: &str, drawings: &[Drawing], highlighted: Option<&Target>) -> impl IntoView + use<> {
     let is_lit = |drawing: &Drawing| {
-        let target = drawing.target.as_ref();
-        target.is_some_and(|target| highlight.highlights(target))
+        let target = highlighted.zip(drawing.target.as_ref());
+        target.is_some_and(|(highlighted, target)| highlighted.highlights(target))
     };
     let textured = drawings.iter().filter(|drawing| drawing.class.textured());
     let outlines: String = textured.map(|drawing| outline(&drawing.shape)).collect();

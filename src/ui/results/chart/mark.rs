@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use super::drawing::{self, with_lit};
 use super::{ChartState, MarkRole, layers};
 use crate::browser;
+use crate::parts::passing_memo;
 use megatron_memory::report::scene::Mark;
 use megatron_memory::report::target::Target;
 
@@ -18,22 +19,31 @@ pub(super) fn ChartMark(
     number: usize,
 ) -> impl IntoView {
     let is_choice = chart.role == MarkRole::Choice;
+    // Marks come and go with edits.
+    let mark = passing_memo(move || chart.mark(number));
+    let highlighted = passing_memo(move || chart.highlight.target());
+    let is_tab_stop = passing_memo(move || chart.tab_stop.get() == number);
+    let is_split = passing_memo(move || chart.is_split(mark.read().as_ref()?));
     let class = move || {
-        chart.of_mark(number, |mark| {
-            let class = format!("mark {}", layers::class(mark));
-            with_lit(&class, chart.highlight.highlights(&mark.target))
+        let mark = mark.read();
+        mark.as_ref().map(|mark| {
+            let highlighted = highlighted.read();
+            let is_lit = highlighted
+                .as_ref()
+                .is_some_and(|highlighted| highlighted.highlights(&mark.target));
+            with_lit(&format!("mark {}", layers::class(mark)), is_lit)
         })
     };
-    let chosen = move || chart.of_mark(number, |mark| mark.chosen);
+    let chosen = move || mark.read().as_ref().is_some_and(|mark| mark.chosen);
     view! {
         <g
             id=mark_id(chart.id, number)
             class=class
             role=if is_choice { "option" } else { "button" }
             aria-selected=move || is_choice.then(|| chosen().to_string())
-            aria-expanded=move || chart.is_split(number).map(|is_split| is_split.to_string())
-            aria-label=move || chart.of_mark(number, |mark| mark.label.clone())
-            tabindex=move || if chart.tab_stop.get() == number { "0" } else { "-1" }
+            aria-expanded=move || is_split.get().map(|is_split| is_split.to_string())
+            aria-label=move || mark.read().as_ref().map(|mark| mark.label.clone())
+            tabindex=move || if is_tab_stop.get() { "0" } else { "-1" }
             on:pointerover=move |event| chart.point(number, &event)
             on:pointermove=move |event| chart.point(number, &event)
             on:pointerleave=move |event| chart.point_nowhere(&event)
@@ -42,8 +52,16 @@ pub(super) fn ChartMark(
             on:click=move |event| chart.click(number, &event)
             on:keydown=move |event| chart.press(number, &event)
         >
-            {move || chart.contents(number)}
+            {move || mark.read().as_ref().map(|mark| contents(chart.id, mark, highlighted.read().as_ref()))}
         </g>
+    }
+}
+
+/// The elements that a mark catches the pointer with: its reach, or all that it shows.
+fn contents(chart: &str, mark: &Mark, highlighted: Option<&Target>) -> impl IntoView + use<> {
+    match layers::reach(mark) {
+        Some(reach) => Either::Left(drawing::element(reach, false)),
+        None => Either::Right(drawing::list(chart, &mark.drawings, highlighted)),
     }
 }
 
@@ -53,21 +71,9 @@ fn mark_id(chart: &str, number: usize) -> String {
 }
 
 impl ChartState {
-    /// Something of a mark; the default where the scene has no such mark any more.
-    fn of_mark<T: Default>(self, number: usize, read: impl FnOnce(&Mark) -> T) -> T {
-        let scene = self.scene.read();
-        let mark = scene.as_ref().and_then(|scene| scene.marks.get(number));
-        mark.map(read).unwrap_or_default()
-    }
-
-    /// The elements that a mark catches the pointer with: its reach, or all that it shows.
-    fn contents(self, number: usize) -> Option<impl IntoView + use<>> {
-        let scene = self.scene.read();
-        let mark = scene.as_ref()?.marks.get(number)?;
-        Some(match layers::reach(mark) {
-            Some(reach) => Either::Left(drawing::element(reach, false)),
-            None => Either::Right(drawing::list(self.id, &mark.drawings, self.highlight)),
-        })
+    /// A mark; none where the scene has no such mark any more.
+    fn mark(self, number: usize) -> Option<Mark> {
+        self.scene.read().as_ref()?.marks.get(number).cloned()
     }
 
     /// The target that the mouse pointer is on within a mark: that of a part of it, or that of the whole mark.
@@ -95,8 +101,8 @@ impl ChartState {
     }
 
     /// Whether a mark's group of buckets is split; none for a mark that is no group.
-    fn is_split(self, number: usize) -> Option<bool> {
-        let group = self.of_mark(number, |mark| mark.target.group())?;
+    fn is_split(self, mark: &Mark) -> Option<bool> {
+        let group = mark.target.group()?;
         (self.role == MarkRole::Buttons).then(|| self.results.grouping.get().splits(group))
     }
 

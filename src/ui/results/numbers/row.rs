@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::browser;
+use crate::parts::passing_memo;
 use crate::state::{Highlight, ResultsState};
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::report::table::{Table, TableRow};
@@ -21,28 +22,37 @@ pub(super) fn StageRow(
 ) -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let highlight = expect_context::<Highlight>();
-    let is_shown = move |row: &TableRow| results.stage.get() == Some(row.stage);
+    // Rows come and go with edits.
+    let row = passing_memo(move || of_row(table, number, |table, row| Some((table.buckets.clone(), row.clone()))));
+    let is_shown = passing_memo(move || {
+        let stage = row.read().as_ref().map(|(_, row)| row.stage);
+        stage.is_some() && results.stage.get() == stage
+    });
+    let highlighted = passing_memo(move || highlight.target());
     let class = move || {
-        of_row(table, number, |_, row| {
-            let shown = if is_shown(row) { " chosen" } else { "" };
-            let lit = lit_class(highlight, &Target::stage(row.stage));
+        let row = row.read();
+        row.as_ref().map(|(_, row)| {
+            let shown = if is_shown.get() { " chosen" } else { "" };
+            let lit = lit_class(highlighted.read().as_ref(), &Target::stage(row.stage));
             format!("verdict-{}{shown}{lit}", row.verdict.style())
         })
     };
     let cells = move || {
-        of_row(table, number, |table, row| {
-            let numbers = table.buckets.iter().zip(&row.numbers);
-            let numbers = numbers.map(|(bucket, number)| number_cell(row, *bucket, number, highlight));
-            Some(view! {
+        let row = row.read();
+        row.as_ref().map(|(buckets, row)| {
+            let highlighted = highlighted.read();
+            let numbers = buckets.iter().zip(&row.numbers);
+            let numbers = numbers.map(|(bucket, number)| number_cell(row, *bucket, number, highlighted.as_ref()));
+            view! {
                 <th scope="row">
-                    <button type="button" aria-pressed=is_shown(row).to_string()>
+                    <button type="button" aria-pressed=is_shown.get().to_string()>
                         {row.name.clone()}
                     </button>
                 </th>
                 <td>{row.layers.clone()}</td>
                 {numbers.collect_view()}
                 <td class="total-cell">{row.total_number.clone()}</td>
-            })
+            }
         })
     };
     let target_at = move |event: &leptos::ev::Event| {
@@ -91,14 +101,18 @@ fn target_at(table: &Table, row: &TableRow, column: Option<usize>) -> Target {
     bucket.map_or_else(|| Target::stage(row.stage), |bucket| row.cell(*bucket))
 }
 
-fn number_cell(row: &TableRow, bucket: Bucket, number: &str, highlight: Highlight) -> impl IntoView + use<> {
+fn number_cell(row: &TableRow, bucket: Bucket, number: &str, highlighted: Option<&Target>) -> impl IntoView + use<> {
     let is_nothing = number.trim_matches(['0', '.']).is_empty();
-    let lit = lit_class(highlight, &row.cell(bucket));
+    let lit = lit_class(highlighted, &row.cell(bucket));
     let class = format!("{}{lit}", if is_nothing { "none" } else { "some" });
     view! { <td class=class>{number.to_owned()}</td> }
 }
 
 /// The class of what is highlighted, behind others.
-fn lit_class(highlight: Highlight, target: &Target) -> &'static str {
-    if highlight.highlights(target) { " lit" } else { "" }
+fn lit_class(highlighted: Option<&Target>, target: &Target) -> &'static str {
+    if highlighted.is_some_and(|highlighted| highlighted.highlights(target)) {
+        " lit"
+    } else {
+        ""
+    }
 }

@@ -4,9 +4,9 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::state::RanksState;
-use crate::parts::{Table, deferred_memo, unsubscribe_on_cleanup};
+use crate::parts::{Table, deferred_memo, passing_memo};
 use megatron_memory::parallel::groups::process_groups::ProcessGroup;
-use megatron_memory::report::amount::Scale;
+use megatron_memory::report::amount::{Scale, grouped};
 use megatron_memory::report::rank_details::{GroupFacts, ModuleFacts};
 
 /// Everything about the shown rank.
@@ -49,10 +49,7 @@ fn ModuleDetails(
     /// Which of the rank's modules it is.
     number: usize,
 ) -> impl IntoView {
-    let module = Memo::new(move |_| {
-        unsubscribe_on_cleanup();
-        modules.read().get(number).cloned()
-    });
+    let module = passing_memo(move || modules.read().get(number).cloned());
     let groups = Memo::new(move |_| {
         let groups = module.get().map(|module| module.groups);
         let groups = groups.into_iter().flatten();
@@ -97,27 +94,27 @@ fn GroupRow(
     number: usize,
     group: ProcessGroup,
 ) -> impl IntoView {
-    let facts = Memo::new(move |_| {
-        unsubscribe_on_cleanup();
+    let facts = passing_memo(move || {
         let module = module.read();
         let mut groups = module.as_ref()?.groups.iter();
         groups.find(|facts| facts.group == group).cloned()
     });
     let text = move |of: fn(GroupFacts) -> String| facts.get().map(of);
+    let is_chosen = passing_memo(move || ranks.group.get() == (number, group));
     view! {
         <tr>
             <th scope="row">
                 <button
                     type="button"
                     class="group-name"
-                    aria-pressed=move || (ranks.group.get() == (number, group)).to_string()
+                    aria-pressed=move || is_chosen.get().to_string()
                     on:click=move |_| ranks.group.set((number, group))
                 >
                     {group.name()}
                 </button>
             </th>
             <td>{move || text(|facts| facts.view.to_owned())}</td>
-            <td>{move || text(|facts| facts.size.to_string())}</td>
+            <td>{move || text(|facts| grouped(facts.size))}</td>
             <td>{move || text(|facts| facts.ranks)}</td>
         </tr>
     }

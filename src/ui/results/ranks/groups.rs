@@ -4,7 +4,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::state::RanksState;
-use crate::parts::{deferred_memo, unsubscribe_on_cleanup};
+use crate::parts::{deferred_memo, passing_memo};
 use megatron_memory::report::amount::{Scale, grouped};
 use megatron_memory::report::rank_map::spans;
 use megatron_memory::report::summary::stage_name;
@@ -62,10 +62,7 @@ fn GroupButton(
     /// The place of the group in the list.
     number: usize,
 ) -> impl IntoView {
-    let group = Memo::new(move |_| {
-        unsubscribe_on_cleanup();
-        groups.read().get(number).cloned()
-    });
+    let group = passing_memo(move || groups.read().get(number).cloned());
     let text = move |read: fn(&EqualRanks) -> String| group.read().as_ref().map(read);
     let has_shown = move || group.read().as_ref().is_some_and(|group| group.has_shown);
     let choose = move |_| {

@@ -9,6 +9,7 @@ pub(crate) mod files;
 pub(crate) mod picture;
 mod pointer;
 mod toolbar;
+mod unseen;
 
 use leptos::prelude::request_animation_frame;
 use leptos::task::spawn_local;
@@ -21,6 +22,7 @@ pub(crate) use elsewhere::on_click_elsewhere_or_escape;
 pub(crate) use embed::query;
 pub(crate) use pointer::{is_mouse, pointer_cell, table_column};
 pub(crate) use toolbar::{press_in_toolbar, set_tab_stop};
+pub(crate) use unseen::Unseen;
 
 fn window() -> Option<Window> {
     web_sys::window()
@@ -28,13 +30,6 @@ fn window() -> Option<Window> {
 
 fn document() -> Option<Document> {
     window()?.document()
-}
-
-/// The element with this id, emptied.
-pub(crate) fn emptied(id: &str) -> Option<HtmlElement> {
-    let element: HtmlElement = document()?.get_element_by_id(id)?.dyn_into().ok()?;
-    element.set_text_content(None);
-    Some(element)
 }
 
 /// Moves the focus to the element with this id once what is on its way to the page is there.

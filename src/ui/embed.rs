@@ -15,7 +15,8 @@ pub(super) use light::LightEmbed;
 
 use leptos::prelude::*;
 
-use super::browser;
+use super::PLACE;
+use super::browser::{self, Unseen};
 use super::components::toasts::Toasts;
 use super::state::{ResultsState, ResultsTab, State};
 use super::summary::{Remarks, Summary};
@@ -24,12 +25,12 @@ use frame_result::FrameResult;
 use megatron_memory::formats::share_url::{encode, visit};
 use megatron_memory::report::grouping::Grouping;
 
-/// Provides the state of the job in the address as context.
-pub(super) fn provide_state() {
+/// The state of the job in the address.
+pub(super) fn state_of_address() -> State {
     let fragment = browser::fragment();
     // A fragment that names a panel holds no job.
     let is_job = ResultsTab::heading_of(&fragment).is_none();
-    provide_context(State::of_visit(visit(if is_job { &fragment } else { "" })));
+    State::of_visit(visit(if is_job { &fragment } else { "" }))
 }
 
 /// What all embeds have: the title, the headline, what the page around is told, and the link to the page.
@@ -44,6 +45,9 @@ fn EmbedFrame(
 ) -> impl IntoView {
     let state = expect_context::<State>();
     ResultsState::provide(grouping);
+    let unseen = expect_context::<Unseen>();
+    // The first effect: what the page around is told comes after it.
+    Effect::new(move |_| unseen.show_in(PLACE));
     let job = Memo::new(move |_| job_of(state, state.outcome.read().as_deref()));
     let hash = Memo::new(move |_| encode(&state.share()));
     Effect::new(move |_| {

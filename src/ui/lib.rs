@@ -23,10 +23,15 @@ mod title;
 mod url_sync;
 mod values;
 
+use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
 use app::App;
+use browser::Unseen;
 use embed::LightEmbed;
+
+/// The id of the element that shows the application.
+const PLACE: &str = "app";
 
 /// Starts the page, or the whole calculator in a frame of another page.
 pub fn start_page() {
@@ -38,13 +43,27 @@ pub fn start_light_embed() {
     start(|| view! { <LightEmbed /> });
 }
 
-/// Panics go to the console, and the application goes into the element `#app`.
+/// Panics go to the console. One task works out the memory of the job in the address, and the next one begins to draw it,
+/// out of sight: the application says itself when it takes the place of the first view that the document brings.
 fn start<V: IntoView + 'static>(application: impl FnOnce() -> V + 'static) {
     // The loader notices the trap that follows a panic and shows what the reader can do.
     console_error_panic_hook::set_once();
 
-    // The first view that the document itself brings makes room for the application.
-    if let Some(place) = browser::emptied("app") {
-        mount_to(place, application).forget();
-    }
+    let owner = Owner::new();
+    owner.with(|| {
+        let state = embed::state_of_address();
+        state.outcome.with_untracked(|_| ());
+        provide_context(state);
+    });
+    Timeout::new(0, move || {
+        owner.with(|| {
+            if let Some(unseen) = Unseen::new() {
+                provide_context(unseen);
+                mount_to(unseen.element(), application).forget();
+            }
+        });
+        // What the application reads lives as long as the document.
+        core::mem::forget(owner);
+    })
+    .forget();
 }

@@ -25,11 +25,17 @@ use megatron_memory::config::field::Group;
 use megatron_memory::config::fields::FieldId;
 use section::FormSection;
 
-/// All sections.
+/// The sections.
 #[component]
-pub fn FormSections() -> impl IntoView {
-    let sections = Group::ALL.map(|group| view! { <FormSection group /> });
-    view! { <div class="sections">{sections}</div> }
+pub fn FormSections(
+    /// How many of them are there.
+    #[prop(into)]
+    built: Signal<usize>,
+) -> impl IntoView {
+    let sections = Group::ALL.into_iter().enumerate().map(|(number, group)| {
+        view! { <Show when=move || number < built.get()><FormSection group /></Show> }
+    });
+    view! { <div class="sections">{sections.collect_view()}</div> }
 }
 
 /// Some fields without their sections, for an embed.

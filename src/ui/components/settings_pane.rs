@@ -8,12 +8,16 @@ use super::module_list::ModuleList;
 
 /// The pane.
 #[component]
-pub fn SettingsPane() -> impl IntoView {
+pub fn SettingsPane(
+    /// How many sections of the form are there.
+    #[prop(into)]
+    sections: Signal<usize>,
+) -> impl IntoView {
     view! {
         <div class="form" id="settings" tabindex="-1" role="region" aria-label="Settings">
             <FieldSearch />
             <ModuleList />
-            <FormSections />
+            <FormSections built=sections />
         </div>
     }
 }

@@ -3,9 +3,9 @@
 
 use leptos::prelude::*;
 
+use super::EmbedFrame;
 use super::presentation::{EmbedView, Presentation};
 use super::settings::{LockedValues, Plots, SmallInputs, locked};
-use super::{EmbedFrame, provide_state};
 use crate::browser;
 use crate::results::{Legend, NumbersPanel, StagesPanel, TimelinePanel};
 use crate::url_sync::UrlSync;
@@ -14,7 +14,6 @@ use megatron_memory::report::grouping::Grouping;
 /// A small view of the calculator in a frame of another page.
 #[component]
 pub(crate) fn LightEmbed() -> impl IntoView {
-    provide_state();
     let asked = Presentation::from_query(&browser::query());
     let view = asked.view;
     let grouping = match view {

@@ -76,7 +76,7 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
     assert_eq!(page.requests(), Vec::<String>::new());
     let said = page.text(DIALOG);
     assert!(
-        said.contains("7 values of PP × 7 values of TP (4 within your bound) = 49 combinations."),
+        said.contains("7 values of PP × 7 values of TP (4 within your limit) = 49 combinations."),
         "{said}"
     );
     let before = page.fragment();

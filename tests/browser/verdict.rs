@@ -79,7 +79,7 @@ fn older_numbers_stay_only_for_the_same_model() {
     assert_eq!(page.text(TOTAL), total);
     assert!(
         page.text("[data-testid=headroom]")
-            .contains("the last settings that can run")
+            .contains("the last settings that could run")
     );
     type_into("#field-tp", "2", false);
 

@@ -158,7 +158,7 @@ fn reset(state: State) {
 fn link_copied(left_out: usize) -> String {
     match left_out {
         0 => "Link copied.".to_owned(),
-        1 => "Link copied, without the job that was pinned first: it holds no more.".to_owned(),
-        _ => format!("Link copied, without the {left_out} jobs that were pinned first: it holds no more."),
+        1 => "Link copied, without the job that was pinned first: it has no room for more.".to_owned(),
+        _ => format!("Link copied, without the {left_out} jobs that were pinned first: it has no room for more."),
     }
 }

@@ -167,7 +167,7 @@ fn size(space: &Space) -> String {
         if within == count {
             format!("{count} {values} of {symbol}")
         } else {
-            format!("{count} {values} of {symbol} ({within} within your bound)")
+            format!("{count} {values} of {symbol} ({within} within your limit)")
         }
     };
     let factors: Vec<String> = space.dimensions().iter().map(factor).collect();

@@ -33,7 +33,7 @@ fn CalibrateOn(log: MeasuredLog) -> impl IntoView {
             (Some(words), _) => format!("The time is {words}."),
             (None, Some(seconds)) => format!("Your log has steps of {}.", duration(seconds)),
             (None, None) => {
-                String::from("A training log of this job, beside a measured run, calibrates it for this model and GPU.")
+                String::from("To calibrate it for this model and GPU, paste a training log of this job under Compare.")
             }
         }
     };
@@ -57,7 +57,7 @@ fn CalibrateOn(log: MeasuredLog) -> impl IntoView {
             Some(by) => page.set(FieldId::step_time_calibration, Value::Text(by.to_string())),
             None => page
                 .toasts
-                .tell("No step time is predicted for this job, so that there is nothing to calibrate."),
+                .tell("No step time is predicted for this job, so there is nothing to calibrate."),
         }
     };
     view! {

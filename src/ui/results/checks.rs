@@ -47,7 +47,7 @@ pub(super) fn OneGpuPanel() -> impl IntoView {
             <PanelHead
                 id=ONE_GPU_TITLE
                 title="Measure it on one GPU"
-                note="one GPU stands in for one rank, so that no cluster is needed"
+                note="one GPU stands in for one rank, so no cluster is needed"
             />
             <button type="button" data-testid="one-gpu" on:click=download>
                 "Download the script"

@@ -15,8 +15,8 @@ use megatron_memory::report::target::bucket_of;
 use terms::Terms;
 
 /// What stands in place of the terms of the whole stage.
-const HINT: &str = "Choose a row or a part of a bar: what it consists of stands here, down to each tensor with its shape, \
-                    formula and source.";
+const HINT: &str = "Choose a row or a part of a bar to see what it consists of, down to each tensor with its shape, formula \
+                    and source.";
 
 /// The explanation of the number that was chosen last, or of the whole stage.
 #[component]

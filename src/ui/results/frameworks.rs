@@ -38,7 +38,7 @@ pub(super) fn FrameworksPanel() -> impl IntoView {
             <PanelHead
                 id="frameworks-title"
                 title="What the framework's log will print"
-                note="closed formulas, shown to match a log; not a prediction"
+                note="closed formulas, so that you can match a log; not a prediction"
             />
             <div class="frameworks-reports" node_ref=place>
                 <Show when=move || is_known.get()>

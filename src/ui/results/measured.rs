@@ -124,7 +124,7 @@ fn StageTable(log: RwSignal<Option<Arc<LogMeasurements>>>) -> impl IntoView {
     move || {
         let compared = compared.read();
         let Some(LogComparison { stages }) = compared.as_ref() else {
-            let words = "The log has no number for a stage of this job: its layout is another one.";
+            let words = "The log has no numbers for the stages of this job: it is of another layout.";
             return view! { <p class="panel-note">{words}</p> }.into_any();
         };
         let scale = Scale::fine(page.preferences.unit.get());
@@ -133,7 +133,7 @@ fn StageTable(log: RwSignal<Option<Arc<LogMeasurements>>>) -> impl IntoView {
         let mut moments: Vec<JobMoment> = stages.iter().map(|stage| stage.moment).collect();
         moments.dedup();
         let moments: Vec<&str> = moments.into_iter().map(JobMoment::label).collect();
-        let moments = format!("Predicted as the log was printed: {}.", moments.join(", "));
+        let moments = format!("Predicted for when the log was printed: {}.", moments.join(", "));
         let mut reasons: Vec<Reason> = stages.iter().flat_map(|stage| stage.reasons.iter().copied()).collect();
         reasons.sort_unstable();
         reasons.dedup();

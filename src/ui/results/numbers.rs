@@ -62,7 +62,7 @@ fn CopyTable(table: Memo<Option<NumbersTable>>) -> impl IntoView {
         said.set(if is_copied {
             "Copied"
         } else {
-            "The browser denies copying"
+            "The browser does not allow copying"
         });
     };
     view! {

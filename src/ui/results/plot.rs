@@ -91,7 +91,7 @@ pub(crate) fn SettingPlot(
         <div class="plot-of" data-field=id.field().key>
             <PlotPicture id curves readonly />
             <Show when=is_empty>
-                <p class="panel-note">"No value of this setting is legal beside the others."</p>
+                <p class="panel-note">"No value of this setting is legal with the others as they are."</p>
             </Show>
             <ValueButtons id curves />
             {has_pinned.then(|| view! { <SaveButtons id curves /> })}

@@ -72,7 +72,7 @@ impl SavedPlans {
     /// Takes the plans of a file. Returns how many there were, or why there are none.
     pub fn take_file(self, text: &str) -> Result<usize, &'static str> {
         let file: PlanFile = serde_json::from_str(text)
-            .map_err(|_| "This is no file of plans: save some as a file to see what one is.")?;
+            .map_err(|_| "This is not a file of plans. Save some to see what one looks like.")?;
         let plans: Vec<Plan> = file
             .megatron_memory_plans
             .into_iter()

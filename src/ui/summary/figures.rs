@@ -11,7 +11,7 @@ use megatron_memory::report::summary::Verdict;
 use megatron_memory::units::Bytes;
 
 /// What is said of the numbers of a job that cannot run, where there are some.
-const EARLIER: &str = "these numbers are of the last settings that can run";
+const EARLIER: &str = "these numbers are from the last settings that could run";
 
 /// Total, GPU and verdict, and below them the buckets on one line.
 #[component]

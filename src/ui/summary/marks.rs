@@ -62,7 +62,7 @@ fn RemoveButton(mark: NotModelled) -> impl IntoView {
     let label = format!("Estimate without {key}");
     let remove = move |_| {
         state.unmark(&key);
-        let said = format!("{key} no longer marks this job: the estimate is taken as its own.");
+        let said = format!("{key} no longer marks this job: the estimate now counts as its own.");
         state.toasts.offer_undo(said);
         // The button goes away with the mark.
         browser::focus("results");

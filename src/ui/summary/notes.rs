@@ -97,7 +97,7 @@ pub(super) fn Details(
             <div class="details">
                 <p on:click=move |event| event.prevent_default()>{details}</p>
                 <a href="./evidence.html" target="_blank" rel="noopener">
-                    "How far off it was in measured runs"
+                    "How far off it has been in measured runs"
                 </a>
             </div>
         </Show>

@@ -32,7 +32,7 @@ pub fn ReportDialog() -> impl IntoView {
         state.toasts.tell(if is_copied {
             "Report copied."
         } else {
-            "The browser denies copying."
+            "The browser does not allow copying."
         });
     };
     let issue = move || {

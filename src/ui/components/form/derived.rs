@@ -6,7 +6,7 @@ use megatron_memory::config::field::Group;
 use megatron_memory::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use megatron_memory::config::job::Module;
 use megatron_memory::parallel::stages::Chunk;
-use megatron_memory::report::amount::parameters;
+use megatron_memory::report::amount::{grouped, parameters};
 
 /// The derived values of a group, a chip each.
 #[component]
@@ -49,16 +49,16 @@ fn chips(group: Group, module: &Module) -> Vec<Chip> {
     let moe = d.experts_per_rank > 0;
     match group {
         Group::Model => {
-            let padded = format!("{} (+{})", d.padded_vocab_size, d.vocab_padding);
+            let padded = format!("{} (+{})", grouped(d.padded_vocab_size), grouped(d.vocab_padding));
             let layers = module.hybrid().map(|pattern| ("layers", kinds(pattern)));
             let vocabulary = [("padded vocabulary", padded)];
             vocabulary.into_iter().chain(layers).collect()
         }
         Group::Moe if moe => vec![("experts on a rank", d.experts_per_rank.to_string())],
         Group::Parallelism => {
-            let mut chips = vec![("DP", d.data_parallel_size.to_string())];
+            let mut chips = vec![("DP", grouped(d.data_parallel_size))];
             if moe {
-                chips.push(("EDP", d.expert_data_parallel_size.to_string()));
+                chips.push(("EDP", grouped(d.expert_data_parallel_size)));
                 chips.push(("experts on a rank", d.experts_per_rank.to_string()));
             }
             chips.extend(layers(module));
@@ -74,7 +74,7 @@ fn chips(group: Group, module: &Module) -> Vec<Chip> {
                 None => d.global_batch_size.saturating_mul(args.seq_length),
             };
             vec![
-                ("micro batches", d.num_microbatches.to_string()),
+                ("micro batches", grouped(d.num_microbatches)),
                 ("tokens in a step", parameters(tokens)),
             ]
         }

@@ -73,7 +73,7 @@ pub(super) fn take_step(state: State, id: FieldId, to: Step, note: Option<StepNo
         FieldId::virtual_pipeline_model_parallel_size if has_layout => {
             String::from("Set by the pipeline layout. Edit it.")
         }
-        _ => format!("Megatron takes no {more} value of {label} beside the other settings."),
+        _ => format!("Megatron takes no {more} value of {label} with the other settings as they are."),
     };
     if let Some(StepNote(note)) = note {
         note.set(Some((state.setup.get_untracked().job, text.clone())));

@@ -124,7 +124,7 @@ pub(super) fn HubOffer(
             </button>
             <span>"for"</span>
             <code>{address}</code>
-            <span>"Nothing of your job is sent."</span>
+            <span>"Nothing about your job is sent."</span>
         </p>
     }
 }

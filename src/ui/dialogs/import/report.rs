@@ -28,7 +28,7 @@ pub(super) fn Report(session: RwSignal<ImportSession>) -> impl IntoView {
                 hidden=move || rows.read().is_empty()
             >
                 <Table
-                    caption="What became of every key"
+                    caption="What happened to each key"
                     caption_unseen=true
                     headings=["Line", "Key", "Value", "Became", "Field", "Why"]
                 >

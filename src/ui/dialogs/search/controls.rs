@@ -64,7 +64,7 @@ pub(super) fn Controls() -> impl IntoView {
             {axes}
             <Menu
                 name="split"
-                label="Layers of the stages"
+                label="Layers of each stage"
                 options=splits.into()
                 chosen=split
                 choose=move |name| {
@@ -189,7 +189,7 @@ fn Bound(axis: Axis, label: &'static str) -> impl IntoView {
                 on:input:target=move |event| set(&event.target().value())
             />
             <span class="modal-error" id=error role="status">
-                {move || if wrong.get() { "is no size, and bounds nothing" } else { "" }}
+                {move || if wrong.get() { "is not a size, so nothing is limited" } else { "" }}
             </span>
         </label>
     }

@@ -51,7 +51,7 @@ const RULES: [(&str, &str); 26] = [
         "too few micro batches for the interleaved schedule",
     ),
     ("last_group", "the last group of micro batches is smaller than PP"),
-    ("modules", "the ranks cannot be shared out"),
+    ("modules", "the ranks cannot be divided among the modules"),
 ];
 
 /// A line that opens into the reasons.
@@ -82,7 +82,7 @@ fn reasons(slice: &Slice) -> Vec<(u64, String)> {
         (*combinations, format!("Megatron: {words}"))
     });
     let bounds = slice.out_of_bounds.iter();
-    let bounds = bounds.map(|(axis, combinations)| (*combinations, format!("your bound on {}", axis.symbol())));
+    let bounds = bounds.map(|(axis, combinations)| (*combinations, format!("your limit on {}", axis.symbol())));
     let too_large = (slice.too_large > 0).then(|| (slice.too_large, "more memory than the GPU has".to_owned()));
     let cannot_fit = (slice.cannot_fit > 0).then(|| {
         let why = "weights, gradients and optimizer states alone are more than the GPU has";

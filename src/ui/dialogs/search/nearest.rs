@@ -14,7 +14,7 @@ pub(super) fn nothing_found(
     unit: Unit,
 ) -> String {
     let Some(nearest) = closest else {
-        return "Megatron runs none of these combinations within your bounds. What was left out, and why, is above."
+        return "Megatron runs none of these combinations within your limits. What was left out, and why, is above."
             .to_owned();
     };
     let nearest = layouts::closest(space, nearest, Scale::fine(unit));

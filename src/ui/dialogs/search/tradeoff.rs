@@ -182,7 +182,7 @@ fn Points() -> impl IntoView {
     let of_picture = move |read: fn(&Picture) -> String| picture.read().as_ref().map(read);
     let name = move || {
         let (up, across) = (label(up.get()), label(across.get()).to_lowercase());
-        format!("{up} against {across}: layouts that none beats in both")
+        format!("{up} against {across}: layouts that no other beats in both")
     };
     let options = move || {
         let (picture, space) = (picture.read(), search.space()?);
@@ -257,7 +257,7 @@ fn Readout() -> impl IntoView {
     let search = tradeoff.search;
     let text = move || match (tradeoff.shown(), search.space()) {
         (Some(c), Some(space)) => sentence(&space, &c, search.state.preferences.unit.get()),
-        _ => "Point at a layout, or go along the best ones with arrow keys.".to_owned(),
+        _ => "Point at a layout, or step through the best ones with the arrow keys.".to_owned(),
     };
     let act = move |act: fn(SearchState, u64)| {
         if let Some(chosen) = tradeoff.chosen.get_untracked() {

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::found::{FoundChanges, apply};
 use crate::components::lay_out::LayOutButton;
+use crate::parts::passing_memo;
 use crate::state::{DialogKind, OpenDialog, State};
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::offers::OfferRow;
@@ -39,7 +40,7 @@ pub(super) fn Assistant() -> impl IntoView {
         let scale = Scale::coarse(state.preferences.unit.get());
         match &found.closest {
             Some(closest) => format!(
-                "No single change is enough, nor a pair. Closest: {}, {} allocated.",
+                "Neither a single change nor a pair of them is enough. Closest: {}, {} allocated.",
                 closest.label(),
                 scale.amount(closest.measured.total)
             ),
@@ -66,17 +67,11 @@ pub(super) fn Assistant() -> impl IntoView {
 #[component]
 fn MoveItem(rows: Memo<Vec<OfferRow>>, number: usize) -> impl IntoView {
     let state = expect_context::<State>();
-    let text = move |read: fn(&OfferRow) -> &String| {
-        let rows = rows.read();
-        rows.get(number).map(read).cloned()
-    };
-    let saves_nothing = move || {
-        let rows = rows.read();
-        rows.get(number).is_some_and(|row| row.change.saves <= 0)
-    };
+    let row = passing_memo(move || rows.read().get(number).cloned());
+    let text = move |read: fn(&OfferRow) -> &String| row.read().as_ref().map(read).cloned();
+    let saves_nothing = move || row.read().as_ref().is_some_and(|row| row.change.saves <= 0);
     let apply = move |_| {
-        let row = rows.read_untracked().get(number).cloned();
-        if let Some(row) = row {
+        if let Some(row) = row.get_untracked() {
             apply(state, &row, "fit-title");
         }
     };

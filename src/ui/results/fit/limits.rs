@@ -157,7 +157,7 @@ fn LimitChip(size: LimitSize, known: RwSignal<LargestSize>) -> impl IntoView {
     let reason = move || match &*known.read() {
         LargestSize::Fits(_) => "",
         LargestSize::Nothing => "Still being worked out",
-        LargestSize::NoneFits => "No value runs and fits beside the other settings",
+        LargestSize::NoneFits => "No value fits with the other settings as they are",
     };
     let apply = move || {
         let LargestSize::Fits(limit) = known.get_untracked() else {

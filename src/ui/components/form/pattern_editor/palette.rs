@@ -70,7 +70,7 @@ fn KindButton(symbol: LayerSymbol, current: Memo<(LayerPosition, Option<LayerSym
             attr:class="pattern-kind"
             attr:aria-pressed=move || is_current.get().to_string()
             blocked=is_refused
-            reason="No model has this kind beside the others of the pattern"
+            reason="No model has this kind of layer together with the others"
             on_press=move || {
                 editor.apply(Edit::SetKind(editor.current.get_untracked(), symbol));
             }

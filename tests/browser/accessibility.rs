@@ -79,8 +79,15 @@ fn no_barriers_among_the_formulas() {
 #[test]
 fn a_narrow_screen_needs_no_sideways_scrolling() {
     let page = Page::open("");
-    page.viewport(320, 640);
-    assert_eq!(page.eval("document.documentElement.scrollWidth"), 320);
+    // A small phone, and a laptop whose reader has everything twice as large.
+    for (width, height) in [(320, 640), (640, 360)] {
+        page.viewport(width, height);
+        assert_eq!(
+            page.eval("document.documentElement.scrollWidth <= innerWidth"),
+            true,
+            "{width}"
+        );
+    }
 }
 
 /// Opens all sections with all their fields.
@@ -131,9 +138,8 @@ fn hit_everything(font: Font) {
     assert_eq!(small("44"), json!([]), "{font:?}");
 }
 
-/// Makes all words a third longer, as those of other languages are, and the page read from `DIRECTION`, and tells what
-/// lies on each other or sticks out. What scrolls by itself may be wider than its place.
-const CROWDED: &str = "
+/// Makes all words a third longer, as those of other languages are, and the page read from `DIRECTION`.
+const LENGTHEN: &str = "
     (() => {
       document.documentElement.dir = DIRECTION;
       const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -143,6 +149,20 @@ const CROWDED: &str = "
           text.data = text.data.replace(/[a-z]{2,}/gi, (word) => word.replace(/[aeiou]/gi, '$&$&'));
         }
       }
+    })()";
+
+/// Sets lines, paragraphs, letters and words as far apart as WCAG 1.4.12 lets readers set them, but for pictures.
+const SPREAD: &str = "
+    (() => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(`body *:not(svg, svg *) { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }
+        body p { margin-bottom: 2em !important }`);
+      document.adoptedStyleSheets = [sheet];
+    })()";
+
+/// What lies on each other or sticks out. What scrolls by itself may be wider than its place.
+const CROWDED: &str = "
+    (() => {
       const crowded = [];
       const name = (element) => `${element.tagName}.${element.className}`;
       const seen = (element) => element.checkVisibility({ visibilityProperty: true }) && element.offsetWidth > 1;
@@ -214,8 +234,23 @@ fn find_room(font: Font, link: &str, tab: &str, direction: &str) {
         page.until(&format!(
             "document.querySelector('{tab}[aria-selected=true]') && document.querySelector('#parts-2 polygon')"
         ));
-        let crowded = page.eval(&CROWDED.replace("DIRECTION", direction));
+        page.eval(&LENGTHEN.replace("DIRECTION", direction));
+        let crowded = page.eval(CROWDED);
         assert_eq!(crowded, json!([]), "{font:?} {link} {tab} {direction} at {width}");
+        assert_eq!(page.eval("document.documentElement.scrollWidth"), width);
+    }
+}
+
+#[test]
+fn texts_that_are_set_wide_find_room() {
+    for width in [1280, 360] {
+        let page = Page::open("");
+        open_everything(&page);
+        page.viewport(width, 800);
+        page.until("document.querySelector('#parts-2 polygon')");
+        page.eval(SPREAD);
+        let crowded = page.eval(CROWDED);
+        assert_eq!(crowded, json!([]), "at {width}");
         assert_eq!(page.eval("document.documentElement.scrollWidth"), width);
     }
 }

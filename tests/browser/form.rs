@@ -87,6 +87,30 @@ fn an_invalid_value_stays_as_typed_beside_its_problem_and_the_last_result_stays_
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+/// Where the number of GPUs is none, the button that stands out gives the job as many as it needs.
+#[test]
+fn no_gpus_are_answered_with_as_many_as_the_job_needs() {
+    let page = Page::open("");
+    for typed in ["0", "-1", "many", "1e99"] {
+        page.fill("#gpu-count", typed);
+        page.until("document.getElementById('gpu-count').ariaInvalid === 'true'");
+        page.until("document.querySelector('.summary .primary')?.innerText === 'GPUs = 1024'");
+        page.click(".summary .primary");
+        page.until("document.getElementById('gpu-count').ariaInvalid === 'false'");
+        assert_eq!(page.value("#gpu-count"), "1024", "{typed}");
+    }
+    // Each number that a message names is one that works.
+    page.fill("#gpu-count", "1e3");
+    page.until("document.querySelector('#field-gpus-problems .problem')");
+    let said = page.text("#field-gpus-problems");
+    assert!(
+        said.contains("; 1024 GPUs would work") && !said.contains("992"),
+        "{said}"
+    );
+    assert!(said.contains("GPUs = 1024"), "{said}");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
 #[test]
 fn a_problem_stands_beside_every_field_involved_and_offers_a_way_out() {
     let page = Page::open(SMALL);
@@ -100,6 +124,46 @@ fn a_problem_stands_beside_every_field_involved_and_offers_a_way_out() {
     page.until("document.getElementById('field-tp').ariaInvalid === 'false'");
     assert_eq!(page.value("#field-tp"), "2");
     page.until("document.activeElement.id === 'field-tp'");
+}
+
+/// What Megatron accepts and a planner should know is a warning: the job runs, and the verdict stays one.
+#[test]
+fn what_is_legal_and_wasteful_is_a_warning() {
+    let page = Page::open("v1;m=llama3-8b@1;tp=1;sp=1");
+    page.until("document.querySelector('#field-tp-problems .problem-warning')");
+    assert!(page.text("#field-tp-problems").contains("turns sequence_parallel off"));
+    assert_eq!(page.eval("document.getElementById('field-tp').ariaInvalid"), "false");
+    assert_ne!(page.text("[data-testid=verdict]"), "Cannot run");
+    assert_eq!(page.count(".problem-error"), 0);
+}
+
+/// The total, the chart and the table follow the last key without another step, within the frames of a tenth of a second.
+#[test]
+fn a_key_reaches_total_chart_and_table() {
+    let page = Page::open(SMALL);
+    page.until("document.querySelector('.numbers-table tbody td')");
+    page.eval("document.querySelector('.numbers-table').scrollIntoView({ block: 'end' })");
+    let followed = page.eval(
+        "(async () => {
+            const parts = ['[data-testid=total]', '.scene-headline', '.scene-stages', '.numbers-table'].map((part) => document.querySelector(part));
+            const seen = () => parts.map((part) => part.innerHTML);
+            const frames = async (count) => { while (count-- > 0) await new Promise(requestAnimationFrame); };
+            await frames(30);
+            const before = seen();
+            const field = document.getElementById('field-mbs');
+            field.value = '2';
+            field.dispatchEvent(new Event('input', { bubbles: true }));
+            await frames(6);
+            const first = seen().map((part, i) => part !== before[i]);
+            // What is out of sight follows once the reader pauses.
+            await new Promise((done) => setTimeout(done, 1500));
+            return [first, seen().map((part, i) => part !== before[i])];
+        })()",
+    );
+    assert_eq!(followed[1], serde_json::json!([true, true, true, true]));
+    assert_eq!(followed[0][0], true, "{followed}");
+    assert_eq!(followed[0][1], true, "{followed}");
+    assert_eq!(followed[0][3], true, "{followed}");
 }
 
 #[test]

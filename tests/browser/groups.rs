@@ -72,6 +72,25 @@ fn four_groups_come_first_and_each_is_split_by_a_click_or_a_key() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+/// The bytes of the rows of a stage are those of the stage, bucket by bucket and group by group, and a note says why
+/// rounded numbers need not add up.
+#[test]
+fn rows_add_up_to_the_total_to_the_byte() {
+    let page = Page::open("");
+    page.until("document.querySelector('#parts-3')");
+    let bytes = |texts: &str| -> Vec<u64> {
+        serde_json::from_value(page.eval(&format!(
+            "{texts}.map((text) => Number(/([0-9,]+) bytes/.exec(text)[1].replaceAll(',', '')))"
+        )))
+        .unwrap()
+    };
+    let rows = "[...document.querySelectorAll('[id^=parts-][role=button]')].map((row) => row.ariaLabel)";
+    let total = bytes("[document.querySelector('[data-testid=explain] .explain-amount').innerText]")[0];
+    assert_eq!(bytes(rows).iter().sum::<u64>(), total);
+    let note = page.eval("document.querySelector('.numbers .rounding').textContent");
+    assert!(note.as_str().unwrap().contains("rounded by itself"), "{note}");
+}
+
 #[test]
 fn one_switch_shows_all_buckets_and_the_groups_again() {
     let page = Page::open("v1;m=llama3-8b@1");

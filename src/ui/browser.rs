@@ -1,6 +1,7 @@
 //! The browser, as far as the page needs it. Nothing else names `web_sys`, and nothing here fails: what
 //! a browser denies is done without.
 
+mod controls;
 mod disabled;
 mod elsewhere;
 mod embed;
@@ -8,20 +9,22 @@ pub(crate) mod fetch;
 pub(crate) mod files;
 pub(crate) mod picture;
 mod pointer;
-mod toolbar;
 mod unseen;
 
 use leptos::prelude::request_animation_frame;
 use leptos::task::spawn_local;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Document, Element, FocusOptions, HtmlElement, KeyboardEvent, Storage, Window};
+use web_sys::{
+    Document, Element, FocusOptions, HtmlElement, HtmlInputElement, HtmlSelectElement, HtmlTextAreaElement,
+    KeyboardEvent, Storage, Window,
+};
 
+pub(crate) use controls::{first_control, press_in_toolbar, scroll_to_pressed, set_tab_stop};
 pub(crate) use disabled::on_press_of_disabled;
 pub(crate) use elsewhere::on_click_elsewhere_or_escape;
 pub(crate) use embed::query;
 pub(crate) use pointer::{is_mouse, pointer_cell, table_column};
-pub(crate) use toolbar::{press_in_toolbar, set_tab_stop};
 pub(crate) use unseen::Unseen;
 
 fn window() -> Option<Window> {
@@ -72,17 +75,6 @@ fn go_to_within(frames: u32, id: &'static str) {
 pub(crate) fn is_reached(element: &Element) -> bool {
     let height = window().and_then(|window| window.inner_height().ok()?.as_f64());
     height.is_some_and(|height| element.get_bounding_client_rect().top() < height)
-}
-
-/// Scrolls the button that is pressed inside an element into the middle of it.
-pub(crate) fn scroll_to_pressed(parent: HtmlElement) {
-    request_animation_frame(move || {
-        let pressed = parent.query_selector("button[aria-pressed=true]").ok().flatten();
-        if let Some(pressed) = pressed.and_then(|pressed| pressed.dyn_into::<HtmlElement>().ok()) {
-            let from_top = pressed.offset_top() - parent.offset_top();
-            parent.set_scroll_top(from_top - parent.client_height() / 2);
-        }
-    });
 }
 
 /// How many milliseconds the page has been open.
@@ -142,11 +134,6 @@ pub(crate) fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
     spawn_local(async move { done(JsFuture::from(written).await.is_ok()) });
 }
 
-/// The first button inside an element.
-pub(crate) fn first_button(parent: &Element) -> Option<HtmlElement> {
-    parent.query_selector("button").ok().flatten()?.dyn_into().ok()
-}
-
 /// Sets the title of the document.
 pub(crate) fn set_title(title: &str) {
     if let Some(document) = document() {
@@ -160,11 +147,34 @@ pub(crate) fn has_focus(parent: &Element) -> bool {
     parent.contains(focused.as_deref())
 }
 
-/// Whether the element that has the focus matches.
-pub(crate) fn focus_is(selector: &str) -> bool {
-    document()
-        .and_then(|document| document.active_element())
-        .is_some_and(|element| element.matches(selector) == Ok(true))
+/// A control of a form, which takes keys for itself.
+pub(crate) enum FormControl {
+    /// A box of one line for text or a number.
+    Input {
+        /// Its id; may be empty.
+        id: String,
+    },
+    /// A box of several lines.
+    TextArea,
+    /// A box to tick.
+    Checkbox,
+    /// A list to choose from.
+    Select,
+}
+
+/// The control of a form that has the focus; `None` where something else has it.
+pub(crate) fn focused_control() -> Option<FormControl> {
+    let element = document()?.active_element()?;
+    if let Some(input) = element.dyn_ref::<HtmlInputElement>() {
+        return Some(match input.type_().as_str() {
+            "checkbox" => FormControl::Checkbox,
+            _ => FormControl::Input { id: input.id() },
+        });
+    }
+    if element.has_type::<HtmlTextAreaElement>() {
+        return Some(FormControl::TextArea);
+    }
+    element.has_type::<HtmlSelectElement>().then_some(FormControl::Select)
 }
 
 /// Where the element with this id begins, in pixels from the left and the top of the window.

@@ -16,7 +16,7 @@ mod section_summary;
 mod stepping;
 
 pub use control::{FieldControl, Select, TextBox, gpu_options};
-pub use ids::control_id;
+pub use ids::{control_id, is_control_id};
 pub use problem_note::{FixButton, ProblemNote};
 
 use field_row::FieldRow;

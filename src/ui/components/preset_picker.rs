@@ -29,7 +29,7 @@ pub fn PresetPicker() -> impl IntoView {
     // The list is drawn when it is first asked for.
     let is_wanted = RwSignal::new(false);
     let list = NodeRef::<Div>::new();
-    let first = move || list.get_untracked().and_then(|list| browser::first_button(&list));
+    let first = move || list.get_untracked().and_then(|list| browser::first_control(&list));
     let press = move |event: KeyboardEvent| match event.key().as_str() {
         "Enter" => {
             event.prevent_default();

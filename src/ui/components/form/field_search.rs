@@ -86,7 +86,7 @@ pub fn FieldSearch() -> impl IntoView {
         "Escape" => query.set(String::new()),
         "ArrowDown" => {
             event.prevent_default();
-            let first = list.get_untracked().and_then(|list| browser::first_button(&list));
+            let first = list.get_untracked().and_then(|list| browser::first_control(&list));
             if let Some(first) = first {
                 let _ = first.focus();
             }

@@ -2,9 +2,17 @@
 
 use megatron_memory::config::field::{Field, Group};
 
+/// What the id of every field's control begins with.
+const CONTROL: &str = "field-";
+
 /// The id of a field's control.
 pub fn control_id(field: &Field) -> String {
-    format!("field-{}", field.key)
+    format!("{CONTROL}{}", field.key)
+}
+
+/// Whether an id is that of a field's control.
+pub fn is_control_id(id: &str) -> bool {
+    id.starts_with(CONTROL)
 }
 
 /// The id of the line of a section.

@@ -1,7 +1,8 @@
 //! The page's keyboard shortcuts.
 
-use crate::browser;
+use crate::browser::{self, FormControl};
 use crate::components::form::field_search::SEARCH;
+use crate::components::form::is_control_id;
 use crate::state::{DialogKind, OpenDialog, State};
 use leptos::ev::{self, KeyboardEvent};
 use leptos::prelude::*;
@@ -47,9 +48,14 @@ impl Shortcut {
     /// Whether whoever has the focus lets the page have the key. Text is the browser's to type and to undo; only in the
     /// form, where steps of other fields come between, is Undo the page's.
     fn is_free(self, single_keys_off: bool) -> bool {
+        let control = browser::focused_control();
         match self {
-            Self::Undo | Self::Redo => !browser::focus_is("textarea,input:not([type=checkbox],[id^=field-])"),
-            Self::Find | Self::Help => !single_keys_off && !browser::focus_is("input,textarea,select"),
+            Self::Undo | Self::Redo => match control {
+                Some(FormControl::TextArea) => false,
+                Some(FormControl::Input { id }) => is_control_id(&id),
+                Some(FormControl::Checkbox | FormControl::Select) | None => true,
+            },
+            Self::Find | Self::Help => !single_keys_off && control.is_none(),
         }
     }
 }

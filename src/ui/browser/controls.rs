@@ -1,5 +1,7 @@
-//! Toolbars: groups of controls that are one stop of the Tab key, as the practices of WAI-ARIA have it.
+//! Controls that stand together: in lists, and in toolbars, which are one stop of the Tab key, as the practices of
+//! WAI-ARIA have it.
 
+use leptos::prelude::request_animation_frame;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
@@ -16,6 +18,22 @@ fn controls(parent: &Element) -> Vec<HtmlElement> {
         }
     }
     found
+}
+
+/// The first control inside an element.
+pub(crate) fn first_control(parent: &Element) -> Option<HtmlElement> {
+    controls(parent).into_iter().next()
+}
+
+/// Scrolls the button that is pressed inside an element into the middle of it.
+pub(crate) fn scroll_to_pressed(parent: HtmlElement) {
+    request_animation_frame(move || {
+        let is_pressed = |control: &HtmlElement| control.get_attribute("aria-pressed").as_deref() == Some("true");
+        if let Some(pressed) = controls(&parent).into_iter().find(is_pressed) {
+            let from_top = pressed.offset_top() - parent.offset_top();
+            parent.set_scroll_top(from_top - parent.client_height() / 2);
+        }
+    });
 }
 
 /// Makes one control of a toolbar the one that the Tab key reaches: the one with the focus, or else the first.

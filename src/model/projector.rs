@@ -139,7 +139,6 @@ fn layers(
     let of_merged = |wide: Factor| of_items(m, count, [wide, one]);
     let wide = factor("p_in", projector.input);
     let of_norm = if m.args.projector_merger { side_by_side(m) } else { wide };
-    let trains = trained(m, Component::Projector);
     let mut x = input;
     let over_merged = matches!(norm, ProjectorNorm::Merged | ProjectorNorm::MergedRms);
     if m.args.spatial_merge_size > 1 && over_merged {
@@ -166,7 +165,7 @@ fn layers(
     let Some(hidden_size) = projector.hidden else {
         let output = tape.tensor("projected tokens", of_merged(out_width), width);
         tape.op("encoder", Work::UncountedFlops, &[x], &[output]);
-        if trains {
+        if trained(m, Component::Projector) {
             tape.saves(&[x]);
         }
         return output;
@@ -183,7 +182,7 @@ fn layers(
         weight: weights.column_parallel(names[0], &[middle, wide], 2),
         bias: None,
     };
-    with_adapter(sizes, tape, &first, trains);
+    with_adapter(sizes, tape, &first);
     let active = tape.tensor("output of the activation function", split(of_merged(middle)), width);
     tape.op("activation_func", Work::MemoryBound, &[inner], &[active])
         .saves(&[inner]);
@@ -196,7 +195,7 @@ fn layers(
         weight: weights.row_parallel(names[2], &[out_width, middle], out_width),
         bias: None,
     };
-    with_adapter(sizes, tape, &second, trains);
+    with_adapter(sizes, tape, &second);
     if norm == ProjectorNorm::Patch || !m.args.projector_bias || m.args.replicated {
         return output;
     }
@@ -208,10 +207,10 @@ fn layers(
 }
 
 /// A linear layer of a projector of two, and its adapter if it has one. Its weight is declared elsewhere.
-fn with_adapter(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear, trains: bool) {
+fn with_adapter(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
     adapter::beside(sizes, tape, linear, |tape, linear| {
         tape.op(linear.name, Work::UncountedFlops, &[linear.input], &[linear.output]);
-        if trains {
+        if trained(sizes.m, Component::Projector) {
             tape.saves(&[linear.input]);
         }
         AdapterInput {
@@ -254,7 +253,10 @@ fn merge(sizes: &Sizes<'_>, tape: &mut AutogradTape, of_merged: &dyn Fn(Factor) 
 /// first (`MultimodalProjector`).
 fn declare_layers(m: &Module, tape: &mut AutogradTape, projector: &Projector, copies: Option<Factor>) {
     let source = if copies.is_some() { PATCH_MERGER } else { PROJECTOR };
-    let weights = Weights::of(m, Component::Projector, source).split_anyway(m.args.projector_split);
+    let mut weights = Weights::of(m, Component::Projector, source);
+    if m.args.projector_split {
+        weights = weights.split_by_all_ranks();
+    }
     let (input, output) = (factor("p_in", projector.input), factor("p_out", projector.output));
     let times = copies.unwrap_or(Factor::NONE);
     let names = match (copies, projector.hidden) {

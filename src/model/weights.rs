@@ -28,8 +28,8 @@ impl<'a> Weights<'a> {
     }
 
     /// The same, split by tensor-parallel ranks even in an encoder that each of them has in full.
-    pub(crate) const fn split_anyway(self, is_split: bool) -> Self {
-        Self { is_split, ..self }
+    pub(crate) const fn split_by_all_ranks(self) -> Self {
+        Self { is_split: true, ..self }
     }
 
     /// A tensor that tensor-parallel ranks split by its first dimension, as `ColumnParallelLinear` and

@@ -1,6 +1,8 @@
 //! The profile of one chunk of a pipeline rank: the bytes that a micro batch keeps in it, and the heaviest moments of
 //! its passes, found block by block.
 
+mod peaks;
+
 use core::ops::Range;
 
 use super::blocks::{
@@ -52,15 +54,6 @@ pub(crate) struct ChunkPeak {
     pub(crate) peak: Peak,
     /// The kind of pass.
     pub(crate) pass: Pass,
-}
-
-/// A backward pass whose caller holds on to the output's gradient, or does not.
-fn backward(retained: bool) -> PassKind {
-    if retained {
-        PassKind::BackwardRetained
-    } else {
-        PassKind::Backward
-    }
 }
 
 impl ChunkPeak {
@@ -369,187 +362,5 @@ impl<'t> ChunkProfile<'t> {
     fn add_fsdp(&self, usage: &mut Usage, index: usize, pass: Pass) {
         let (parameters, gradients) = self.fsdp_in_flight(index, pass);
         usage.add_to(TRANSIENT, parameters.saturating_add(gradients));
-    }
-
-    fn forward_peak(&self) -> ChunkPeak {
-        let mut best = ChunkPeak::default();
-        for (index, _) in self.lighter.iter().enumerate().filter(|(_, skip)| !**skip) {
-            best.offer(self.forward_at(index));
-        }
-        best
-    }
-
-    /// Of each block, whether the next block surely has heavier moments in both passes: it has the same tape and more
-    /// is kept before it. The chunk's last block is another matter, since the gradient of its output may be retained.
-    fn lighter_than_next(&self) -> Vec<bool> {
-        let inner = self.blocks.len().saturating_sub(2);
-        let alone = |block: &Block<'_>, index| block.group.is_none_or(|group| group == (index, index + 1));
-        let is_lighter = |(index, own): (usize, &Block<'_>)| {
-            let next = self.blocks.get(index + 1).filter(|_| index < inner);
-            self.fsdp.is_empty()
-                && next.is_some_and(|next| {
-                    let (before, after) = (self.before(index), self.before(index + 1));
-                    core::ptr::eq(own.compiled, next.compiled)
-                        && own.pooled == next.pooled
-                        && own.discarded_before <= next.discarded_before
-                        && own.group.is_some() == next.group.is_some()
-                        && alone(own, index)
-                        && alone(next, index + 1)
-                        && before != after
-                        && before.0.iter().zip(&after.0).all(|(a, b)| a <= b)
-                })
-        };
-        self.blocks.iter().enumerate().map(is_lighter).collect()
-    }
-
-    /// The heaviest moment of one block's forward pass.
-    pub(crate) fn forward_at(&self, index: usize) -> ChunkPeak {
-        let Some(block) = self.blocks.get(index) else {
-            return ChunkPeak::default();
-        };
-        let mut usage = self.before(index);
-        usage.add_to(TRANSIENT, self.passing_mask);
-        self.add_fsdp(&mut usage, index, Pass::Forward);
-        let Some((first, _)) = block.group else {
-            usage.add_to(TRANSIENT, self.prefetched_bytes);
-            let capture = self.capture(index);
-            usage.add_to(TRANSIENT, capture.gradients);
-            let peak = block.compiled.peak(PassKind::Forward);
-            let warmup = capture.warmup.saturating_add(capture.input);
-            if warmup > peak.usage.total().saturating_add(capture.variables) {
-                usage.add_to(TRANSIENT, warmup);
-                return ChunkPeak::of(usage, index, BEFORE_CAPTURE, Pass::Forward);
-            }
-            usage.add_to(TRANSIENT, capture.variables);
-            usage.add(&peak.usage);
-            usage.take(Family::Residual as usize, block.pooled);
-            usage.add_to(TRANSIENT, block.discarded_before);
-            return ChunkPeak::of(usage, index, peak, Pass::Forward);
-        };
-        let peak = block.compiled.peak(PassKind::WithoutAutograd);
-        if first == index {
-            usage.add(&peak.usage);
-            if self.distributed {
-                usage.add_to(Family::Residual as usize, self.input_kept);
-            }
-        } else {
-            // The group's input is kept already; this layer's input is only passed on.
-            usage.add_to(TRANSIENT, peak.usage.total());
-        }
-        ChunkPeak::of(usage, index, peak, Pass::Forward)
-    }
-
-    /// What waits beside a block's backward pass: a block that offloads takes its tensors from it, one by one,
-    /// while those of the block before come back.
-    pub(crate) fn prefetched_beside(&self, block: &Block<'_>) -> u64 {
-        if block.compiled.moved == 0 {
-            self.prefetched_bytes
-        } else {
-            0
-        }
-    }
-
-    fn backward_peak(&self, retained: bool) -> ChunkPeak {
-        let mut best = ChunkPeak::default();
-        let mut index = self.blocks.len();
-        while index > 0 {
-            if self.lighter.get(index - 1) == Some(&true) {
-                index -= 1;
-                continue;
-            }
-            let (peak, first) = self.backward_at(index - 1, retained);
-            best.offer(peak);
-            index = first.min(index - 1);
-        }
-        best
-    }
-
-    /// The heaviest moment of one block's backward pass, or of its whole group's, and the first block of that.
-    pub(crate) fn backward_at(&self, index: usize, retained: bool) -> (ChunkPeak, usize) {
-        let last = self.blocks.len().saturating_sub(1);
-        let Some(block) = self.blocks.get(index) else {
-            return (ChunkPeak::default(), 0);
-        };
-        let mut best = ChunkPeak::default();
-        let Some((first, end)) = block.group else {
-            let holds = retained && index == last || !self.captures.is_empty();
-            let peak = block.compiled.peak(backward(holds));
-            let mut usage = self.before(index);
-            usage.add(&peak.usage);
-            usage.add_to(TRANSIENT, self.capture(index).backward);
-            usage.take(Family::Residual as usize, block.pooled_kept());
-            usage.add_to(TRANSIENT, block.discarded_before);
-            usage.add_to(TRANSIENT, self.prefetched_beside(block));
-            self.add_fsdp(&mut usage, index, Pass::Backward);
-            if retained && !holds {
-                usage.add_to(TRANSIENT, self.sent);
-            }
-            best.offer(ChunkPeak::of(usage, index, peak, Pass::Backward));
-            return (best, index);
-        };
-        let mut base = self.before(first);
-        base.add_to(Family::Residual as usize, self.input_kept);
-        if retained && end <= last {
-            base.add_to(TRANSIENT, self.sent);
-        }
-        self.group_peak(first..end, base, &mut best);
-        (best, first)
-    }
-
-    /// A group of layers that kept only its input: forward once more, then backward. The gradient it was called
-    /// with and its output stay alive all the while: the function that recomputes has them as variables.
-    /// `base` has the group's input; all else of the recomputed layers is there for a moment only.
-    fn group_peak(&self, group: Range<usize>, base: Usage, best: &mut ChunkPeak) {
-        let start = group.start;
-        let layers = self.blocks.get(group).unwrap_or_default();
-        let whole = |usage: &Usage, first: bool, has_input: bool| {
-            let counted = if first && has_input && !self.distributed {
-                self.residual
-            } else {
-                0
-            };
-            usage.total().saturating_sub(counted)
-        };
-        let mut sums = Vec::with_capacity(layers.len());
-        let mut sum = 0u64;
-        for (offset, block) in layers.iter().enumerate() {
-            sums.push(sum);
-            let peak = block.compiled.peak(PassKind::Forward);
-            let mut usage = base;
-            let now = whole(&peak.usage, offset == 0, true).saturating_add(self.residual);
-            usage.add_to(TRANSIENT, sum.saturating_add(now));
-            self.add_fsdp(&mut usage, start + offset, Pass::RecomputedForward);
-            best.offer(ChunkPeak::of(usage, start + offset, peak, Pass::RecomputedForward));
-            let kept = whole(&block.compiled.kept, offset == 0, block.compiled.keeps_input);
-            sum = sum.saturating_add(kept);
-        }
-        for (offset, (block, sum)) in layers.iter().zip(sums).enumerate().rev() {
-            let last = offset + 1 == layers.len();
-            let peak = block.compiled.peak(backward(last));
-            let now = whole(&peak.usage, offset == 0, block.compiled.keeps_input);
-            // The recomputed output, and below the last layer the gradient that came in.
-            let retained = multiply(self.residual, if last { 1 } else { 2 });
-            let mut usage = base;
-            usage.add_to(TRANSIENT, sum.saturating_add(now).saturating_add(retained));
-            self.add_fsdp(&mut usage, start + offset, Pass::Backward);
-            best.offer(ChunkPeak::of(usage, start + offset, peak, Pass::Backward));
-        }
-    }
-
-    /// Which pass of the block's tape the heaviest moment belongs to.
-    pub(crate) fn pass_kind(&self, peak: &ChunkPeak, retained: bool) -> PassKind {
-        let block = self.blocks.get(peak.block);
-        let group = block.and_then(|block| block.group);
-        match peak.pass {
-            Pass::Forward if group.is_some() => PassKind::WithoutAutograd,
-            Pass::Forward | Pass::RecomputedForward => PassKind::Forward,
-            Pass::Backward => {
-                let last = match group {
-                    Some((_, end)) => peak.block + 1 == end,
-                    None => retained && peak.block + 1 == self.blocks.len() || !self.captures.is_empty(),
-                };
-                backward(last)
-            }
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Reads job documents.
+//! Reads job documents, the JSON that this calculator exports.
 
 use thiserror::Error;
 

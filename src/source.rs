@@ -81,46 +81,40 @@ pub const BRIDGE_COMMUNICATOR: Source = Source::megatron(
 /// Image encoders: patches, class tokens, positions and the norm before the layers.
 pub const CLIP_VIT: Source = Source::megatron("megatron/core/models/vision/clip_vit_model.py", "CLIPViTModel");
 /// Audio encoders: two convolutions and a table of sines.
-pub const WHISPER_ENCODER: Source = Source {
-    origin: Origin::MegatronBridge,
-    place: "examples/megatron_mimo/llava/whisper/whisper_model.py",
-    symbol: "WhisperEncoder",
-};
+pub const WHISPER_ENCODER: Source = Source::megatron_bridge(
+    "examples/megatron_mimo/llava/whisper/whisper_model.py",
+    "WhisperEncoder",
+);
 /// Audio encoders with 2-D convolutions: Qwen3-Omni's.
-pub const QWEN3_OMNI_AUDIO: Source = Source {
-    origin: Origin::Transformers,
-    place: "src/transformers/models/qwen3_omni_moe/modeling_qwen3_omni_moe.py",
-    symbol: "Qwen3OmniMoeAudioEncoder",
-};
+pub const QWEN3_OMNI_AUDIO: Source = Source::transformers(
+    "src/transformers/models/qwen3_omni_moe/modeling_qwen3_omni_moe.py",
+    "Qwen3OmniMoeAudioEncoder",
+);
 /// The layers between an encoder and the language model.
 pub const PROJECTOR: Source = Source::megatron(
     "megatron/core/models/vision/multimodal_projector.py",
     "MultimodalProjector",
 );
 /// Projectors of Qwen3-VL on the output of inner layers.
-pub const PATCH_MERGER: Source = Source {
-    origin: Origin::MegatronBridge,
-    place: "src/megatron/bridge/models/qwen_vl/modelling_qwen3_vl/utils.py",
-    symbol: "Qwen3VLVisionPatchMerger",
-};
+pub const PATCH_MERGER: Source = Source::megatron_bridge(
+    "src/megatron/bridge/models/qwen_vl/modelling_qwen3_vl/utils.py",
+    "Qwen3VLVisionPatchMerger",
+);
 /// The biases of attention between text and images in Gemma 3.
-pub const IMAGE_ATTENTION_BIASES: Source = Source {
-    origin: Origin::MegatronBridge,
-    place: "src/megatron/bridge/models/gemma_vl/modeling_gemma3_vl.py",
-    symbol: "Gemma3VLModel._compute_attention_biases",
-};
+pub const IMAGE_ATTENTION_BIASES: Source = Source::megatron_bridge(
+    "src/megatron/bridge/models/gemma_vl/modeling_gemma3_vl.py",
+    "Gemma3VLModel._compute_attention_biases",
+);
 /// The projector of GLM-4.5V.
-pub const GLM_MERGER: Source = Source {
-    origin: Origin::Transformers,
-    place: "src/transformers/models/glm4v/modeling_glm4v.py",
-    symbol: "Glm4vVisionPatchMerger",
-};
+pub const GLM_MERGER: Source = Source::transformers(
+    "src/transformers/models/glm4v/modeling_glm4v.py",
+    "Glm4vVisionPatchMerger",
+);
 /// The layer of Mistral 3 that makes one vector out of four patches.
-pub const MISTRAL_3_MERGER: Source = Source {
-    origin: Origin::Transformers,
-    place: "src/transformers/models/mistral3/modeling_mistral3.py",
-    symbol: "Mistral3PatchMerger",
-};
+pub const MISTRAL_3_MERGER: Source = Source::transformers(
+    "src/transformers/models/mistral3/modeling_mistral3.py",
+    "Mistral3PatchMerger",
+);
 /// Learned factors on the output of attention and MLP.
 pub const LAYER_SCALING: Source =
     Source::megatron("examples/multimodal/layer_scaling.py", "LayerScalingTransformerLayer");
@@ -128,11 +122,10 @@ pub const LAYER_SCALING: Source =
 pub const INTERNVIT_ATTENTION: Source =
     Source::megatron("examples/multimodal/nvlm/internvit.py", "InternViTSelfAttention");
 /// Attention whose values have a width of their own and are scaled.
-pub const MIMO_V2_FLASH_ATTENTION: Source = Source {
-    origin: Origin::MegatronBridge,
-    place: "src/megatron/bridge/models/mimo_v2_flash/modeling_mimo_v2_flash.py",
-    symbol: "MiMoV2FlashTEDotProductAttention",
-};
+pub const MIMO_V2_FLASH_ATTENTION: Source = Source::megatron_bridge(
+    "src/megatron/bridge/models/mimo_v2_flash/modeling_mimo_v2_flash.py",
+    "MiMoV2FlashTEDotProductAttention",
+);
 /// Linear attention.
 pub const GATED_DELTA_NET: Source = Source::megatron("megatron/core/ssm/gated_delta_net/common.py", "_GDNBase");
 /// Hyper-connections of the dev branch.
@@ -364,23 +357,12 @@ pub const BUFFER_LAYOUT: Source = Source::megatron(
     "DistributedOptimizer._compute_per_buffer_param_layout",
 );
 /// Adapters beside linear layers.
-pub const ADAPTERS: Source = Source {
-    origin: Origin::MegatronBridge,
-    place: "src/megatron/bridge/peft/utils.py",
-    symbol: "ParallelLinearAdapter",
-};
+pub const ADAPTERS: Source = Source::megatron_bridge("src/megatron/bridge/peft/utils.py", "ParallelLinearAdapter");
 /// Adapters of grouped experts, each expert with its own.
-pub const EXPERT_ADAPTERS: Source = Source {
-    origin: Origin::MegatronBridge,
-    place: "src/megatron/bridge/peft/utils.py",
-    symbol: "GroupedExpertLinearAdapter",
-};
+pub const EXPERT_ADAPTERS: Source =
+    Source::megatron_bridge("src/megatron/bridge/peft/utils.py", "GroupedExpertLinearAdapter");
 /// The lengths of rows that `DoRA` learns.
-pub const DORA: Source = Source {
-    origin: Origin::MegatronBridge,
-    place: "src/megatron/bridge/peft/dora_layers.py",
-    symbol: "DoRALinear",
-};
+pub const DORA: Source = Source::megatron_bridge("src/megatron/bridge/peft/dora_layers.py", "DoRALinear");
 /// The buffers of Megatron FSDP.
 pub const FSDP_BUFFERS: Source = Source::megatron(
     "megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py",
@@ -424,11 +406,10 @@ pub const FP8_CAST: Source = Source::transformer_engine(
     "cast_master_weights_to_fp8",
 );
 /// Reserved beside allocated memory in published runs.
-pub const RESERVED_RATIO: Source = Source {
-    origin: Origin::Page,
-    place: "https://github.com/MooreThreads/SimuMax/blob/4dcaae513ba7679d56c116a17cd4a691ec41e252/docs/b200/b200_release_v1.2_summary.json",
-    symbol: "max_reserved_mb over max_allocated_mb",
-};
+pub const RESERVED_RATIO: Source = Source::page(
+    "https://github.com/MooreThreads/SimuMax/blob/4dcaae513ba7679d56c116a17cd4a691ec41e252/docs/b200/b200_release_v1.2_summary.json",
+    "max_reserved_mb over max_allocated_mb",
+);
 /// The sizes of `DeepEP`'s buffers (`Config`).
 pub const DEEPEP_BUFFERS: Source = Source::page(
     "https://github.com/deepseek-ai/DeepEP/blob/v1.2.1/csrc/config.hpp",
@@ -487,23 +468,20 @@ pub const GRAPH_WARMUP: Source = Source::megatron(
     "_CudaGraphRunner.create_fwd_graph",
 );
 /// A CUDA context and a NCCL communicator.
-pub const CUDA_CONTEXT: Source = Source {
-    origin: Origin::Page,
-    place: "https://okoge-kaz.github.io/tools/memory-estimator",
-    symbol: "CUDA context 300 to 500 MB, NCCL about 0.5 GB a communicator",
-};
+pub const CUDA_CONTEXT: Source = Source::page(
+    "https://okoge-kaz.github.io/tools/memory-estimator",
+    "CUDA context 300 to 500 MB, NCCL about 0.5 GB a communicator",
+);
 /// The part of an iteration in which a pipeline stage waits.
-pub const PIPELINE_BUBBLE: Source = Source {
-    origin: Origin::Page,
-    place: "https://arxiv.org/abs/2104.04473",
-    symbol: "sections 2.2.1 and 2.2.2: pipeline bubble",
-};
+pub const PIPELINE_BUBBLE: Source = Source::page(
+    "https://arxiv.org/abs/2104.04473",
+    "sections 2.2.1 and 2.2.2: pipeline bubble",
+);
 /// What a rank sends in a collective operation, by the number of ranks.
-pub const COLLECTIVES: Source = Source {
-    origin: Origin::Page,
-    place: "https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md",
-    symbol: "Bandwidth: bus bandwidth of each collective",
-};
+pub const COLLECTIVES: Source = Source::page(
+    "https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md",
+    "Bandwidth: bus bandwidth of each collective",
+);
 /// What tensor-parallel ranks exchange for a column- and a row-parallel layer.
 pub const TP_COLLECTIVES: Source = Source::megatron(
     "megatron/core/tensor_parallel/layers.py",
@@ -525,8 +503,7 @@ pub const DP_COLLECTIVES: Source = Source::megatron(
     "_ParamAndGradBucketGroup",
 );
 /// The rates of an H100: 1,979 TFLOP/s of bf16 with sparsity, 900 GB/s of `NVLink` in both directions.
-pub const H100: Source = Source {
-    origin: Origin::Page,
-    place: "https://www.nvidia.com/en-us/data-center/h100/",
-    symbol: "product specifications: H100 SXM",
-};
+pub const H100: Source = Source::page(
+    "https://www.nvidia.com/en-us/data-center/h100/",
+    "product specifications: H100 SXM",
+);

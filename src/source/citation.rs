@@ -38,14 +38,21 @@ pub struct Source {
 }
 
 impl Source {
+    /// A symbol in a file that someone published, or what to look for on a web page.
+    const fn of(origin: Origin, place: &'static str, symbol: &'static str) -> Self {
+        Self { origin, place, symbol }
+    }
+
     /// A Megatron-LM file and symbol.
     #[must_use]
     pub const fn megatron(place: &'static str, symbol: &'static str) -> Self {
-        Self {
-            origin: Origin::MegatronLm,
-            place,
-            symbol,
-        }
+        Self::of(Origin::MegatronLm, place, symbol)
+    }
+
+    /// A Megatron-Bridge file and symbol.
+    #[must_use]
+    pub const fn megatron_bridge(place: &'static str, symbol: &'static str) -> Self {
+        Self::of(Origin::MegatronBridge, place, symbol)
     }
 
     /// A file and symbol of Megatron-LM's dev branch.
@@ -61,41 +68,31 @@ impl Source {
     /// A Transformer Engine file and symbol.
     #[must_use]
     pub const fn transformer_engine(place: &'static str, symbol: &'static str) -> Self {
-        Self {
-            origin: Origin::TransformerEngine,
-            place,
-            symbol,
-        }
-    }
-
-    /// A file and symbol of mamba.
-    #[must_use]
-    pub const fn mamba(place: &'static str, symbol: &'static str) -> Self {
-        Self {
-            origin: Origin::Mamba,
-            place,
-            symbol,
-        }
+        Self::of(Origin::TransformerEngine, place, symbol)
     }
 
     /// A `PyTorch` file and symbol.
     #[must_use]
     pub const fn pytorch(place: &'static str, symbol: &'static str) -> Self {
-        Self {
-            origin: Origin::PyTorch,
-            place,
-            symbol,
-        }
+        Self::of(Origin::PyTorch, place, symbol)
+    }
+
+    /// A file and symbol of mamba.
+    #[must_use]
+    pub const fn mamba(place: &'static str, symbol: &'static str) -> Self {
+        Self::of(Origin::Mamba, place, symbol)
+    }
+
+    /// A file and symbol of transformers.
+    #[must_use]
+    pub const fn transformers(place: &'static str, symbol: &'static str) -> Self {
+        Self::of(Origin::Transformers, place, symbol)
     }
 
     /// A web page: its address, and what to look for there.
     #[must_use]
     pub const fn page(place: &'static str, symbol: &'static str) -> Self {
-        Self {
-            origin: Origin::Page,
-            place,
-            symbol,
-        }
+        Self::of(Origin::Page, place, symbol)
     }
 
     /// The address to open.

@@ -18,7 +18,7 @@ use megatron_memory::units::Bytes;
 use crate::Error;
 use crate::filters::{choice, filters};
 use crate::html::page;
-use crate::recipes::{folded, table_of};
+use crate::tables::{folded, table};
 
 const TITLE: &str = "Fewest GPUs";
 const DESCRIPTION: &str = "The fewest GPUs on which each model can be trained in full, with LoRA and with Megatron FSDP, for every type of GPU, and a link that opens each job.";
@@ -78,7 +78,7 @@ pub(crate) fn html() -> Result<String, Error> {
         let (organization, rows) = group;
         let note = format!("{} models", rows.len() / TrainingMethod::EACH.len());
         let id = format!("models-{number}");
-        let table = table_of(&id, &headings, rows);
+        let table = table(&id, "runs", &headings, rows);
         folded(&id, organization, &note, table)
     });
     let parts = [
@@ -93,7 +93,7 @@ pub(crate) fn html() -> Result<String, Error> {
 /// The memory of every type of GPU: as sold, as its driver reports it, and as CUDA or HIP reports it to a process.
 fn table_of_gpus() -> Markup {
     let headings = ["GPU", "As sold", "Driver", "To a process", "Source of the last"];
-    table_of("gpus-title", &headings, GPUS.iter().map(row_of_gpu).collect())
+    table("gpus-title", "runs", &headings, GPUS.iter().map(row_of_gpu).collect())
 }
 
 fn row_of_gpu(gpu: &Gpu) -> Markup {

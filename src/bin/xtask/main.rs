@@ -21,6 +21,7 @@ mod recipes;
 mod reference;
 mod site;
 mod svg;
+mod tables;
 mod test;
 mod tools;
 mod types;

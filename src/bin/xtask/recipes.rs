@@ -22,11 +22,12 @@ use megatron_memory::value::Value;
 use crate::Error;
 use crate::filters::{choice, filters};
 use crate::html::page;
+use crate::tables::{folded, table};
 
 /// The recipes that the tests import too.
-const RECIPES: &str = "tests/oracle/bridge_recipes.json";
+pub(crate) const RECIPES: &str = "tests/oracle/bridge_recipes.json";
 /// NVIDIA's table of measured throughput.
-const ROWS: &str = "tests/oracle/bridge_performance_rows.json";
+pub(crate) const ROWS: &str = "tests/oracle/bridge_performance_rows.json";
 const TITLE: &str = "Recipes";
 const DESCRIPTION: &str =
     "Training recipes that Megatron-Bridge publishes, with what each needs on its GPUs, and a link that opens its job.";
@@ -52,7 +53,7 @@ struct Opened {
 /// The whole page.
 pub(crate) fn html() -> Result<String, Error> {
     let recipes = read_recipes(&fs::read_to_string(RECIPES)?)?;
-    let table = read_performance(&fs::read_to_string(ROWS)?)?;
+    let measured = read_performance(&fs::read_to_string(ROWS)?)?;
     let mut groups: BTreeMap<&str, Vec<Markup>> = BTreeMap::new();
     let mut verdicts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut counts = Counts::default();
@@ -66,17 +67,21 @@ pub(crate) fn html() -> Result<String, Error> {
     let groups = groups.into_iter().map(|(family, rows)| {
         let note = format!("{} recipes", rows.len());
         let id = format!("recipes-{family}");
-        let table = table_of(&id, &HEADINGS, rows);
-        folded(&id, family, &note, table)
+        folded(&id, family, &note, table(&id, "runs", &HEADINGS, rows))
     });
     let left_out = counts.rows().into_iter().map(|(count, reason)| {
         let count = tag("td").class("number").text(count);
         tag("tr").child(count).child(tag("td").text(reason.to_owned()))
     });
-    let left_out = table_of("left-out-title", &["Recipes", "What is left out"], left_out.collect());
+    let left_out = table(
+        "left-out-title",
+        "runs",
+        &["Recipes", "What is left out"],
+        left_out.collect(),
+    );
     let parts = [
         ("left-out", vec![left_out]),
-        ("performance", vec![performance(&table, &recipes)]),
+        ("performance", vec![performance(&measured, &recipes)]),
         ("filters", vec![filters_of_verdicts(&verdicts)]),
         ("recipes", groups.collect()),
     ];
@@ -256,8 +261,8 @@ fn name(title: &str, source: &str, opened: &Opened) -> Markup {
 
 /// NVIDIA's table. A row whose recipe is not among the recipes opens one of the same model with what its own sets
 /// otherwise.
-fn performance(table: &[PerformanceRow], recipes: &[Recipe]) -> Markup {
-    let rows = table.iter().filter_map(|row| {
+fn performance(measured: &[PerformanceRow], recipes: &[Recipe]) -> Markup {
+    let rows = measured.iter().filter_map(|row| {
         let (recipe, fields) = row.job(recipes)?;
         let opened = open(recipe, fields.to_vec(), row.gpus);
         let source = format!("{SOURCE}{}#L{}", row.document, row.line);
@@ -278,7 +283,7 @@ fn performance(table: &[PerformanceRow], recipes: &[Recipe]) -> Markup {
         )
     });
     let headings = ["Model", "GPUs", "Precision", "Layout", "Needs, GiB", "Verdict"];
-    table_of("table-title", &headings, rows.collect())
+    table("table-title", "runs", &headings, rows.collect())
 }
 
 fn filters_of_verdicts(verdicts: &BTreeMap<&str, usize>) -> Markup {
@@ -287,31 +292,4 @@ fn filters_of_verdicts(verdicts: &BTreeMap<&str, usize>) -> Markup {
         ((*verdict).to_owned(), name)
     });
     filters([choice("measure", "Verdict", options)], "qwen3, gb200, fp8mx, …")
-}
-
-/// A group that is read when it is opened.
-pub(crate) fn folded(id: &str, title: &str, note: &str, table: Markup) -> Markup {
-    let title = tag("strong").with("id", id.to_owned()).text(title.to_owned());
-    let note = tag("span").class("note").text(note.to_owned());
-    tag("details")
-        .class("group")
-        .child(tag("summary").child(title).child(note))
-        .child(tag("noscript").child(table))
-}
-
-/// A table that scrolls where it is too wide.
-/// `title` is the id of the element that names it.
-pub(crate) fn table_of(title: &str, headings: &[&'static str], rows: Vec<Markup>) -> Markup {
-    let heading = |text: &&'static str| tag("th").with("scope", "col").text(*text);
-    let head = tag("tr").children(headings.iter().map(heading));
-    let table = tag("table")
-        .class("runs")
-        .child(tag("thead").child(head))
-        .child(tag("tbody").children(rows));
-    tag("div")
-        .class("table-scroll")
-        .with("tabindex", "0")
-        .with("role", "group")
-        .with("aria-labelledby", title.to_owned())
-        .child(table)
 }

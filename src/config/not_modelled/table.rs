@@ -1,7 +1,7 @@
 //! The features that change memory by 2 % or more and are not modelled. Without its entry here, a feature marks no job.
 
 use super::Feature;
-use crate::source::{Origin, Source};
+use crate::source::Source;
 
 const TRANSFORMER: &str = "megatron/core/transformer/transformer_config.py";
 const ARGUMENTS: &str = "megatron/training/arguments.py";
@@ -28,21 +28,13 @@ const fn of_arguments(symbol: &'static str) -> Source {
     Source::megatron(ARGUMENTS, symbol)
 }
 
-const fn of_bridge(place: &'static str, symbol: &'static str) -> Source {
-    Source {
-        origin: Origin::MegatronBridge,
-        place,
-        symbol,
-    }
-}
-
 features! {
     "mfsdp2": ["megatron_fsdp_version"] unless ["1"],
         "the second version of Megatron FSDP has other buffers than the first",
         Source::megatron("megatron/core/distributed/fsdp/src/megatron_fsdp/experimental/parameter_group.py", "ParameterGroup");
     "lora": ["lora_rank", "lora_dim", "lora", "use_lora", "tuner_type", "train_type", "adapters"] unless ["full"],
         "only adapters are trained: all other weights need no gradients and no optimizer states",
-        of_bridge("src/megatron/bridge/peft/lora.py", "LoRA");
+        Source::megatron_bridge("src/megatron/bridge/peft/lora.py", "LoRA");
     "gtp": ["gtp_weight_remat_size", "expert_gtp_weight_remat_size", "tensor_parallel_num_weight_shards",
         "expert_tensor_parallel_num_weight_shards"] unless ["1"],
         "generalized tensor parallelism splits weights over more ranks and gathers them for each layer",
@@ -104,5 +96,5 @@ features! {
         "the program trains another kind of model than a GPT", Source::megatron("pretrain_vlm.py", "model_provider");
     "family": [],
         "not a known family: read like Llama; check normalization, activation, biases and experts",
-        of_bridge("src/megatron/bridge/models/conversion/auto_bridge.py", "AutoBridge.supports");
+        Source::megatron_bridge("src/megatron/bridge/models/conversion/auto_bridge.py", "AutoBridge.supports");
 }

@@ -18,6 +18,7 @@ use megatron_memory::units::Bytes;
 
 use super::chart::chart;
 use crate::filters::{choice, filters};
+use crate::tables::{folded, table};
 use times::{STEP_TIME, Timed};
 
 /// Recordings of jobs that were run twice.
@@ -191,7 +192,7 @@ fn runs(summaries: &[Summary], rows: &[Row<'_>]) -> Vec<Markup> {
             _ => format!("{} numbers", of_group.len()),
         };
         let table = table(&id, "runs", &headings, of_group);
-        Some(folded(&id, summary.group.clone(), note, table))
+        Some(folded(&id, &summary.group, &note, table))
     });
     groups.collect()
 }
@@ -246,33 +247,6 @@ fn repeats() -> Markup {
         )
     });
     table("repeats-title", "groups", &headings, rows.collect())
-}
-
-/// A table that is read when it is opened.
-fn folded(id: &str, title: String, note: String, table: Markup) -> Markup {
-    let title = tag("strong").with("id", id.to_owned()).text(title);
-    let note = tag("span").class("note").text(note);
-    tag("details")
-        .class("group")
-        .child(tag("summary").child(title).child(note))
-        .child(tag("noscript").child(table))
-}
-
-/// A table that scrolls where it is too wide. `title` is the id of the element that names it.
-fn table(title: &str, class: &'static str, headings: &[&'static str], rows: Vec<Markup>) -> Markup {
-    let heading = |text: &&'static str| tag("th").with("scope", "col").text(*text);
-    let head = tag("tr").children(headings.iter().map(heading));
-    let table = tag("table")
-        .class(class)
-        .with("aria-labelledby", title.to_owned())
-        .child(tag("thead").child(head))
-        .child(tag("tbody").children(rows));
-    tag("div")
-        .class("table-scroll")
-        .with("tabindex", "0")
-        .with("role", "group")
-        .with("aria-labelledby", title.to_owned())
-        .child(table)
 }
 
 fn number(text: String) -> Markup {

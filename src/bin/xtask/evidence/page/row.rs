@@ -8,7 +8,8 @@ use megatron_memory::report::amount::exact;
 use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::units::Bytes;
 
-use super::{Compared, DEVICE, PEAK, RESERVED, Row, SCALE, STEADY, folded, number, signless, table};
+use super::{Compared, DEVICE, PEAK, RESERVED, Row, SCALE, STEADY, number, signless};
+use crate::tables::{folded, table};
 
 /// The row of one measured number.
 pub(super) fn row(row: &Row<'_>) -> Markup {
@@ -157,5 +158,5 @@ pub(super) fn others(compared: &[Compared<'_>]) -> Markup {
         .collect();
     let note = format!("{} runs, each with the reason", rows.len());
     let table = table("others", "others", &["Run", "Measured", "Why not"], rows);
-    folded("others", String::from("Runs that are not compared"), note, table)
+    folded("others", "Runs that are not compared", &note, table)
 }

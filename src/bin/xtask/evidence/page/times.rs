@@ -9,7 +9,8 @@ use megatron_memory::report::time::duration;
 use megatron_memory::time::Replay;
 use megatron_memory::time::coefficients::Coefficients;
 
-use super::{folded, number, table};
+use super::number;
+use crate::tables::{folded, table};
 
 /// The name of step times in the filter of the page.
 pub(super) const STEP_TIME: &str = "step time";
@@ -81,7 +82,7 @@ pub(super) fn runs(accuracies: &[TimeAccuracy], times: &[Timed]) -> Vec<Markup> 
             percent(accuracy.p90)
         );
         let table = table(&id, "runs", &headings, rows);
-        folded(&id, accuracy.group.clone(), note, table)
+        folded(&id, &accuracy.group, &note, table)
     });
     groups.collect()
 }

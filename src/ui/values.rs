@@ -100,12 +100,13 @@ mod tests {
     use super::{canonical, same, shown};
     use megatron_memory::config::fields::FieldId;
     use megatron_memory::value::Value;
+    use wasm_bindgen_test::wasm_bindgen_test;
 
     fn text(text: &str) -> Value {
         Value::Text(text.to_owned())
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn typed_numbers_become_plain_only_where_they_are_valid() {
         let field = FieldId::seq_length.field();
         for (typed, plain) in [
@@ -124,7 +125,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn a_missing_value_means_the_default() {
         let field = FieldId::tensor_model_parallel_size.field();
         assert!(same(field, None, Some(&Value::Int(1))));

@@ -96,6 +96,21 @@ fn arrows_point_down() {
     assert!(checked > 300, "{checked}");
 }
 
+/// What runs in browsers is tested as WebAssembly: a test with `#[test]` alone would never run.
+#[test]
+fn tests_of_the_page_run_as_webassembly() {
+    for (path, text) in ["src/ui", "src/api", "src/search_worker"]
+        .into_iter()
+        .flat_map(rust_files)
+    {
+        let plain = text.contains("#[test]");
+        assert!(
+            !plain,
+            "{path}: mark its tests with #[wasm_bindgen_test(unsupported = test)]"
+        );
+    }
+}
+
 #[test]
 fn files_stay_small() {
     // One list of declarations, one line a field: it reads as a table.

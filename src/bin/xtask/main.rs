@@ -6,7 +6,6 @@
 
 mod bench;
 mod build;
-mod clone;
 mod docs;
 mod evidence;
 mod fewest_gpus;
@@ -19,6 +18,7 @@ mod oembed;
 mod readme;
 mod recipes;
 mod reference;
+mod serve;
 mod site;
 mod svg;
 mod tables;
@@ -38,6 +38,7 @@ type Error = Box<dyn std::error::Error>;
 const HELP: &str = "\
 cargo xtask serve [--port N] [--release]   build, serve and reload the page while you edit
 cargo xtask test                           every test, in the built page too
+cargo xtask test page                      those of the built page alone: in Chromium, Firefox and Node
 cargo xtask test docs                      embeds in real documentation sites, each built with its own tools
 cargo xtask test types                     the types of the JavaScript API, with TypeScript's compiler
 cargo xtask check                          the quick part of the tests: format, lints, core tests
@@ -66,8 +67,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Error> {
     // The alias is usable from any folder below the manifest; paths here are relative to the top.
-    // Cargo says where the package is when it runs this. The path at compile time may be another one: the test of
-    // `trunk serve` builds a copy of the sources into the same target folder.
+    // Cargo says where the package is when it runs this.
     let package = env::var_os("CARGO_MANIFEST_DIR").ok_or("run this as `cargo xtask`")?;
     env::set_current_dir(Path::new(&package).join("../../.."))?;
     let shell = Shell::new()?;
@@ -78,6 +78,7 @@ fn run() -> Result<(), Error> {
     match words[..] {
         ["serve"] => build::serve(&shell, options.port, options.release),
         ["test"] => test::all(&shell),
+        ["test", "page"] => test::page(&shell),
         ["test", "docs"] => test::documentation(&shell),
         ["test", "types"] => types::check(&shell),
         ["check"] => test::check(&shell),

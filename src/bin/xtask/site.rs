@@ -1,13 +1,21 @@
 //! Makes the files that Trunk builds from: one style sheet, the pages that need no script to be read, and the pictures
 //! that embeds show until the calculator is there, in `target/site`.
 
-use std::{fs, path::Path};
+use std::{env, fs, path::Path, time::SystemTime};
 
-use megatron_memory::presets::{PRESETS, jobs::JOBS};
+use megatron_memory::{
+    presets::{PRESETS, jobs::JOBS},
+    report::fewest_gpus::PATH,
+};
 
 use super::{Error, build::files, evidence, fewest_gpus, guide, recipes, reference, svg};
+use recipes::{RECIPES, ROWS};
 
-/// Writes all of it. `index.html` names the same folder.
+/// The data that pages are made of: a folder and files.
+const DATA: [&str; 4] = ["src/evidence", PATH, RECIPES, ROWS];
+
+/// Writes all of it, the pages only where they are older than what they are made of: it takes seconds, and Trunk asks
+/// for it after every edit. `index.html` names the same folder.
 pub(crate) fn write() -> Result<(), Error> {
     let site = Path::new("target/site");
     let pages = site.join("pages");
@@ -17,12 +25,34 @@ pub(crate) fn write() -> Result<(), Error> {
         style.push_str(&fs::read_to_string(Path::new("styles").join(sheet))?);
     }
     fs::write(site.join("style.css"), style)?;
+    let last = pages.join("formulas.html");
+    if last.exists() && modified(&last)? > newest()? {
+        return Ok(());
+    }
     fs::write(pages.join("evidence.html"), evidence::html()?)?;
     fs::write(pages.join("recipes.html"), recipes::html()?)?;
     fs::write(pages.join("fewest-gpus.html"), fewest_gpus::html()?)?;
     fs::write(pages.join("guide.html"), guide::html())?;
-    fs::write(pages.join("formulas.html"), reference::html()?)?;
-    pictures(&pages.join("pictures"))
+    pictures(&pages.join("pictures"))?;
+    Ok(fs::write(last, reference::html()?)?)
+}
+
+/// When the newest of what pages are made of was written: this program, or their data.
+fn newest() -> Result<SystemTime, Error> {
+    let mut newest = modified(&env::current_exe()?)?;
+    for place in DATA.map(Path::new) {
+        newest = newest.max(modified(place)?);
+        if place.is_dir() {
+            for file in files(place)? {
+                newest = newest.max(modified(&place.join(file))?);
+            }
+        }
+    }
+    Ok(newest)
+}
+
+fn modified(place: &Path) -> Result<SystemTime, Error> {
+    Ok(fs::metadata(place)?.modified()?)
 }
 
 /// Writes `<id>.svg` for every preset: the buckets of its fullest stage.

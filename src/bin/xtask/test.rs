@@ -6,19 +6,26 @@ use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    thread,
     time::Instant,
 };
 
 use xshell::{Cmd, Shell, cmd};
 
-use super::{Error, clone, docs, tools, types};
+use super::{Error, build, docs, serve, tools, types};
 
 /// The triple of everything that runs in a browser.
-pub(crate) const WASM: &str = "wasm32-unknown-unknown";
+const WASM: &str = "wasm32-unknown-unknown";
+
+/// The packages that run in a browser: they are looked at, and tested, as they are compiled for it.
+const FOR_BROWSERS: [&str; 3] = ["megatron-memory-api", "page", "search-worker"];
 
 /// The library optimized for tests, some of which estimate hundreds of thousands of jobs. Not in `Cargo.toml`, since
 /// whoever edits the library compiles it more often than that.
 const OPTIMIZED: &str = "profile.dev.package.megatron-memory.opt-level=1";
+
+/// What stands above the verdicts.
+const SUMMARY: &str = "\n== summary\n";
 
 /// The verdicts so far.
 #[derive(Default)]
@@ -51,7 +58,7 @@ impl Report {
     }
 
     fn end(self) -> Result<(), Error> {
-        println!("\n== summary\n{}", self.lines.join("\n"));
+        println!("{SUMMARY}{}", self.lines.join("\n"));
         if self.failed {
             Err("not everything passed".into())
         } else {
@@ -61,7 +68,7 @@ impl Report {
 }
 
 /// Runs a command, lets its output pass, and gives the lines in which cargo's and Node's test runners sum up.
-pub(crate) fn summaries(command: Cmd<'_>) -> Result<Vec<String>, Error> {
+fn summaries(command: Cmd<'_>) -> Result<Vec<String>, Error> {
     let text = command.to_string();
     println!("$ {text}");
     let mut child = Command::from(command).stdout(Stdio::piped()).spawn()?;
@@ -98,91 +105,129 @@ pub(crate) fn check(shell: &Shell) -> Result<(), Error> {
 }
 
 fn quick(shell: &Shell, report: &mut Report) {
-    let clippy = ["clippy", "--quiet"];
+    let (lints, denied) = (["clippy", "--quiet"], ["--", "--deny", "warnings"]);
     report.step("format", cmd!(shell, "cargo fmt --all --check"));
+    // The same packages as in the tests below, so that both share the macros of their dependencies.
     report.step(
-        "clippy, natively",
+        "clippy: the core, the command line and the task runner",
+        cmd!(shell, "cargo {lints...} --all-features --all-targets {denied...}"),
+    );
+    report.step(
+        "clippy: the tests in browsers",
         cmd!(
             shell,
-            "cargo {clippy...} --workspace --all-features --all-targets -- --deny warnings"
+            "cargo {lints...} --package browser-tests --all-targets {denied...}"
         ),
     );
-    let packages = ["megatron-memory-api", "page", "search-worker"].map(|package| ["--package", package]);
+    let packages = FOR_BROWSERS.map(|package| ["--package", package]);
     let packages = packages.as_flattened();
     report.step(
-        "clippy, for browsers",
+        "clippy: the page, its worker and the JavaScript API",
         cmd!(
             shell,
-            "cargo {clippy...} --target {WASM} {packages...} --lib --bins --test wasm -- --deny warnings"
+            "cargo {lints...} --target {WASM} {packages...} --all-targets {denied...}"
         ),
     );
     report.step(
-        "tests of the core, the command line, the task runner and the page's parts",
+        "tests of the core, the command line and the task runner",
         cmd!(shell, "cargo test --config {OPTIMIZED}"),
     );
 }
 
-/// All of them.
+/// All of them. What needs the built page runs beside the others: neither keeps two cores busy to its end.
 pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
-    tools::for_tests(shell)?;
-    tools::for_build(shell)?;
-    // Its links keep one core busy for minutes: what does not need the built page goes on beside it.
-    let release = Beside::start("build")?;
+    let page = Beside::start(["test", "page"])?;
     let mut report = Report::default();
     quick(shell, &mut report);
-    report.work("trunk serve in a fresh clone, and the tests in wasm there", || {
-        clone::check(shell)
-    });
-    report.work("release build, begun before all this", || release.finish());
-    // `node --test` looks for files named like these in the folder.
+    report.work("tools", || tools::for_build(shell).map(|()| Vec::new()));
+    report.work("trunk serve", || serve::check(shell).map(|()| Vec::new()));
     report.step(
-        "the built JavaScript API in Node",
-        cmd!(shell, "node --test tests/api/"),
+        "tests of the page's parts, in WebAssembly",
+        cmd!(shell, "cargo test --target {WASM} --package page --lib"),
     );
-    report.work("types of the JavaScript API, with TypeScript's compiler", || {
-        types::check(shell).map(|()| Vec::new())
+    report.step(
+        "tests of the core, in WebAssembly",
+        cmd!(
+            shell,
+            "cargo test --target {WASM} --package megatron-memory-api --test wasm"
+        ),
+    );
+    page.finish(&mut report)?;
+    report.end()
+}
+
+/// `cargo xtask test page`: the page and the JavaScript API as they are published, in browsers and in Node.
+pub(crate) fn page(shell: &Shell) -> Result<(), Error> {
+    let mut report = Report::default();
+    report.work("tools and browsers", || {
+        tools::for_tests(shell)?;
+        tools::for_build(shell).map(|()| Vec::new())
     });
-    report.work("the built page in Chromium and Firefox", || {
-        let axe = tools::axe(shell)?;
-        summaries(cmd!(shell, "cargo test --package browser-tests --test browser").env("AXE_CORE", axe))
-    });
-    embeds(shell, &mut report);
+    report.work("release build", || build::build(shell).map(|()| Vec::new()));
+    if !report.failed {
+        // `node --test` looks for files named like these in the folder.
+        report.step(
+            "the built JavaScript API in Node",
+            cmd!(shell, "node --test tests/api/"),
+        );
+        report.work("types of the JavaScript API, with TypeScript's compiler", || {
+            types::check(shell).map(|()| Vec::new())
+        });
+        report.work("the built page in Chromium and Firefox", || {
+            let axe = tools::axe(shell)?;
+            // A page waits for frames and timers most of the time: one test more than there are cores.
+            let threads = (thread::available_parallelism()?.get() + 1).to_string();
+            let browser = cmd!(
+                shell,
+                "cargo test --package browser-tests --test browser -- --test-threads {threads}"
+            );
+            summaries(browser.env("AXE_CORE", axe))
+        });
+        embeds(shell, &mut report);
+    }
     report.end()
 }
 
 /// A task that runs beside others. Its output comes all at once, at its end.
 struct Beside {
-    task: &'static str,
+    name: String,
     output: PathBuf,
     process: Child,
 }
 
 impl Beside {
-    fn start(task: &'static str) -> Result<Self, Error> {
-        let output = Path::new("target").join(format!("{task}.log"));
+    fn start<const N: usize>(task: [&str; N]) -> Result<Self, Error> {
+        let output = Path::new("target").join(format!("{}.log", task.join("-")));
         let file = File::create(&output)?;
         // This program itself: cargo would wait for what others compile in the meantime.
         let process = Command::new(env::current_exe()?)
-            .arg(task)
+            .args(task)
             .stdout(file.try_clone()?)
             .stderr(file)
             .spawn()?;
-        Ok(Self { task, output, process })
+        Ok(Self {
+            name: task.join(" "),
+            output,
+            process,
+        })
     }
 
-    /// Waits for its end.
-    fn finish(mut self) -> Result<Vec<String>, Error> {
+    /// Waits for its end, and takes over its verdicts.
+    fn finish(mut self, report: &mut Report) -> Result<(), Error> {
         let status = self.process.wait()?;
-        print!("{}", fs::read_to_string(self.output)?);
-        if status.success() {
-            Ok(Vec::new())
-        } else {
-            Err(format!("cargo xtask {} ended with {status}", self.task).into())
+        let text = fs::read_to_string(self.output)?;
+        let (output, verdicts) = text.rsplit_once(SUMMARY).unwrap_or((&text, ""));
+        println!("\n== {}\n{output}", self.name);
+        report.lines.extend(verdicts.lines().map(str::to_owned));
+        if !status.success() {
+            report.failed = true;
+            report.lines.push(format!("FAILED cargo xtask {}: {status}", self.name));
         }
+        Ok(())
     }
 }
 
-/// Embeds in documentation sites, in a browser.
+/// `cargo xtask test docs`: embeds in documentation sites, in a browser.
 pub(crate) fn documentation(shell: &Shell) -> Result<(), Error> {
     tools::for_tests(shell)?;
     if !Path::new("dist/embed.html").exists() {

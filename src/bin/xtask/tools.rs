@@ -2,7 +2,8 @@
 //! drivers, Node and Python from the system's packages.
 
 use std::{
-    env, fs,
+    env,
+    fs::{self, File},
     path::{Path, PathBuf},
 };
 
@@ -22,14 +23,19 @@ const TOOLS: &str = "target/tools";
 /// Where it builds them: in one place, since they share dependencies.
 const BUILDS: &str = "target/tools/build";
 
-/// Trunk, and wasm-bindgen of the version that the app is linked with.
+/// Trunk, and wasm-bindgen of the version that the app is linked with, with the program that runs its tests.
 pub(crate) fn for_build(shell: &Shell) -> Result<(), Error> {
     put_first_on_path(shell)?;
+    // Tasks that run beside each other install them once. The file is unlocked where it is closed.
+    fs::create_dir_all(TOOLS)?;
+    let lock = File::create(Path::new(TOOLS).join("lock"))?;
+    lock.lock()?;
     let bindgen = locked("wasm-bindgen")?;
-    cargo_install(shell, "trunk", "trunk", TRUNK, &["--locked"])?;
+    let programs = ["--bin", "wasm-bindgen", "--bin", "wasm-bindgen-test-runner"];
+    let trunk = cargo_install(shell, "trunk", "trunk", TRUNK, &["--locked"])?;
     // Not with its own lock file, which names a release of a dependency that is not to be had.
-    cargo_install(shell, "wasm-bindgen", "wasm-bindgen-cli", &bindgen, &[])?;
-    if Path::new(BUILDS).exists() {
+    let bindgen = cargo_install(shell, "wasm-bindgen", "wasm-bindgen-cli", &bindgen, &programs)?;
+    if trunk || bindgen {
         fs::remove_dir_all(BUILDS)?;
     }
     // Trunk calls cargo without network.
@@ -44,29 +50,30 @@ fn put_first_on_path(shell: &Shell) -> Result<(), Error> {
     Ok(())
 }
 
-/// Installs a program of a crate unless there is one of this version already.
+/// Installs a program of a crate unless there is one of this version already. Says whether it was installed now.
 pub(crate) fn cargo_install(
     shell: &Shell,
     program: &str,
     package: &str,
     version: &str,
     options: &[&str],
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let found = cmd!(shell, "{program} --version").quiet().ignore_stderr().read();
     if found.is_ok_and(|text| text.split_whitespace().any(|word| word == version)) {
-        return Ok(());
+        return Ok(false);
     }
     println!("installing {package} {version} into {TOOLS}");
     // Fast to build rather than fast to run; with dependencies that this compiler can build; without TLS, since nothing
     // is to be downloaded by these programs.
     let places = ["--root", TOOLS, "--target-dir", BUILDS];
-    Ok(cmd!(
+    cmd!(
         shell,
         "cargo install {package}@{version} {places...} --debug --no-default-features {options...}"
     )
     .env("CARGO_PROFILE_DEV_DEBUG", "0")
     .env("CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS", "fallback")
-    .run()?)
+    .run()?;
+    Ok(true)
 }
 
 /// The version of a package in `Cargo.lock`.
@@ -123,7 +130,8 @@ pub(crate) fn for_tests(shell: &Shell) -> Result<(), Error> {
             apt(shell, &["install", "fonts-liberation-sans-narrow"])?;
         }
     }
-    cargo_install(shell, "geckodriver", "geckodriver", GECKODRIVER, &[])
+    cargo_install(shell, "geckodriver", "geckodriver", GECKODRIVER, &[])?;
+    Ok(())
 }
 
 /// Whether a program of this name can be started.

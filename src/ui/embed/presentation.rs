@@ -107,8 +107,9 @@ fn fields(list: &str) -> Vec<FieldId> {
 mod tests {
     use super::{EmbedView, Presentation};
     use megatron_memory::config::fields::FieldId;
+    use wasm_bindgen_test::wasm_bindgen_test;
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn the_query_says_what_is_shown() {
         let read = Presentation::from_query("?view=bar&fields=tp%2Cpp,tp,nonsense&readonly=1&theme=auto");
         assert_eq!(read.view, EmbedView::Bar);
@@ -120,7 +121,7 @@ mod tests {
         assert!(read.readonly);
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn without_a_query_a_few_inputs_are_shown() {
         let read = Presentation::from_query("");
         assert_eq!(read.view, EmbedView::Compact);
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(Presentation::from_query("?view=<b>&x=y&=&&readonly=0"), read);
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn small_views_have_six_inputs_at_most() {
         let names: Vec<&str> = FieldId::ALL.iter().map(|id| id.field().key).collect();
         let all = names.join(",");

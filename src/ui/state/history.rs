@@ -95,8 +95,9 @@ impl<Snapshot: PartialEq, Field: PartialEq> History<Snapshot, Field> {
 #[cfg(test)]
 mod tests {
     use super::History;
+    use wasm_bindgen_test::wasm_bindgen_test;
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn keystrokes_in_one_field_are_one_step() {
         let mut history = History::default();
         history.record_keystroke("tp", 0, 1);
@@ -110,7 +111,7 @@ mod tests {
         assert!(!history.can_redo());
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn a_rest_begins_another_step() {
         let mut history = History::default();
         history.record_keystroke("tp", 0, 1);
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(history.undo(12), Some(1));
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn a_run_that_leads_back_leaves_no_trace() {
         let mut history = History::default();
         history.record_keystroke("tp", 0, 1);
@@ -131,7 +132,7 @@ mod tests {
         assert!(!history.can_undo());
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn a_new_step_forgets_what_was_undone_and_at_least_fifty_steps_are_kept() {
         let mut history = History::<i32, ()>::default();
         for state in 0..60 {

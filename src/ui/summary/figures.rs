@@ -172,9 +172,10 @@ mod tests {
     use megatron_memory::config::check;
     use megatron_memory::config::raw::RawJob;
     use megatron_memory::report::summary::{Standing, Verdict};
+    use wasm_bindgen_test::wasm_bindgen_test;
 
     /// What the table of standings says of its jobs.
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn the_headline_says_what_checks_say() {
         let table = include_str!("../../../tests/standings.jsonl");
         for line in table.lines() {

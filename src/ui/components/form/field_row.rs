@@ -182,8 +182,9 @@ pub(super) fn flag(field: &Field) -> String {
 mod tests {
     use super::flag;
     use megatron_memory::config::fields::FieldId;
+    use wasm_bindgen_test::wasm_bindgen_test;
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn the_flag_beside_a_label_is_the_one_that_sets_the_field() {
         for (id, expected) in [
             (FieldId::tensor_model_parallel_size, "--tensor-model-parallel-size"),

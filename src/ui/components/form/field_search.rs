@@ -133,8 +133,9 @@ pub fn FieldSearch() -> impl IntoView {
 mod tests {
     use super::matches;
     use megatron_memory::config::fields::FieldId;
+    use wasm_bindgen_test::wasm_bindgen_test;
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn a_field_is_found_by_every_name_it_has() {
         for (query, field) in [
             ("--tensor-model-parallel-size", FieldId::tensor_model_parallel_size),

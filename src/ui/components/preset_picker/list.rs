@@ -168,8 +168,9 @@ fn PresetOption(entry: Entry, chosen: Memo<String>) -> impl IntoView {
 #[cfg(test)]
 mod tests {
     use super::{Order, groups};
+    use wasm_bindgen_test::wasm_bindgen_test;
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn presets_are_found_by_any_name_and_in_any_order() {
         let names = |query: &str, order| -> Vec<&str> {
             let groups = groups(query, order).into_iter();

@@ -298,6 +298,7 @@ mod tests {
     use super::{FieldId, ImportSession, QuestionKey, Value};
     use megatron_memory::formats::share_url;
     use search_worker::Reading;
+    use wasm_bindgen_test::wasm_bindgen_test;
 
     /// Reads what is to be read, as the worker does.
     fn read(session: &mut ImportSession) {
@@ -316,7 +317,7 @@ mod tests {
         session
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn a_message_alone_is_of_the_job_of_the_page() {
         let mut session = opened();
         let of_page = session.page.clone();
@@ -339,7 +340,7 @@ mod tests {
         assert_eq!(session.applied(), Some(expected));
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn nothing_is_applied_before_there_is_a_job() {
         let mut session = opened();
         assert_eq!(session.applied(), None);
@@ -352,7 +353,7 @@ mod tests {
         assert_eq!(session.error(), "");
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn what_is_read_counts_only_for_the_text_that_it_is_of() {
         let mut session = opened();
         session.type_text(SCRIPT.to_owned());
@@ -372,7 +373,7 @@ mod tests {
         assert!(session.error().starts_with("Reading was stopped."));
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn variables_that_settings_need_hold_the_job_back() {
         let mut session = opened();
         session.type_text(SCRIPT.to_owned());
@@ -397,7 +398,7 @@ mod tests {
         assert_eq!(session.applied(), None);
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn another_text_is_asked_anew() {
         let mut session = opened();
         session.type_text("pretrain_gpt.py --num-layers 4 --hidden-size 512".to_owned());

@@ -269,6 +269,7 @@ impl Parts {
 mod tests {
     use super::{Edit, LayerPosition, PatternPart, Refusal};
     use megatron_memory::config::hybrid_pattern::{HybridPattern, LayerSymbol};
+    use wasm_bindgen_test::wasm_bindgen_test;
 
     fn decoder(index: usize) -> LayerPosition {
         LayerPosition {
@@ -284,7 +285,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn a_change_leads_to_another_pattern() {
         use Edit::{InsertAfter, InsertBefore, Remove, RemoveBorders, SetDepths, SetKind, SplitInto, ToggleBorder};
         let cases = [
@@ -315,7 +316,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn what_leads_to_no_pattern_is_refused() {
         let refused = |pattern: &str, edit: Edit| {
             let pattern: HybridPattern = pattern.parse().unwrap();

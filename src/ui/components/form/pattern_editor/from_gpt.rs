@@ -116,8 +116,9 @@ mod tests {
     use megatron_memory::config::raw::RawJob;
     use megatron_memory::memory::estimate;
     use megatron_memory::presets::PRESETS;
+    use wasm_bindgen_test::wasm_bindgen_test;
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn a_preset_written_as_a_pattern_runs_and_has_as_many_parameters() {
         let mut written = 0;
         for preset in PRESETS {

@@ -75,8 +75,9 @@ pub(super) fn chunks_without_borders(state: State, pattern: &HybridPattern, pp: 
 #[cfg(test)]
 mod tests {
     use super::stage_rows;
+    use wasm_bindgen_test::wasm_bindgen_test;
 
-    #[test]
+    #[wasm_bindgen_test(unsupported = test)]
     fn rows_are_named_by_rank_and_chunk() {
         let rows = |pattern: &str, split: Option<Vec<usize>>, pp: u64| {
             let rows = stage_rows(&pattern.parse().unwrap(), split, pp);

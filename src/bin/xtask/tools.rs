@@ -31,7 +31,9 @@ pub(crate) fn for_build(shell: &Shell) -> Result<(), Error> {
     let lock = File::create(Path::new(TOOLS).join("lock"))?;
     lock.lock()?;
     let bindgen = locked("wasm-bindgen")?;
+    // Optimized: after every edit it reads all of the unoptimized page, some fifty megabytes.
     let programs = ["--bin", "wasm-bindgen", "--bin", "wasm-bindgen-test-runner"];
+    let programs = [&programs[..], &["--config", "profile.dev.opt-level=1"]].concat();
     let trunk = cargo_install(shell, "trunk", "trunk", TRUNK, &["--locked"])?;
     // Not with its own lock file, which names a release of a dependency that is not to be had.
     let bindgen = cargo_install(shell, "wasm-bindgen", "wasm-bindgen-cli", &bindgen, &programs)?;

@@ -114,8 +114,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, rule: Gates, inp
     reads.extend(strengths);
     tape.op("split", Work::MemoryBound, &[mixed, all], &reads).saves(&[all]);
     // Four products of a head's state, which has a row for each value and a column for each key (`gdn_layer_flops`).
-    let states = multiply(sizes.columns(&[heads, key_width]).elements(), value_width.value);
-    let products = multiply(8, states);
+    let elements = multiply(sizes.columns(&[heads, key_width]).elements(), value_width.value);
+    let products = multiply(8, elements);
     tape.op("gated_delta_rule", Work::Scan(products), &reads, &[out])
         .saves(&reads)
         .saves(&more);

@@ -168,6 +168,17 @@ impl Segment {
         }
     }
 
+    /// The name where there is little room for it.
+    #[must_use]
+    pub const fn short_label(self) -> &'static str {
+        match self {
+            Self::Group(BucketGroup::Activations) => "Activations",
+            Self::Group(BucketGroup::Weights | BucketGroup::Gradients | BucketGroup::Optimizer) | Self::Bucket(_) => {
+                self.label()
+            }
+        }
+    }
+
     /// The class of its shapes.
     #[must_use]
     pub const fn class(self) -> Class {

@@ -47,7 +47,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
     let mut behind = vec![Drawing::rect(Class::Free, (Px::ZERO, TOP), (subject.width, BAR))];
     let (from, to) = (at(summary.total), at(summary.device.1));
     behind.push(Drawing::rect(Class::Band, (from, TOP), size(from, to)));
-    behind.extend(device_range(&summary, scale, subject.width, at));
+    behind.extend(device_range(&summary, scale, at));
     let mut marks = Vec::new();
     let mut unnamed = Vec::new();
     let mut below = Bytes::ZERO;
@@ -63,7 +63,10 @@ fn draw(subject: &Subject<'_>) -> Scene {
         let mut texts = [(all, words), (least, number.clone())].into_iter();
         let text = texts.find(|(width, _)| *width + PAD + PAD <= to - from);
         if all + PAD + PAD > to - from {
-            unnamed.push((class, format!("{} {number}", segment.label())));
+            unnamed.push(Unnamed {
+                segment: *segment,
+                number: text.is_none().then(|| number.clone()),
+            });
         }
         if let Some((_, text)) = text {
             let place = (from + PAD, TOP + BASE_LINE);
@@ -83,11 +86,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
             drawings,
         });
     }
-    behind.extend(legend(
-        unnamed,
-        subject.width,
-        device_text(&summary, scale, subject.width, at).1,
-    ));
+    behind.extend(legend(&unnamed, subject.width, device_text(&summary, scale, at).1));
     let mut before = Vec::new();
     if let Some(gpu) = summary.gpu {
         let x = at(gpu);
@@ -112,55 +111,83 @@ fn draw(subject: &Subject<'_>) -> Scene {
     }
 }
 
-/// What the device shows, in words, and from where to where they are: below the right end of its range, or where there
-/// is room.
-fn device_text(summary: &Standing, scale: Scale, width: Px, at: impl Fn(Bytes) -> Px) -> (String, (Px, Px)) {
+/// What the device shows, in words, and from where to where they are: below the right end of its range, or at the start of
+/// the line.
+fn device_text(summary: &Standing, scale: Scale, at: impl Fn(Bytes) -> Px) -> (String, (Px, Px)) {
     let (low, high) = summary.device;
     let text = format!("{} on the device", scale.range(low, high));
     let needed = Px::for_words(&text);
-    let (from, to) = (at(low), at(high));
-    let start = if needed <= to {
-        to - needed
-    } else {
-        from.min((width - needed).max(Px::ZERO))
-    };
+    let start = (at(high) - needed).max(Px::ZERO);
     (text, (start, start + needed))
 }
 
-/// The names of segments that are too narrow for them, in a line below the bar: before the words on the device, behind
-/// them, or on both sides; as many as there is room for.
-fn legend(unnamed: Vec<(Class, String)>, width: Px, (from, to): (Px, Px)) -> Vec<Drawing> {
+/// The names of segments that are too narrow for them, in a line below the bar: where there is room for all of them, with
+/// the numbers that the segments are too narrow for as well, or else by themselves, or else short.
+fn legend(unnamed: &[Unnamed], width: Px, device_text: (Px, Px)) -> Vec<Drawing> {
+    let names = |name: fn(&Unnamed) -> String| {
+        let names = unnamed.iter().map(|one| (one.segment.class(), name(one)));
+        named(names, width, device_text)
+    };
+    let with_numbers = names(|one| match &one.number {
+        Some(number) => format!("{} {number}", one.segment.label()),
+        None => one.segment.label().to_owned(),
+    });
+    let alone = || names(|one| one.segment.label().to_owned());
+    let short = || names(|one| one.segment.short_label().to_owned());
+    let is_complete = |(_, is_complete): &(Vec<Drawing>, bool)| *is_complete;
+    let complete = Some(with_numbers).filter(is_complete);
+    complete
+        .or_else(|| Some(alone()).filter(is_complete))
+        .unwrap_or_else(short)
+        .0
+}
+
+/// A segment that is too narrow for its name.
+struct Unnamed {
+    segment: Segment,
+    /// Its number, where it is too narrow for that as well.
+    number: Option<String>,
+}
+
+/// Names with a square each, as many as there is room for: before the words on the device, behind them, or on both sides.
+/// The second result says whether there is room for all.
+fn named(
+    names: impl Iterator<Item = (Class, String)> + Clone,
+    width: Px,
+    (from, to): (Px, Px),
+) -> (Vec<Drawing>, bool) {
     let name_width = |words: &str| SWATCH + Px::of(5) + Px::for_words(words) + PAD;
-    let needed = unnamed.iter().map(|(_, words)| name_width(words));
+    let needed = names.clone().map(|(_, words)| name_width(&words));
     let needed = needed.fold(Px::ZERO, |sum, width| sum + width);
+    let fits = |x: Px, words: &str, end: Px| x + name_width(words) <= end;
     let is_all_behind = needed > from && to + PAD + needed <= width;
     let sides = [(Px::ZERO, from), (to + PAD, width)];
     let mut sides = sides.into_iter().skip(usize::from(is_all_behind));
     let (mut x, mut end) = sides.next().unwrap_or_default();
     let base_line = TOP + BAR + BELOW - Px::of(5);
     let mut drawings = Vec::new();
-    for (class, words) in unnamed {
-        if x + name_width(&words) > end {
+    for (class, words) in names {
+        if !fits(x, &words, end) {
             (x, end) = sides.next().unwrap_or((x, end));
         }
-        let next = x + name_width(&words);
-        if next > end {
-            break;
+        if !fits(x, &words, end) {
+            return (drawings, false);
         }
+        let next = x + name_width(&words);
         drawings.push(Drawing::rect(class, (x, base_line - SWATCH), (SWATCH, SWATCH)));
         let place = (x + SWATCH + Px::of(5), base_line);
         drawings.push(Drawing::text(Class::Tick, place, Anchor::Start, words));
         x = next;
     }
-    drawings
+    (drawings, true)
 }
 
 /// The range that the device shows, as a bracket below the bar with its numbers.
-fn device_range(summary: &Standing, scale: Scale, width: Px, at: impl Fn(Bytes) -> Px) -> [Drawing; 4] {
+fn device_range(summary: &Standing, scale: Scale, at: impl Fn(Bytes) -> Px) -> [Drawing; 4] {
     let (low, high) = summary.device;
     let (from, to) = (at(low), at(high));
     let (top, line) = (TOP + BAR, TOP + BAR + BEYOND);
-    let (text, (start, end)) = device_text(summary, scale, width, &at);
+    let (text, (start, end)) = device_text(summary, scale, &at);
     let (place, anchor) = if end == to {
         (to, Anchor::End)
     } else {

@@ -1,7 +1,10 @@
 use std::fmt::Write;
 
+use megatron_memory::config::check;
 use megatron_memory::export::svg::document;
-use megatron_memory::memory::StageRef;
+use megatron_memory::formats::state::Setup;
+use megatron_memory::memory::{StageRef, estimate};
+use megatron_memory::presets::PRESETS;
 use megatron_memory::report::amount::Unit;
 use megatron_memory::report::charts::{CHARTS, ROW, Subject, bucket_bar, buckets, components, stage_bars, timeline};
 use megatron_memory::report::grouping::Grouping;
@@ -12,6 +15,10 @@ use super::{Job, snapshot};
 use crate::oracle;
 
 fn draw(job: &Job, chart: megatron_memory::report::charts::Chart, width: i32) -> Scene {
+    draw_grouped(job, chart, width, Grouping::Buckets)
+}
+
+fn draw_grouped(job: &Job, chart: megatron_memory::report::charts::Chart, width: i32, grouping: Grouping) -> Scene {
     let stage = job.estimate.worst;
     let lines = megatron_memory::memory::line::stage_lines(&job.config, &job.estimate, stage);
     (chart.draw)(&Subject {
@@ -20,7 +27,7 @@ fn draw(job: &Job, chart: megatron_memory::report::charts::Chart, width: i32) ->
         stage,
         lines: &lines,
         unit: Unit::Gib,
-        grouping: Grouping::Buckets,
+        grouping,
         width: Px::of(width),
         row: ROW,
     })
@@ -66,6 +73,29 @@ fn the_headline_bar_is_the_worst_stage_against_the_gpu() {
     snapshot("headline", &text(&draw(&job, bucket_bar::CHART, 800)));
     let job = Job::small(json!({"gpu_memory_mib": 400}));
     snapshot("overfull", &text(&draw(&job, bucket_bar::CHART, 300)));
+}
+
+/// On a laptop's screen each group of the bar has its name: within its segment, or below the bar.
+#[test]
+fn every_group_of_the_headline_bar_is_named_on_a_laptop() {
+    for preset in PRESETS {
+        let config = check(&Setup::of_preset(preset).job).config.unwrap();
+        let estimate = estimate(&config);
+        let job = Job { config, estimate };
+        let scene = draw_grouped(&job, bucket_bar::CHART, 810, Grouping::CLOSED);
+        let marks = scene.marks.iter().flat_map(|mark| &mark.drawings);
+        let texts = marks.chain(&scene.behind).filter_map(|drawing| match &drawing.shape {
+            Shape::Text { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        let texts: Vec<&str> = texts.collect();
+        for mark in &scene.marks {
+            let (name, _) = mark.label.split_once(": ").unwrap();
+            let first = name.split(' ').next().unwrap();
+            let is_named = texts.iter().any(|text| text.starts_with(first));
+            assert!(is_named, "{}: no {name} in {texts:?}", preset.id);
+        }
+    }
 }
 
 /// Two modules on the same ranks: the bar is the whole rank, which no stage of one module is.

@@ -99,9 +99,10 @@ impl BufferRules {
             };
             out.workspaces(what, 2, torch, CUBLAS_WORKSPACE);
         }
-        // Routers multiply through Transformer Engine in every implementation (Megatron-LM,
+        // Routers multiply through Transformer Engine in every implementation, where it is installed (Megatron-LM,
         // `megatron/core/transformer/moe/moe_utils.py`, `RouterGatingLinearFunction`).
-        let router = moe && a.moe_router_dtype != Some(RouterDtype::Fp64);
+        let installed = !SoftwareFact::TorchAdamW.holds(a);
+        let router = moe && installed && a.moe_router_dtype != Some(RouterDtype::Fp64);
         if te || router {
             let what = "cuBLAS workspace of Transformer Engine";
             out.workspaces(what, 1, kib, TE_CUBLAS_WORKSPACE);

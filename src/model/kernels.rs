@@ -46,8 +46,8 @@ pub struct Kernels {
     pub values_copied: bool,
     /// Norms on queries and keys keep views of the fused projection instead of contiguous copies.
     pub qk_norm_views: bool,
-    /// Softmax in PyTorch, which keeps its fp32 result, instead of one fused kernel.
-    pub softmax_in_torch: bool,
+    /// Softmax in PyTorch and in fp32, whose result it keeps, instead of one fused kernel (`forward_torch_softmax`).
+    pub softmax_in_fp32: bool,
     /// The router keeps full score matrices for its load balancing loss.
     pub balancing_loss: bool,
     /// Arguments that recompute keeps and that other passes keep as well count: the oracle counts them.
@@ -70,7 +70,10 @@ impl Kernels {
                 && a.experimental_attention_variant != Some(AttentionVariant::Dsa),
             values_copied: te,
             qk_norm_views: te && SoftwareFact::QkNormViews.holds(a),
-            softmax_in_torch: !te && !a.masked_softmax_fusion,
+            // Scaling by layer asks for fp32 too (`TransformerConfig.__post_init__`).
+            softmax_in_fp32: !te
+                && !a.masked_softmax_fusion
+                && (a.attention_softmax_in_fp32 || a.apply_query_key_layer_scaling),
             balancing_loss: true,
             counts_arguments: false,
         }
@@ -85,7 +88,7 @@ impl Kernels {
         rope_fused: false,
         values_copied: false,
         qk_norm_views: false,
-        softmax_in_torch: false,
+        softmax_in_fp32: false,
         balancing_loss: false,
         counts_arguments: true,
     };
@@ -94,7 +97,7 @@ impl Kernels {
     pub const LOCAL: Self = Self {
         norm: NormKernel::Torch,
         attention: AttentionKernel::Local,
-        softmax_in_torch: true,
+        softmax_in_fp32: true,
         ..Self::TE_LIKE
     };
 }

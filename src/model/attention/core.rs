@@ -175,7 +175,7 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
         }
     } else {
         let fp32 = tape.tensor_if(
-            sizes.kernels.softmax_in_torch,
+            sizes.kernels.softmax_in_fp32,
             "attention probabilities in fp32",
             scores,
             4,

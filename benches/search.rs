@@ -50,11 +50,11 @@ fn run(space: &Space, keep: Keep) -> (Slice, Duration) {
             let mut from = share.start;
             while from < share.end {
                 let part = searcher.search(space, from..share.end, STEPS, keep);
-                found.join(&part);
+                from = part.next.unwrap_or(share.end);
+                found.join(part);
                 if began.elapsed() > LIMIT {
                     return found;
                 }
-                from = part.next.unwrap_or(share.end);
             }
         }
         found
@@ -64,7 +64,7 @@ fn run(space: &Space, keep: Keep) -> (Slice, Duration) {
         let workers: Vec<_> = (0..cores).map(|worker| scope.spawn(move || work(worker))).collect();
         let mut whole = Slice::default();
         for worker in workers {
-            whole.join(&worker.join().expect("a search does not panic"));
+            whole.join(worker.join().expect("a search does not panic"));
         }
         whole
     });

@@ -84,7 +84,7 @@ fn fewest_of(space: &Space, job: &RawJob) -> Fewest {
             job.shared.unset(F::data_parallel_size);
             return Fewest::Job(Box::new(job), gpus);
         }
-        tried.join(&slice);
+        tried.join(slice);
     }
     if tried.legal > 0 || tried.cannot_fit > 0 {
         return Fewest::None;

@@ -35,7 +35,7 @@ impl Best {
     /// Adds what a part of the search found.
     pub fn add(&mut self, mut slice: Slice) {
         let candidates = core::mem::take(&mut slice.candidates);
-        self.counts.join(&slice);
+        self.counts.join(slice);
         self.found += u64::try_from(candidates.len()).unwrap_or(u64::MAX);
         for candidate in &candidates {
             if let Some(own) = &mut self.own {
@@ -46,8 +46,8 @@ impl Best {
     }
 
     /// Adds what another worker found.
-    pub fn join(&mut self, other: &Self) {
-        self.counts.join(&other.counts);
+    pub fn join(&mut self, other: Self) {
+        self.counts.join(other.counts);
         self.found += other.found;
         if let (Some(own), Some(others)) = (&mut self.own, &other.own) {
             own.before += others.before;

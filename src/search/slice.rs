@@ -51,19 +51,23 @@ impl Slice {
     }
 
     /// Adds the results of another part of the space. Candidates stay in the order in which they are added.
-    pub fn join(&mut self, other: &Self) {
+    pub fn join(&mut self, mut other: Self) {
         self.looked_at += other.looked_at;
         self.cannot_fit += other.cannot_fit;
         self.legal += other.legal;
         self.too_large += other.too_large;
         self.tight += other.tight;
-        for (rule, combinations) in &other.refused {
-            count(&mut self.refused, rule.clone(), *combinations);
+        for (rule, combinations) in other.refused {
+            count(&mut self.refused, rule, combinations);
         }
-        for (axis, combinations) in &other.out_of_bounds {
-            count(&mut self.out_of_bounds, *axis, *combinations);
+        for (axis, combinations) in other.out_of_bounds {
+            count(&mut self.out_of_bounds, axis, combinations);
         }
-        self.candidates.extend_from_slice(&other.candidates);
+        if self.candidates.is_empty() {
+            self.candidates = other.candidates;
+        } else {
+            self.candidates.append(&mut other.candidates);
+        }
         if let Some(closest) = &other.closest {
             self.offer_closest(closest);
         }

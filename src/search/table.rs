@@ -126,7 +126,7 @@ impl LayoutTable {
     /// Adds what a part of the search found.
     pub fn add(&mut self, space: &Space, mut slice: Slice) {
         let candidates = core::mem::take(&mut slice.candidates);
-        self.counts.join(&slice);
+        self.counts.join(slice);
         for candidate in &candidates {
             self.differences.add(candidate);
             self.offer_best(candidate);

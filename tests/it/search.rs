@@ -318,8 +318,9 @@ fn a_search_can_stop_anywhere_and_go_on() {
         let mut at = 0;
         loop {
             let part = search(&space, at..space.total(), steps, Keep::Legal);
-            parts.join(&part);
-            match part.next {
+            let next = part.next;
+            parts.join(part);
+            match next {
                 Some(next) => at = next,
                 None => break,
             }
@@ -335,7 +336,7 @@ fn a_search_can_stop_anywhere_and_go_on() {
             let Some(share) = shares.next_for(worker) else {
                 break;
             };
-            parts.join(&searcher.search(&space, share, u32::MAX, Keep::Legal));
+            parts.join(searcher.search(&space, share, u32::MAX, Keep::Legal));
         }
         assert_eq!(shares.left(), 0);
         parts.candidates.sort_by_key(|candidate| candidate.index);
@@ -348,7 +349,7 @@ fn a_search_can_stop_anywhere_and_go_on() {
         while from < space.total() {
             let part = search(&space, from..from + share, u32::MAX, Keep::Legal);
             assert_eq!(part.looked_at, share.min(space.total() - from));
-            parts.join(&part);
+            parts.join(part);
             from += share;
         }
         assert_eq!(sorted(parts), sorted(whole.clone()), "{share}");

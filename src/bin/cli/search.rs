@@ -235,7 +235,7 @@ fn search_on_all_cores(space: &Space, keep: Keep, before: &Best, progress: &Prog
         let mut found = before.clone();
         for worker in workers {
             match worker.join() {
-                Ok(part) => found.join(&part),
+                Ok(part) => found.join(part),
                 Err(panic) => resume_unwind(panic),
             }
         }

@@ -23,6 +23,7 @@ pub mod methods;
 pub mod overhead;
 pub mod parameters;
 pub mod peak;
+mod plain_tapes;
 pub mod ranks;
 mod saving;
 pub mod savings;

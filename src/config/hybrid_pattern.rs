@@ -227,7 +227,11 @@ impl HybridPattern {
     /// Where a kind of layer is first, in characters of the pattern as it is written, from 1.
     #[must_use]
     pub fn place_of(&self, symbol: LayerSymbol) -> Option<usize> {
-        let place = self.to_string().chars().position(|c| c == symbol.letter());
+        // The characters between the layers are `None`.
+        let segments = self.segments.iter().map(|segment| segment.iter().copied().map(Some));
+        let decoder = segments.flat_map(|segment| segment.chain([None]));
+        let mtp = self.mtp.iter().copied().map(Some).filter(|_| self.depths > 0);
+        let place = decoder.chain(mtp).position(|layer| layer == Some(symbol));
         place.map(|index| index + 1)
     }
 }
@@ -301,7 +305,9 @@ fn parse(text: &str) -> Result<HybridPattern, HybridPatternError> {
         return Err(HybridPatternError::TooLong);
     }
     for latent in [LayerSymbol::MultiLatentAttention, LayerSymbol::SparseAttention] {
-        if let (true, Some(place)) = (pattern.has(LayerSymbol::Attention), pattern.place_of(latent)) {
+        if let Some(place) = pattern.place_of(latent)
+            && pattern.has(LayerSymbol::Attention)
+        {
             return Err(HybridPatternError::MixedAttention {
                 letter: latent.letter(),
                 place,

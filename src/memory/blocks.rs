@@ -2,10 +2,12 @@
 
 use core::cell::{OnceCell, RefCell};
 use core::fmt;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::graph_phase::GraphPhase;
+use super::plain_tapes::{LayoutPlainTapes, PlainTape};
 use super::stage_totals::ChunkTotals;
 use crate::config::choices::{CudaGraphImpl, RecomputeGranularity, RecomputeMethod, RecomputeModule};
 use crate::config::job::Module;
@@ -49,51 +51,7 @@ pub(crate) struct BlockTapes {
     /// By whether a chunk has MTP depths, of which it has all or none, and by whether it has the output layer.
     heads: [[OnceCell<Rc<CompiledTape>>; 2]; 2],
     /// The totals of chunks, by the number of their shape and by whether the gradient of their output is retained.
-    chunks: RefCell<Vec<[Option<Rc<ChunkTotals>>; 2]>>,
-}
-
-/// The tapes of the distinct blocks of a module before anything is recomputed or offloaded.
-#[derive(Debug)]
-pub(crate) struct PlainTapes {
-    embedding: OnceCell<PlainTape>,
-    layers: Vec<OnceCell<PlainTape>>,
-    heads: [[OnceCell<PlainTape>; 2]; 2],
-}
-
-/// A tape before anything is recomputed or offloaded, with what was compiled of it.
-#[derive(Clone, Debug)]
-struct PlainTape {
-    tape: Arc<AutogradTape>,
-    compiled: RefCell<Vec<(Variant, Rc<CompiledTape>)>>,
-}
-
-/// The settings that a compiled tape depends on besides the plain tape: layouts with equal ones share it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Variant {
-    graph_phase: GraphPhase,
-    recompute_options: RecomputeOptions,
-    /// The passes that ever run over the tape.
-    passes: &'static [PassKind],
-}
-
-impl From<AutogradTape> for PlainTape {
-    fn from(tape: AutogradTape) -> Self {
-        Self {
-            tape: Arc::new(tape),
-            compiled: RefCell::default(),
-        }
-    }
-}
-
-impl PlainTapes {
-    /// No tapes so far.
-    pub(crate) fn new(architecture: &Architecture) -> Self {
-        Self {
-            embedding: OnceCell::new(),
-            layers: vec![OnceCell::new(); architecture.specs().len()],
-            heads: Default::default(),
-        }
-    }
+    chunks: RefCell<BTreeMap<(usize, bool), Rc<ChunkTotals>>>,
 }
 
 impl BlockTapes {
@@ -118,7 +76,7 @@ pub(crate) struct CompiledTapes<'a> {
     tapes: Rc<BlockTapes>,
     /// The tapes before anything is recomputed, where layouts share tapes: then the architecture is of one of these
     /// layouts, and its activations are of other sizes.
-    plain: Option<Rc<PlainTapes>>,
+    plain: Option<LayoutPlainTapes>,
 }
 
 impl<'a> CompiledTapes<'a> {
@@ -147,7 +105,7 @@ impl<'a> CompiledTapes<'a> {
         architecture: &'a Architecture,
         graph_phase: GraphPhase,
         tapes: Rc<BlockTapes>,
-        plain: Rc<PlainTapes>,
+        plain: LayoutPlainTapes,
     ) -> Self {
         Self {
             sizes: Sizes::new(m),
@@ -159,49 +117,36 @@ impl<'a> CompiledTapes<'a> {
         }
     }
 
-    fn compiled(&self, tape: Arc<AutogradTape>, recompute_options: RecomputeOptions) -> CompiledTape {
+    /// What runs of a tape in the phase.
+    fn in_phase(&self, tape: Arc<AutogradTape>) -> Arc<AutogradTape> {
         let m = self.sizes.m;
-        let owned = || Arc::unwrap_or_clone(tape.clone());
         let local = m.args.cuda_graph_impl == CudaGraphImpl::Local;
-        let tape = match self.graph_phase {
+        match self.graph_phase {
             GraphPhase::Plain | GraphPhase::BeforeCapture => tape,
             GraphPhase::Capture => {
-                let captured = owned().without_checkpoints(!local && m.is_quantized());
+                let captured = Arc::unwrap_or_clone(tape).without_checkpoints(!local && m.is_quantized());
                 // In the pool of local graphs lies all that their layers make.
                 let whole = local && captured.is_captured_whole();
                 Arc::new(if whole { captured } else { captured.part(Part::Inside) })
             }
-            GraphPhase::Replay => Arc::new(owned().part(Part::Outside)),
-        };
-        CompiledTape::new(tape, recompute_options)
+            GraphPhase::Replay => Arc::new(Arc::unwrap_or_clone(tape).part(Part::Outside)),
+        }
     }
 
     /// A tape that no other layout shares.
     fn own(&self, tape: Arc<AutogradTape>) -> Rc<CompiledTape> {
-        Rc::new(self.compiled(tape, self.sizes.recompute_options))
+        let tape = self.in_phase(tape);
+        Rc::new(CompiledTape::new(tape, self.sizes.recompute_options))
     }
 
-    /// A tape that layouts share, compiled once for all that recompute and offload the same of it.
-    fn of_plain(&self, plain: &PlainTape, passes: &'static [PassKind]) -> Rc<CompiledTape> {
-        let recompute_options = self.sizes.recompute_options.on(&plain.tape);
-        // Where nothing is captured, the passes with graphs are those without.
-        let graph_phase = match self.graph_phase {
-            GraphPhase::Replay if plain.tape.graphs.is_empty() => GraphPhase::Plain,
-            graph_phase => graph_phase,
-        };
-        let variant = Variant {
-            graph_phase,
-            recompute_options,
-            passes,
-        };
-        let mut known = plain.compiled.borrow_mut();
-        if let Some((_, compiled)) = known.iter().find(|(of, _)| *of == variant) {
-            return compiled.clone();
-        }
-        let compiled = self.compiled(plain.tape.clone(), recompute_options);
-        let compiled = Rc::new(compiled.without_operations(passes));
-        known.push((variant, compiled.clone()));
-        compiled
+    /// A tape that layouts share. `passes` are all that ever run over it.
+    fn of_plain(
+        &self,
+        plain: &PlainTape,
+        passes: impl FnOnce(GraphPhase, RecomputeOptions) -> &'static [PassKind],
+    ) -> Rc<CompiledTape> {
+        let in_phase = |tape| self.in_phase(tape);
+        plain.compiled(self.graph_phase, in_phase, self.sizes.recompute_options, passes)
     }
 
     /// The parts of the module.
@@ -223,15 +168,8 @@ impl<'a> CompiledTapes<'a> {
         profile: impl FnOnce() -> ChunkTotals,
     ) -> Rc<ChunkTotals> {
         let mut known = self.tapes.chunks.borrow_mut();
-        if known.len() <= shape {
-            known.resize_with(shape + 1, Default::default);
-        }
-        let profile = || Rc::new(profile());
-        match known.get_mut(shape) {
-            Some([_, totals]) if retained => totals.get_or_insert_with(profile).clone(),
-            Some([totals, _]) => totals.get_or_insert_with(profile).clone(),
-            None => profile(),
-        }
+        let totals = known.entry((shape, retained));
+        totals.or_insert_with(|| Rc::new(profile())).clone()
     }
 
     /// The tape of one kind of block of a chunk.
@@ -239,8 +177,8 @@ impl<'a> CompiledTapes<'a> {
         match kind {
             BlockKind::Embedding => Some(self.tapes.embedding.get_or_init(|| match &self.plain {
                 Some(plain) => {
-                    let tape = plain.embedding.get_or_init(|| embedding_tape(&self.sizes).into());
-                    self.of_plain(tape, WITH_AUTOGRAD)
+                    let tape = plain.embedding().get_or_init(|| embedding_tape(&self.sizes).into());
+                    self.of_plain(tape, |_, _| WITH_AUTOGRAD)
                 }
                 None => self.own(self.architecture.embedding().clone()),
             })),
@@ -249,14 +187,17 @@ impl<'a> CompiledTapes<'a> {
                 self.layer_tape(place, spec)
             }
             BlockKind::Head if has_head(chunk) => {
-                let (mtp, output) = (usize::from(chunk.mtp > 0), usize::from(chunk.output));
-                let head = self.tapes.heads.get(mtp)?.get(output)?;
+                let (mtp, output) = (chunk.mtp > 0, chunk.output);
+                let head = self.tapes.heads.get(usize::from(mtp))?.get(usize::from(output))?;
                 Some(head.get_or_init(|| {
                     let (depths, bucket) = (u64::from(chunk.mtp), self.gradient_bucket);
-                    let make = || head_tape(&self.sizes, depths, chunk.output, bucket);
+                    let make = || head_tape(&self.sizes, depths, output, bucket);
                     let plain = self.plain.as_ref();
-                    match plain.and_then(|plain| plain.heads.get(mtp)?.get(output)) {
-                        Some(plain) => self.of_plain(plain.get_or_init(|| make().into()), WITH_AUTOGRAD),
+                    match plain.and_then(|plain| plain.head(mtp, output)) {
+                        Some(plain) => {
+                            let passes = |graph_phase, _| passes_of_head(output, graph_phase);
+                            self.of_plain(plain.get_or_init(|| make().into()), passes)
+                        }
                         None => self.own(Arc::new(make())),
                     }
                 }))
@@ -270,8 +211,11 @@ impl<'a> CompiledTapes<'a> {
         let layer = self.tapes.layers.get(place)?;
         Some(layer.get_or_init(|| {
             let make = || layer_tape(&self.sizes, spec);
-            match self.plain.as_ref().map(|plain| plain.layers.get(place)) {
-                Some(Some(plain)) => self.of_plain(plain.get_or_init(|| make().into()), passes_of(self.sizes.m)),
+            match self.plain.as_ref().map(|plain| plain.layer(place, spec)) {
+                Some(Some(plain)) => {
+                    let passes = |_, options| passes_of_layer(options);
+                    self.of_plain(plain.get_or_init(|| make().into()), passes)
+                }
                 Some(None) => self.own(Arc::new(make())),
                 None => {
                     let known = self.architecture.layer_tapes().get(place).cloned();
@@ -293,12 +237,24 @@ const RUN_AGAIN: &[PassKind] = &[
     PassKind::WithoutAutograd,
 ];
 
-/// The passes over the layers of a module in any layout.
-fn passes_of(m: &Module) -> &'static [PassKind] {
-    if m.args.recompute_granularity == Some(RecomputeGranularity::Full) {
+/// The passes over a layer in any layout: full recompute, which selects no modules, runs it again as a whole.
+fn passes_of_layer(options: RecomputeOptions) -> &'static [PassKind] {
+    if options.recompute.is_none() {
         RUN_AGAIN
     } else {
         WITH_AUTOGRAD
+    }
+}
+
+/// The passes over a head in any layout. The output layer is on the last stage, which gets no gradient from another one
+/// and retains none; while graphs are captured every gradient is retained.
+fn passes_of_head(output: bool, graph_phase: GraphPhase) -> &'static [PassKind] {
+    match graph_phase {
+        GraphPhase::Capture => &[PassKind::Forward, PassKind::BackwardRetained],
+        GraphPhase::Plain | GraphPhase::BeforeCapture | GraphPhase::Replay if output => {
+            &[PassKind::Forward, PassKind::Backward]
+        }
+        GraphPhase::Plain | GraphPhase::BeforeCapture | GraphPhase::Replay => WITH_AUTOGRAD,
     }
 }
 

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 pub use moment::{PassName, PeakMoment};
 
-use super::blocks::{BlockTapes, CompiledTapes, PlainTapes, prefetched};
+use super::blocks::{BlockTapes, CompiledTapes, prefetched};
 use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::chunk_profile::ChunkProfile;
@@ -22,6 +22,7 @@ use super::estimate::ChunkEstimate;
 use super::fsdp::FsdpModel;
 use super::graph_phase::GraphPhase;
 use super::parameters::{Parameters, PartTable};
+use super::plain_tapes::LayoutPlainTapes;
 use super::shared::ParameterTables;
 use super::stage_totals::{StagePlace, StageTotals};
 use super::states::{StateRules, TrainedCounts, offloaded_in_passes, step_copies};
@@ -97,7 +98,7 @@ impl<'a> Stages<'a> {
     pub(crate) fn shared(
         m: &'a Module,
         tables: &'a ParameterTables,
-        (mut tapes, plain): (impl FnMut(GraphPhase) -> Rc<BlockTapes>, Rc<PlainTapes>),
+        (mut tapes, plain): (impl FnMut(GraphPhase) -> Rc<BlockTapes>, LayoutPlainTapes),
         baseline: Rc<KnownBaselines>,
     ) -> Self {
         let mut tapes = |graph_phase| {

@@ -6,7 +6,7 @@ use core::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::blocks::{BlockTapes, PlainTapes};
+use super::blocks::BlockTapes;
 use super::bucket::Bucket;
 use super::buffers::{BufferRules, embedding_on_two_stages};
 use super::chunk_shape::ChunkShapes;
@@ -15,6 +15,7 @@ use super::job_moment::JobMoment;
 use super::largest_states::states_of_stages;
 use super::parameters::PartTable;
 use super::peak::{KnownBaselines, KnownParameters, StageBaseline, Stages};
+use super::plain_tapes::{LayoutPlainTapes, PlainTapes};
 use super::{StageBytes, peak};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
@@ -23,8 +24,11 @@ use crate::model::Architecture;
 use crate::model::quantization::Fp8;
 use crate::units::Bytes;
 
-/// Tapes of so many combinations of sizes are kept at once; those of one have about 4 KB.
+/// Tapes of so many combinations of sizes are kept at once, with CUDA graphs of a third as many, which have tapes in three
+/// phases; those of one have about 4 KB.
 const MOST_TAPES: usize = 16_384;
+/// Tapes of so many combinations are kept with their operations; those of one have some 100 KB.
+const MOST_PLAIN_TAPES: usize = 128;
 
 /// The sizes and settings of a layout that parameters on a rank depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +48,6 @@ struct ParameterKey {
 /// The sizes and settings that activations depend on besides those of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TapeKey {
-    graph_phase: GraphPhase,
     parameters: ParameterKey,
     micro_batch_size: u64,
     seq_length: u64,
@@ -126,9 +129,11 @@ fn grows_with_micro_batch(m: &Module) -> bool {
 pub(crate) struct SharedTables {
     layers: Vec<Layers>,
     parameters: BTreeMap<ParameterKey, Rc<ParameterTables>>,
-    tapes: BTreeMap<TapeKey, Rc<BlockTapes>>,
-    /// The tapes before anything is recomputed, of the latest layouts.
+    tapes: BTreeMap<TapeKey, Vec<(GraphPhase, Rc<BlockTapes>)>>,
+    /// The tapes of blocks with experts before anything is recomputed, of the latest layouts.
     plain: Option<(TapeKey, Rc<PlainTapes>)>,
+    /// The tapes of other blocks before anything is recomputed.
+    plain_without_experts: BTreeMap<TapeKey, Rc<PlainTapes>>,
     /// Of the latest layouts, which differ only in what is recomputed.
     baseline: Option<(BaselineKey, Rc<BaselineTables>)>,
 }
@@ -268,7 +273,6 @@ impl SharedTables {
     ) -> Stages<'a> {
         let a = &m.args;
         let key = TapeKey {
-            graph_phase: GraphPhase::default(),
             parameters,
             micro_batch_size: a.micro_batch_size,
             seq_length: a.seq_length,
@@ -291,22 +295,43 @@ impl SharedTables {
                 ..key
             },
         };
-        let plain = match &self.plain {
-            Some((of, known)) if *of == plain => known.clone(),
-            _ => {
-                let tapes = Rc::new(PlainTapes::new(&tables.architecture));
-                self.plain.insert((plain, tapes)).1.clone()
-            }
-        };
-        if self.tapes.len() >= MOST_TAPES {
+        let plain = self.plain(plain, &tables.architecture);
+        let phases = if peak::captures(m) { 3 } else { 1 };
+        if self.tapes.len() * phases >= MOST_TAPES {
             self.tapes.clear();
         }
+        let known = self.tapes.entry(key).or_default();
         let tapes = |graph_phase| {
-            let known = self.tapes.entry(TapeKey { graph_phase, ..key });
-            let known = known.or_insert_with(|| Rc::new(BlockTapes::new(&tables.architecture)));
-            known.clone()
+            if let Some((_, tapes)) = known.iter().find(|(of, _)| *of == graph_phase) {
+                return tapes.clone();
+            }
+            let tapes = Rc::new(BlockTapes::new(&tables.architecture));
+            known.push((graph_phase, tapes.clone()));
+            tapes
         };
         Stages::shared(m, tables, (tapes, plain), baseline.by_parts.clone())
+    }
+
+    /// The tapes of layouts before anything is recomputed.
+    fn plain(&mut self, key: TapeKey, architecture: &Architecture) -> LayoutPlainTapes {
+        let new = || Rc::new(PlainTapes::new(architecture));
+        let with_experts = match &self.plain {
+            Some((of, known)) if *of == key => known.clone(),
+            _ => self.plain.insert((key, new())).1.clone(),
+        };
+        if self.plain_without_experts.len() >= MOST_PLAIN_TAPES {
+            self.plain_without_experts.clear();
+        }
+        let parameters = ParameterKey {
+            ep: 1,
+            etp: 1,
+            ..key.parameters
+        };
+        let known = self.plain_without_experts.entry(TapeKey { parameters, ..key });
+        LayoutPlainTapes {
+            with_experts,
+            without_experts: known.or_insert_with(new).clone(),
+        }
     }
 
     fn baseline(&mut self, parameters: ParameterKey, m: &Module) -> Rc<BaselineTables> {

@@ -1,0 +1,134 @@
+//! The tapes of blocks before anything is recomputed or offloaded, which layouts of a search share with what was compiled
+//! of them.
+
+use core::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::graph_phase::GraphPhase;
+use crate::model::tape::AutogradTape;
+use crate::model::tape::liveness::{CompiledTape, PassKind};
+use crate::model::tape::recompute::RecomputeOptions;
+use crate::model::{Architecture, LayerSpec};
+
+/// A tape before anything is recomputed or offloaded, with what was compiled of it.
+#[derive(Clone, Debug)]
+pub(super) struct PlainTape {
+    tape: Arc<AutogradTape>,
+    /// What runs of the tape while CUDA graphs are captured.
+    captured: OnceCell<Arc<AutogradTape>>,
+    /// What runs of it beside the graphs once they are captured.
+    replayed: OnceCell<Arc<AutogradTape>>,
+    compiled: RefCell<Vec<(Variant, Rc<CompiledTape>)>>,
+}
+
+/// The settings that a compiled tape depends on besides the plain tape: layouts with equal ones share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Variant {
+    graph_phase: GraphPhase,
+    recompute_options: RecomputeOptions,
+}
+
+impl From<AutogradTape> for PlainTape {
+    fn from(tape: AutogradTape) -> Self {
+        Self {
+            tape: Arc::new(tape),
+            captured: OnceCell::new(),
+            replayed: OnceCell::new(),
+            compiled: RefCell::default(),
+        }
+    }
+}
+
+impl PlainTape {
+    /// The tape in a phase of CUDA graphs, compiled once for all layouts that recompute and offload the same of it. It
+    /// has no operations. `in_phase` gives what runs of the tape in the phase, `passes` are all that ever run over it.
+    pub(super) fn compiled(
+        &self,
+        graph_phase: GraphPhase,
+        in_phase: impl FnOnce(Arc<AutogradTape>) -> Arc<AutogradTape>,
+        recompute_options: RecomputeOptions,
+        passes: impl FnOnce(GraphPhase, RecomputeOptions) -> &'static [PassKind],
+    ) -> Rc<CompiledTape> {
+        // Where nothing is captured, the passes with graphs are those without.
+        let graph_phase = match graph_phase {
+            GraphPhase::Replay if self.tape.graphs.is_empty() => GraphPhase::Plain,
+            graph_phase => graph_phase,
+        };
+        let tape = match graph_phase {
+            GraphPhase::Plain | GraphPhase::BeforeCapture => &self.tape,
+            GraphPhase::Capture => self.captured.get_or_init(|| in_phase(self.tape.clone())),
+            GraphPhase::Replay => self.replayed.get_or_init(|| in_phase(self.tape.clone())),
+        };
+        let recompute_options = recompute_options.on(tape);
+        let variant = Variant {
+            graph_phase,
+            recompute_options,
+        };
+        let mut known = self.compiled.borrow_mut();
+        if let Some((_, compiled)) = known.iter().find(|(of, _)| *of == variant) {
+            return compiled.clone();
+        }
+        let compiled = CompiledTape::new(tape.clone(), recompute_options);
+        let passes = passes(graph_phase, recompute_options);
+        let compiled = Rc::new(compiled.without_operations(passes));
+        known.push((variant, compiled.clone()));
+        compiled
+    }
+}
+
+/// The tapes of the distinct blocks of a module before anything is recomputed or offloaded.
+#[derive(Debug)]
+pub(crate) struct PlainTapes {
+    embedding: OnceCell<PlainTape>,
+    /// In the order of [`Architecture::specs`].
+    layers: Vec<OnceCell<PlainTape>>,
+    /// By whether a chunk has MTP depths, and by whether it has the output layer.
+    heads: [[OnceCell<PlainTape>; 2]; 2],
+}
+
+impl PlainTapes {
+    /// No tapes so far.
+    pub(crate) fn new(architecture: &Architecture) -> Self {
+        Self {
+            embedding: OnceCell::new(),
+            layers: vec![OnceCell::new(); architecture.specs().len()],
+            heads: Default::default(),
+        }
+    }
+}
+
+/// The tapes of the blocks of a layout before anything is recomputed or offloaded. Layouts that differ only in how
+/// experts are split have the same tapes of blocks without experts.
+#[derive(Clone, Debug)]
+pub(crate) struct LayoutPlainTapes {
+    /// The tapes of blocks that may have experts.
+    pub(crate) with_experts: Rc<PlainTapes>,
+    /// The tapes of all other blocks.
+    pub(crate) without_experts: Rc<PlainTapes>,
+}
+
+impl LayoutPlainTapes {
+    /// The tape of the embedding.
+    pub(super) fn embedding(&self) -> &OnceCell<PlainTape> {
+        &self.without_experts.embedding
+    }
+
+    /// The tape of the layers at a place among the [distinct ones](Architecture::specs).
+    pub(super) fn layer(&self, place: usize, spec: LayerSpec) -> Option<&OnceCell<PlainTape>> {
+        self.of(spec.experts().is_some()).layers.get(place)
+    }
+
+    /// The tape of what follows the layers of a chunk, by whether it has MTP depths and the output layer.
+    pub(super) fn head(&self, mtp: bool, output: bool) -> Option<&OnceCell<PlainTape>> {
+        self.of(mtp).heads.get(usize::from(mtp))?.get(usize::from(output))
+    }
+
+    fn of(&self, experts: bool) -> &PlainTapes {
+        if experts {
+            &self.with_experts
+        } else {
+            &self.without_experts
+        }
+    }
+}

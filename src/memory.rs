@@ -62,7 +62,7 @@ pub fn estimate(config: &Config) -> Estimate {
 /// Estimates a checked job at a moment of its life.
 #[must_use]
 pub fn estimate_at(config: &Config, moment: JobMoment) -> Estimate {
-    estimate_of(config, moment, Replayed::EveryStage).unwrap_or_else(|| Estimate {
+    estimate_of(config, moment, Replayed::EveryStage, None).unwrap_or_else(|| Estimate {
         modules: Vec::new(),
         worst: StageRef { module: 0, pp_rank: 0 },
         worst_rank: RankMemory::default(),
@@ -75,10 +75,40 @@ pub fn estimate_at(config: &Config, moment: JobMoment) -> Estimate {
 ///
 /// Of a job with one module, a stage that surely needs no more than the one before it has the estimate of that one, and
 /// average micro batches of packed samples are left out. The worst stage and the worst rank are those of [`estimate`].
-#[must_use]
-pub fn estimate_within(config: &Config, too_large: impl Fn(Bytes) -> bool) -> Option<Estimate> {
+pub(crate) fn estimate_within(
+    config: &Config,
+    too_large: impl Fn(Bytes) -> bool,
+    latest: &mut LatestEncoders,
+) -> Option<Estimate> {
     let replayed = Replayed::HeaviestStages { too_large: &too_large };
-    estimate_of(config, JobMoment::default(), replayed)
+    estimate_of(config, JobMoment::default(), replayed, Some(latest))
+}
+
+/// The latest estimates of the encoders of a job, which most jobs have whose language models differ: of each module its
+/// estimate in the job before.
+#[derive(Debug, Default)]
+pub(crate) struct LatestEncoders(Vec<Option<(Module, ModuleEstimate)>>);
+
+impl LatestEncoders {
+    /// The estimate of the module at an index, from the job before where that had the same encoder.
+    fn of(
+        &mut self,
+        index: usize,
+        m: &Module,
+        estimate: impl FnOnce() -> Option<ModuleEstimate>,
+    ) -> Option<ModuleEstimate> {
+        if m.io.is_language() {
+            return estimate();
+        }
+        self.0.resize_with(self.0.len().max(index + 1), || None);
+        let known = self.0.get_mut(index)?;
+        if let Some((_, estimate)) = known.as_ref().filter(|(of, _)| of == m) {
+            return Some(estimate.clone());
+        }
+        let estimate = estimate()?;
+        *known = Some((m.clone(), estimate.clone()));
+        Some(estimate)
+    }
 }
 
 /// The stages whose schedules are replayed.
@@ -91,7 +121,12 @@ enum Replayed<'f> {
     },
 }
 
-fn estimate_of(config: &Config, moment: JobMoment, replayed: Replayed<'_>) -> Option<Estimate> {
+fn estimate_of(
+    config: &Config,
+    moment: JobMoment,
+    replayed: Replayed<'_>,
+    mut latest: Option<&mut LatestEncoders>,
+) -> Option<Estimate> {
     let modules = config.modules().iter();
     // What modules need together on a rank is known only where each stage has its own estimate.
     let replayed = if modules.len() > 1 {
@@ -99,7 +134,13 @@ fn estimate_of(config: &Config, moment: JobMoment, replayed: Replayed<'_>) -> Op
     } else {
         replayed
     };
-    let modules = modules.map(|m| estimate_module(m, moment, replayed));
+    let modules = modules.enumerate().map(|(index, m)| {
+        let estimate = || estimate_module(m, moment, replayed);
+        match &mut latest {
+            Some(latest) => latest.of(index, m, estimate),
+            None => estimate(),
+        }
+    });
     let modules = modules.collect::<Option<Vec<_>>>()?;
     let average_batch = match replayed {
         Replayed::EveryStage => average_batch(config, moment),

@@ -15,7 +15,7 @@ use super::layers::Layers;
 use crate::parallel::stages::Chunk;
 
 /// The adapters of one module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adapters {
     /// The type of the adapters.
     pub kind: AdapterType,

@@ -61,12 +61,17 @@ fn refusing(problems: &[Problem]) -> impl Iterator<Item = &Problem> {
 /// [`check`](super::check) adds others.
 #[must_use]
 pub fn validate(raw: &RawJob) -> Checked {
-    validate_known(raw, &mut KnownModules::default())
+    validate_beside(raw, None)
 }
 
-/// Modules beside the language model that were checked before, for jobs that differ only in the language model.
+/// Modules that were checked before, for jobs that differ only in few fields of the language model.
 #[derive(Debug, Default)]
-pub struct KnownModules(Vec<(usize, LanguageModel, Option<RankRange>, CheckedModule)>);
+pub struct KnownModules {
+    /// The modules beside the language model.
+    others: Vec<(usize, LanguageModel, Option<RankRange>, CheckedModule)>,
+    /// The first job in whose language model nothing was wrong with a field, with the arguments of that.
+    language: Option<(RawJob, Args)>,
+}
 
 /// The rank behind the last one of a module, the module where nothing is wrong with it, and its problems.
 type CheckedModule = (u64, Option<Module>, Vec<Problem>);
@@ -84,19 +89,55 @@ impl KnownModules {
         let is_same = |(of, with, on, _): &&(usize, LanguageModel, Option<RankRange>, CheckedModule)| {
             *of == index && with == language && on.as_ref() == range
         };
-        if let Some((.., checked)) = self.0.iter().find(is_same) {
+        if let Some((.., checked)) = self.others.iter().find(is_same) {
             return checked.clone();
         }
         let checked = check();
-        self.0.push((index, *language, range.cloned(), checked.clone()));
+        self.others.push((index, *language, range.cloned(), checked.clone()));
         checked
     }
+
+    /// Reads every field of the language model, the module at an index. Fields that have the values of the known job
+    /// are not read again.
+    fn read_language(&mut self, raw: &RawJob, module: usize, problems: &mut Vec<Problem>) -> (Args, Vec<FieldId>) {
+        if let Some(args) = self.language.as_ref().and_then(|known| changed(known, raw, module)) {
+            return (args, Vec::new());
+        }
+        let before = problems.len();
+        let (args, unreadable) = read_args(raw, module, problems);
+        if problems.len() == before && self.language.is_none() {
+            self.language = Some((raw.clone(), args.clone()));
+        }
+        (args, unreadable)
+    }
+}
+
+/// The arguments of a module, made from those of a job that differs in few fields; `None` where something may be wrong
+/// with one of these.
+fn changed((known, args): &(RawJob, Args), raw: &RawJob, module: usize) -> Option<Args> {
+    let mut args = args.clone();
+    for ((id, now), (_, before)) in raw.values(module).zip(known.values(module)) {
+        if now == before {
+            continue;
+        }
+        let field = id.field();
+        let given = now.map_or(Ok(None), |value| parse(field, value)).ok()?;
+        if given.is_none() && field.default == Default::Required {
+            return None;
+        }
+        args.set(id, given.or_else(|| default_value(field)));
+    }
+    Some(args)
 }
 
 /// Checks a raw job as [`validate`] does. Modules beside the language model are taken from those that are known: all jobs
 /// that share `known` must have the same ones.
 #[must_use]
 pub fn validate_known(raw: &RawJob, known: &mut KnownModules) -> Checked {
+    validate_beside(raw, Some(known))
+}
+
+fn validate_beside(raw: &RawJob, mut known: Option<&mut KnownModules>) -> Checked {
     let mut problems = Vec::new();
     report_unknown_keys(raw, &mut problems);
     report_values_of_the_job(raw, &mut problems);
@@ -105,16 +146,18 @@ pub fn validate_known(raw: &RawJob, known: &mut KnownModules) -> Checked {
     let mut modules = Vec::new();
     let mut world_size = 1;
     for (index, range) in ranges.iter().enumerate() {
-        let check = || {
-            let mut problems = Vec::new();
-            let (end, module) = validate_module(raw, index, range.as_ref(), &language, &mut problems);
+        let check = |read: (Args, Vec<FieldId>), mut problems| {
+            let (end, module) = validate_module(raw, index, range.as_ref(), &language, read, &mut problems);
             (end, module, problems)
         };
         let is_language = raw.modules.get(index).is_none_or(|m| m.name == LANGUAGE_MODULE);
-        let (end, module, found) = if is_language {
-            check()
-        } else {
-            known.module(index, &language, range.as_ref(), check)
+        let mut found = Vec::new();
+        let (end, module, found) = match known.as_deref_mut() {
+            None => check(read_args(raw, index, &mut found), found),
+            Some(known) if is_language => check(known.read_language(raw, index, &mut found), found),
+            Some(known) => known.module(index, &language, range.as_ref(), || {
+                check(read_args(raw, index, &mut found), found)
+            }),
         };
         problems.extend(found);
         world_size = world_size.max(end);
@@ -146,17 +189,17 @@ pub fn launcher_problems(raw: &RawJob) -> Vec<Problem> {
     problems
 }
 
-/// Checks one module. The first result is the rank behind its last one, the second the module where nothing is wrong
-/// with it.
+/// Checks one module with these arguments, of which the unreadable ones are named. The first result is the rank behind
+/// its last one, the second the module where nothing is wrong with it.
 fn validate_module(
     raw: &RawJob,
     index: usize,
     range: Option<&RankRange>,
     language: &LanguageModel,
+    (args, unreadable): (Args, Vec<FieldId>),
     problems: &mut Vec<Problem>,
 ) -> (u64, Option<Module>) {
     let name = raw.modules.get(index).map_or(LANGUAGE_MODULE, |m| m.name.as_str());
-    let (args, unreadable) = read_args(raw, index, problems);
     let context = ModuleContext::new(name, raw, index, language);
     let draft = Draft::new(&context, args, range);
     let mut found = rules::problems(&draft);

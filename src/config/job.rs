@@ -95,7 +95,7 @@ impl Config {
 }
 
 /// The routed experts of a module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Moe {
     /// Routed experts of a layer.
     pub(crate) num_experts: u64,

@@ -6,7 +6,7 @@ use super::job::Activation;
 use super::rank_ranges::RankRange;
 
 /// Sizes of a module. A job that breaks rules has them too: they are rounded down where they do not divide.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleSizes {
     /// First rank of the module's span.
     pub(crate) rank_offset: u64,

@@ -13,7 +13,7 @@ use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
 use crate::config::{KnownModules, Prepared, validate_known};
 use crate::memory::overhead::memory_range;
-use crate::memory::{self, SharedTables, StageRef, estimate_within, largest_states};
+use crate::memory::{self, LatestEncoders, SharedTables, StageRef, estimate_within, largest_states};
 use crate::parallel::stages::StageLayout;
 use crate::time::TimeTables;
 use crate::units::Bytes;
@@ -62,6 +62,7 @@ pub struct Searcher {
     times: TimeTables,
     shared: SharedTables,
     modules: KnownModules,
+    encoders: LatestEncoders,
 }
 
 impl core::fmt::Debug for Searcher {
@@ -273,7 +274,11 @@ impl Walk<'_> {
     /// Estimates a checked job, which does not fit where a stage has a peak that is `too_large`.
     fn estimated(&mut self, at: u64, config: &Config, too_large: impl Fn(Bytes) -> bool) -> Trial {
         let Searcher {
-            bubbles, times, shared, ..
+            bubbles,
+            times,
+            shared,
+            encoders,
+            ..
         } = &mut *self.known;
         let candidate = if let Some(m) = shareable(config) {
             let (pp_rank, stage) = match shared.worst_stage(m, too_large) {
@@ -295,7 +300,7 @@ impl Walk<'_> {
                 })
             })
         } else {
-            let Some(estimate) = estimate_within(config, too_large) else {
+            let Some(estimate) = estimate_within(config, too_large, encoders) else {
                 return Trial::TooLarge;
             };
             let module = config.modules().iter().position(|m| m.io().is_language());

@@ -19,7 +19,7 @@ use crate::parallel::stages::StageLayout;
 use crate::python::PythonError;
 
 /// One checked module: a model with its own parallelism on its own span of ranks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Module {
     /// Its name.
     pub(crate) name: String,

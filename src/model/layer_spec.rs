@@ -157,11 +157,22 @@ impl LayerSpec {
     /// The distinct layers of a module in their order, and for each of its layers the place among them.
     pub(crate) fn distinct(m: &Module) -> (Vec<Self>, Vec<usize>) {
         let layers = Self::all(m);
-        let mut specs = layers.clone();
+        let mut specs: Vec<Self> = Vec::new();
+        // Most layers are like the one before.
+        let runs = || layers.chunk_by(|one, next| one == next);
+        for spec in runs().filter_map(<[Self]>::first) {
+            if !specs.contains(spec) {
+                specs.push(*spec);
+            }
+        }
         specs.sort_unstable();
-        specs.dedup();
-        let place = |spec: &Self| specs.partition_point(|other| other < spec);
-        let places = layers.iter().map(place).collect();
+        let mut places = Vec::with_capacity(layers.len());
+        for run in runs() {
+            let place = run
+                .first()
+                .map_or(0, |spec| specs.partition_point(|other| other < spec));
+            places.resize(places.len() + run.len(), place);
+        }
         (specs, places)
     }
 

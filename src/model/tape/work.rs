@@ -45,8 +45,14 @@ impl Product {
     pub(crate) fn of((input, output): (u64, u64), weights: u64, experts: Option<u64>) -> Self {
         let each = (weights / experts.unwrap_or(1).max(1)).max(1);
         // Rows times inner, rows times columns, and inner times columns are known.
-        let rows = (u128::from(input) * u128::from(output) / u128::from(each)).isqrt();
-        let rows = u64::try_from(rows).unwrap_or(u64::MAX).max(1);
+        let rows = if input.leading_zeros() + output.leading_zeros() >= u64::BITS {
+            (input * output / each).isqrt()
+        } else {
+            // Products of 128 bits, and roots of them, take much longer.
+            let squared = u128::from(input) * u128::from(output) / u128::from(each);
+            u64::try_from(squared.isqrt()).unwrap_or(u64::MAX)
+        };
+        let rows = rows.max(1);
         Self {
             rows,
             inner: input / rows,

@@ -8,7 +8,7 @@ mod block;
 mod cause;
 mod expected;
 
-pub use block::{LongerMicroBatch, longer_micro_batches, of_the_same_size};
+pub use block::{LongerMicroBatch, ShorterMicroBatch, longer_micro_batches, of_the_same_size, shorter_micro_batches};
 pub use cause::Cause;
 pub use expected::{ESTIMATE_ERROR_PPM, expected};
 
@@ -27,7 +27,9 @@ pub struct Diagnosis {
     pub is_of_rank: bool,
     /// The tensors of the stage that have the failed allocation's size, those of the moment first.
     pub same_size: Vec<Allocation>,
-    /// Where there are none, the longer micro batches whose tensors have it, the likeliest first.
+    /// Where there are none, the micro batches that are not full and whose logits or loss have it.
+    pub shorter: Vec<ShorterMicroBatch>,
+    /// Where there are none of these either, the longer micro batches whose tensors have it, the likeliest first.
     pub longer: Vec<LongerMicroBatch>,
     /// What the estimate has allocated at the moment of the failure; `None` where it does not cover the moment.
     pub expected: Option<Bytes>,
@@ -47,7 +49,12 @@ pub fn diagnose(error: &OutOfMemory, config: &Config, estimate: &Estimate) -> Di
     let stage = of_rank.unwrap_or_else(|| likeliest_stage(error, config, estimate));
     let tensors = allocations(config, estimate, stage);
     let same_size = of_the_same_size(error, &tensors);
-    let longer = if same_size.is_empty() {
+    let shorter = if same_size.is_empty() {
+        shorter_micro_batches(error, config, &tensors)
+    } else {
+        Vec::new()
+    };
+    let longer = if same_size.is_empty() && shorter.is_empty() {
         longer_micro_batches(error, config, stage, &tensors)
     } else {
         Vec::new()
@@ -66,6 +73,7 @@ pub fn diagnose(error: &OutOfMemory, config: &Config, estimate: &Estimate) -> Di
             .flatten(),
         cause: Cause::of(error, config, estimate, stage, &longer, expected),
         longer,
+        shorter,
         same_size,
     }
 }

@@ -165,7 +165,7 @@ impl Headroom {
 pub fn device(config: &Config, module: usize, amount: Bytes, graphs: Bytes) -> (Bytes, Bytes) {
     let module = config.modules().get(module);
     module.map_or((amount, amount), |m| {
-        let range = memory_range(m, amount, graphs);
+        let range = memory_range(m, config.gpu_memory(), amount, graphs);
         (range.low, range.high)
     })
 }

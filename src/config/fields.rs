@@ -484,7 +484,8 @@ fields! {
     /// Workspace of one cuBLAS stream of Transformer Engine; one is in use, and four more for grouped experts. Left
     /// out, 32 MiB and 1 KiB from Hopper on, 4 MiB before.
     te_cublas_workspace_kib: Option<u64> = Field::derived(0, 10_000_000, "32 MiB and 1 KiB from Hopper on, 4 MiB before").at(Hardware, All, "tecublas", "TE cuBLAS workspace").unit("KiB").job().own();
-    /// The least that the allocator reserves for each byte in use. Published runs without fragmentation: 1.03 to 1.09.
+    /// The least that the allocator reserves for each byte in use; where a GPU has no more room, expandable segments give
+    /// back what is free. Published runs without fragmentation: 1.03 to 1.09.
     reserved_over_allocated_low: Decimal = Field::decimal(1_000_000, 10_000_000, 1_030_000).at(Hardware, All, "reslo", "Reserved over allocated, low").job().own();
     /// The most that the allocator reserves for each byte in use. Published runs without fragmentation: 1.03 to 1.09.
     reserved_over_allocated_high: Decimal = Field::decimal(1_000_000, 10_000_000, 1_090_000).at(Hardware, All, "reshi", "Reserved over allocated, high").job().own();

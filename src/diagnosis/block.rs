@@ -82,6 +82,48 @@ pub struct LongerMicroBatch {
     pub fits: Option<u64>,
 }
 
+/// A micro batch that is not full, whose logits or loss had the failed allocation's size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShorterMicroBatch {
+    /// The tensor that had the failed allocation's size.
+    pub tensor: Allocation,
+    /// Tokens of that micro batch, over all context-parallel ranks.
+    pub tokens: u64,
+    /// Tokens of the fullest micro batch by the job's settings.
+    pub allowed: u64,
+}
+
+/// Where a traceback shows the loss: the micro batches of packed samples, within what the settings allow, whose logits or
+/// loss had the failed allocation's size, one a size of tensors. Other moments have too many tensors to tell one by a
+/// number of tokens that is not known.
+#[must_use]
+pub fn shorter_micro_batches(error: &OutOfMemory, config: &Config, tensors: &[Allocation]) -> Vec<ShorterMicroBatch> {
+    let of_loss = error.phase == Some(FailedPhase::Loss);
+    let Some(printed) = error.requested.filter(|printed| of_loss && printed.bytes > LEAST_BYTES) else {
+        return Vec::new();
+    };
+    let mut found: Vec<ShorterMicroBatch> = Vec::new();
+    for tensor in tensors.iter().filter(|tensor| is_candidate(tensor, error)) {
+        let Some(allowed) = tensor.tokens else { continue };
+        let tokens = tokens_of_size(printed.bytes, tensor, allowed);
+        let is_known = found.iter().any(|known| known.tensor.bytes == tensor.bytes);
+        if tokens < allowed && !is_known && config.with_packed_tokens(tokens).is_some() {
+            found.push(ShorterMicroBatch {
+                tensor: tensor.clone(),
+                tokens,
+                allowed,
+            });
+        }
+    }
+    found
+}
+
+/// The tokens with which a tensor has a size.
+fn tokens_of_size(size: Bytes, tensor: &Allocation, allowed: u64) -> u64 {
+    let tokens = u128::from(size.0) * u128::from(allowed) / u128::from(tensor.bytes.0.max(1));
+    u64::try_from(tokens).unwrap_or(u64::MAX)
+}
+
 /// Frameworks pad rows of packed samples to a multiple of so many tokens for each tensor- and context-parallel rank:
 /// the most of them, `--data-pad-size-multiplier` of slime.
 const ROW_PADDING: u64 = 128;
@@ -115,8 +157,7 @@ pub fn longer_micro_batches(
             continue;
         }
         tried.push(tensor.bytes);
-        let tokens = u128::from(printed.bytes.0) * u128::from(allowed) / u128::from(tensor.bytes.0.max(1));
-        let tokens = u64::try_from(tokens).unwrap_or(u64::MAX);
+        let tokens = tokens_of_size(printed.bytes, tensor, allowed);
         let longer = config.with_packed_tokens(tokens).filter(|_| tokens <= MOST_TOKENS);
         let Some(longer) = longer else { continue };
         let estimate = estimate(&longer);

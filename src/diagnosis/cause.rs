@@ -68,7 +68,9 @@ impl Cause {
         let (Some(m), Some(of_stage)) = (module, estimate.stage(stage)) else {
             return Self::Unknown;
         };
-        let range = memory_range(m, of_stage.total, of_stage.graphs);
+        let capacity = error.allowed.or(error.capacity).map(|capacity| capacity.bytes);
+        let capacity = capacity.or(config.gpu_memory());
+        let range = memory_range(m, capacity, of_stage.total, of_stage.graphs);
         let device = (range.low, range.high);
         if let Some(fragmentation) = fragmentation(error) {
             return fragmentation;
@@ -76,8 +78,6 @@ impl Cause {
         if let Some(held) = held_by_others(error, Some(range.high.saturating_sub(of_stage.total))) {
             return Self::HeldByOthers { held };
         }
-        let capacity = error.allowed.or(error.capacity).map(|capacity| capacity.bytes);
-        let capacity = capacity.or(config.gpu_memory());
         if let Some(capacity) = capacity.filter(|capacity| device.0 > *capacity) {
             return Self::TooLarge { device, capacity };
         }
@@ -97,11 +97,17 @@ impl Cause {
     }
 }
 
-/// Fragmentation, where what is reserved and not used would have had room, alone or with what is free: expandable
-/// segments join the two.
+/// Fragmentation, where what is reserved and not used would have had room, alone or with what the process may still get:
+/// expandable segments join the two.
 fn fragmentation(error: &OutOfMemory) -> Option<Cause> {
     let (requested, unallocated) = (error.requested?, error.unallocated?);
     let free = error.free.map_or(Bytes::ZERO, PrintedAmount::least);
+    // A process that limits itself gets no more than that, whatever is free.
+    let within_limit = error.allowed.zip(error.allocated).map(|(allowed, allocated)| {
+        let reserved = allocated.plus(unallocated);
+        allowed.least().saturating_sub(reserved.most())
+    });
+    let free = within_limit.map_or(free, |limit| free.min(limit));
     let has_room = requested.most() <= unallocated.least() + free;
     let is_used = unallocated.least() > Bytes::ZERO;
     (has_room && is_used).then_some(Cause::Fragmentation {
@@ -115,6 +121,9 @@ fn fragmentation(error: &OutOfMemory) -> Option<Cause> {
 fn held_by_others(error: &OutOfMemory, beside_peak: Option<Bytes>) -> Option<Bytes> {
     let (requested, free) = (error.requested?, error.free?);
     let missing = requested.least().saturating_sub(free.most());
+    if missing == Bytes::ZERO {
+        return None;
+    }
     let held = if let Some(listed) = error.in_other_processes() {
         listed
     } else {

@@ -34,8 +34,9 @@ pub fn expected(config: &Config, estimate: &Estimate, stage: StageRef, phase: Op
                 .map(|of| of.total)
         }
         Some(FailedPhase::GraphCapture) => Some(of_stage.total + of_stage.graphs),
-        // Megatron reads a checkpoint into the tensors that are there; converting and evaluating are other programs.
-        Some(FailedPhase::LoadingCheckpoint | FailedPhase::WithoutGradients) => None,
+        // A checkpoint is read into the tensors that are there, the optimizer's moments among them.
+        Some(FailedPhase::LoadingCheckpoint) => Some(of_stage.steady),
+        Some(FailedPhase::WithoutGradients) => None,
     }
 }
 

@@ -123,7 +123,7 @@ fn compare_with(run: &Run, job: &RawJob, moment: JobMoment) -> Option<Comparison
             needed.total,
             run.measured.peak_allocated.filter(|_| run.peak_not_compared.is_none()),
         ),
-        device: memory_range(first, needed.total, needed.graphs),
+        device: memory_range(first, config.gpu_memory(), needed.total, needed.graphs),
         frameworks: frameworks(first),
         unadjusted: None,
     })

@@ -4,7 +4,7 @@
 use super::blocks::{BlockKind, blocks};
 use super::bucket::{Bucket, State};
 use super::caching_allocator::requested;
-use super::parameters::PartTable;
+use super::parameters::{PartTable, one_tensor};
 use super::peak::Stages;
 use super::{Estimate, StageRef};
 use crate::config::job::Config;
@@ -103,7 +103,8 @@ pub fn allocations(config: &Config, estimate: &Estimate, stage: StageRef) -> Vec
     let parts = architecture.parts().iter().enumerate();
     for (_, part) in parts.filter(|(place, _)| is_held(*place)) {
         for parameter in &part.parameters {
-            let elements = parameter.shape.elements();
+            // Grouped experts have a tensor each.
+            let (elements, _) = one_tensor(m, parameter);
             for (what, allocated_in, width) in [
                 (
                     "a parameter in the dtype of training",

@@ -7,11 +7,13 @@ use crate::config::gpus::GpuGeneration;
 use crate::config::job::{Config, Module, Precision};
 use crate::units::Bytes;
 
-/// The moments of a job that estimates cover, in one sentence. Evaluation runs forward passes without gradients beside the
-/// states of training (`evaluate` of Megatron-LM).
+/// The moments of a job that estimates cover. Evaluation runs forward passes without gradients beside the states of training
+/// (`evaluate` of Megatron-LM). A checkpoint in Megatron's default format is read into the tensors that are there
+/// (`TorchDistLoadShardedStrategy.load` of megatron-core).
 pub const COVERED: &str = "Estimates cover building the model, forward and backward passes, the optimizer step, the capture \
-     of CUDA graphs and saving a checkpoint; evaluation, which keeps nothing for a backward pass, needs no more with the same \
-     micro batch. Not covered are loading and converting checkpoints, and generation.";
+     of CUDA graphs and saving a checkpoint. Loading one in Megatron's default format, torch_dist, fills the tensors that are \
+     there and needs no more than stays between steps; evaluation, which keeps nothing for a backward pass, needs no more \
+     with the same micro batch. Not covered are converting checkpoints and generation.";
 
 /// The assumptions in force for a job.
 #[must_use]

@@ -166,7 +166,7 @@ fn memory(config: &Config) -> MethodMemory {
     let trainable = worst.zip(m).map(|(stage, m)| stage.parameters().trainable(m));
     let rank = &estimate.worst_rank;
     let device = m.map_or((rank.total, rank.total), |m| {
-        let range = memory_range(m, rank.total, rank.graphs);
+        let range = memory_range(m, config.gpu_memory(), rank.total, rank.graphs);
         (range.low, range.high)
     });
     MethodMemory {

@@ -183,7 +183,7 @@ fn held(config: &Config, estimate: &Estimate) -> (Bytes, (Bytes, Bytes)) {
     let worst = &estimate.worst_rank;
     let m = config.modules().get(estimate.worst.module);
     let device = m.map_or((worst.total, worst.total), |m| {
-        let range = memory_range(m, worst.total, worst.graphs);
+        let range = memory_range(m, config.gpu_memory(), worst.total, worst.graphs);
         (range.low, range.high)
     });
     (worst.total, device)

@@ -5,18 +5,21 @@ pub mod message;
 use super::amount::{Scale, Unit, grouped};
 use super::summary::stage_name;
 use crate::config::job::Config;
-use crate::diagnosis::{Cause, Diagnosis, LongerMicroBatch};
+use crate::diagnosis::{Cause, Diagnosis, LongerMicroBatch, ShorterMicroBatch};
 use crate::formats::out_of_memory::{FailedPhase, OutOfMemory};
 use crate::memory::COVERED;
 use crate::memory::allocations::{AllocatedIn, Allocation};
 use crate::units::Bytes;
+
+/// The most longer micro batches that are named beside each other, the likeliest first.
+const MOST_LONGER: usize = 2;
 
 /// The sentences of an explanation, the cause first.
 #[must_use]
 pub fn sentences(error: &OutOfMemory, config: &Config, diagnosis: &Diagnosis) -> Vec<String> {
     let scale = Scale::fine(Unit::Gib);
     let place = stage_name(config, diagnosis.stage);
-    let mut sentences = vec![cause(diagnosis, &place, scale)];
+    let mut sentences = vec![cause(error, diagnosis, &place, scale)];
     sentences.extend(block(error, diagnosis, scale));
     sentences.extend(moment(error, diagnosis, &place, scale));
     sentences.extend(diagnosis.gathered.map(|bytes| gathered(bytes, scale)));
@@ -45,7 +48,7 @@ fn cause_of_amounts(cause: &Cause, scale: Scale) -> String {
 }
 
 /// Why there was no room.
-fn cause(diagnosis: &Diagnosis, place: &str, scale: Scale) -> String {
+fn cause(error: &OutOfMemory, diagnosis: &Diagnosis, place: &str, scale: Scale) -> String {
     match &diagnosis.cause {
         Cause::Fragmentation { .. } | Cause::HeldByOthers { .. } => cause_of_amounts(&diagnosis.cause, scale),
         Cause::LongerMicroBatch(longer) => format!(
@@ -59,8 +62,13 @@ fn cause(diagnosis: &Diagnosis, place: &str, scale: Scale) -> String {
             device: (low, high),
             capacity,
         } => format!(
-            "The job is too large for the GPU: {place} needs {} on the device, which has {}.",
+            "The job is too large for the GPU: {place} needs {} on the device, {} {}.",
             scale.range(*low, *high),
+            if error.allowed.is_some() {
+                "of which this process may use"
+            } else {
+                "which has"
+            },
             scale.amount(*capacity),
         ),
         Cause::MoreThanThisJob { peak } => format!(
@@ -82,6 +90,16 @@ fn longer_block(longer: &LongerMicroBatch) -> String {
         named(&longer.tensor),
         grouped(longer.tokens),
         grouped(longer.allowed),
+    )
+}
+
+/// `fp32 logits (...) of 51,738 tokens, of up to 63,488`.
+fn shorter_block(shorter: &ShorterMicroBatch) -> String {
+    format!(
+        "{} of {} tokens, of up to {}",
+        named(&shorter.tensor),
+        grouped(shorter.tokens),
+        grouped(shorter.allowed),
     )
 }
 
@@ -109,16 +127,29 @@ fn cap(longer: &LongerMicroBatch) -> String {
 fn block(error: &OutOfMemory, diagnosis: &Diagnosis, scale: Scale) -> Option<String> {
     let requested = scale.amount(error.requested?.bytes);
     Some(match diagnosis.same_size.as_slice() {
+        [] if !diagnosis.shorter.is_empty() => {
+            let shorter: Vec<String> = diagnosis.shorter.iter().map(shorter_block).collect();
+            format!(
+                "The failed allocation of {requested} is that of a micro batch within the settings: {}.",
+                shorter.join("; or ")
+            )
+        }
         [] if matches!(diagnosis.cause, Cause::LongerMicroBatch(_)) => {
-            let others: Vec<String> = diagnosis.longer.iter().skip(1).map(longer_block).collect();
+            let others: Vec<String> = diagnosis
+                .longer
+                .iter()
+                .skip(1)
+                .take(MOST_LONGER)
+                .map(longer_block)
+                .collect();
             let others = (!others.is_empty()).then(|| others.join("; "))?;
             format!("By its size alone it may also be: {others}.")
         }
         [] if !diagnosis.longer.is_empty() => {
-            let longer: Vec<String> = diagnosis.longer.iter().map(longer_block).collect();
+            let longer: Vec<String> = diagnosis.longer.iter().take(MOST_LONGER).map(longer_block).collect();
             format!(
                 "The failed allocation of {requested} is that of a longer micro batch: {}.",
-                longer.join("; ")
+                longer.join("; or ")
             )
         }
         [] => format!("No tensor of this job is told apart by the size of the failed allocation, {requested}."),
@@ -167,22 +198,36 @@ fn gathered(bytes: Bytes, scale: Scale) -> String {
     )
 }
 
+/// A phase at the beginning of a sentence: `In the backward pass`.
+fn during(phase: FailedPhase) -> String {
+    let preposition = match phase {
+        FailedPhase::Setup | FailedPhase::LoadingCheckpoint | FailedPhase::SavingCheckpoint => "While",
+        FailedPhase::WithoutGradients => "During",
+        FailedPhase::Forward
+        | FailedPhase::Loss
+        | FailedPhase::Backward
+        | FailedPhase::OptimizerStep
+        | FailedPhase::GraphCapture => "In the",
+    };
+    format!("{preposition} {}", phase.label())
+}
+
 /// What was allocated at the moment, beside the estimate.
 fn moment(error: &OutOfMemory, diagnosis: &Diagnosis, place: &str, scale: Scale) -> Option<String> {
-    let phase = error.phase.map(FailedPhase::label);
-    let by_rank = match (error.rank, diagnosis.is_of_rank) {
-        (Some(rank), true) => format!("rank {rank} is on {place}"),
-        _ => format!("most likely on {place}"),
+    let by_rank = match (error.rank, diagnosis.is_of_rank, error.phase) {
+        (Some(rank), true, None) => format!("Rank {rank} is on {place}"),
+        (Some(rank), true, Some(phase)) => format!("{}, rank {rank} is on {place}", during(phase)),
+        (_, _, None) => format!("Most likely on {place}"),
+        (_, _, Some(phase)) => format!("{}, most likely on {place}", during(phase)),
     };
-    let during = phase.map(|phase| format!("In the {phase}, ")).unwrap_or_default();
     let (allocated, needed) = diagnosis.allocated?;
     let compared = match diagnosis.expected {
         Some(expected) => format!("the estimate has up to {} there", scale.amount(expected)),
-        None => format!("which the estimate does not cover. {COVERED}"),
+        None => format!("the estimate does not cover this moment. {COVERED}"),
     };
     let amounts = |bytes: Bytes| scale.amount(bytes);
     Some(format!(
-        "{during}{by_rank}: {} were allocated, {} with the failed allocation; {compared}.",
+        "{by_rank}: {} were allocated, {} with the failed allocation; {compared}.",
         amounts(allocated),
         amounts(needed),
     ))

@@ -386,7 +386,7 @@ impl Walk<'_> {
 
 /// Whether a device shows more than a GPU has where a job of one module allocates so much, even at the least.
 fn is_too_large(m: &Module, peak: Bytes, gpu: Bytes) -> bool {
-    let range = memory_range(m, peak, Bytes::ZERO);
+    let range = memory_range(m, Some(gpu), peak, Bytes::ZERO);
     Verdict::of_memory(Some(gpu), (range.low, range.high)) == Verdict::DoesNotFit
 }
 

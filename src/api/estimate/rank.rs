@@ -98,7 +98,7 @@ impl RankStage {
             peak_bytes: stage.total.into(),
             peak_moment: Moment::from(&stage.moment),
             in_flight: stage.in_flight.clone(),
-            allowances: Allowances::from(&memory_range(m, stage.total, stage.graphs)),
+            allowances: Allowances::from(&memory_range(m, results.config.gpu_memory(), stage.total, stage.graphs)),
             timeline: Timeline::new(results, at, results.estimate.modules.len()),
         })
     }

@@ -193,7 +193,7 @@ impl Stage {
             peak_moment: Moment::from(&stage.moment),
             peaks: Peaks::new(stage),
             in_flight: stage.in_flight.clone(),
-            allowances: Allowances::from(&memory_range(m, stage.total, stage.graphs)),
+            allowances: Allowances::from(&memory_range(m, results.config.gpu_memory(), stage.total, stage.graphs)),
             fsdp: m.args().use_megatron_fsdp.then(|| {
                 let groups = stage_groups(m, at.pp_rank);
                 groups.iter().map(FsdpBuffer::from).collect()

@@ -247,6 +247,12 @@ const DEFER: &str = "policy.megatron_cfg.defer_fp32_logits";
 /// Tokens whose logits are converted at a time.
 const CHUNK: &str = "policy.logprob_chunk_size";
 
+/// The scaling of rotary angles that replaces the model's own.
+const ROPE_SCALING: [&str; 2] = [
+    "policy.hf_config_overrides.rope_scaling.rope_type",
+    "policy.hf_config_overrides.rope_parameters.rope_type",
+];
+
 /// Whether [`DEFER`] is on.
 fn is_deferred(keys: &Keys<'_>) -> bool {
     keys.at(DEFER).is_some_and(|item| truth(&item.value) == Some(true))
@@ -308,6 +314,12 @@ fn special(draft: &mut JobDraft, keys: &mut Keys<'_>, item: &KeyValue, _: &str) 
         } else {
             draft.row(item, KeyStatus::Mapped, Some(id), "logits in fp32");
         }
+        return true;
+    }
+    if ROPE_SCALING.contains(&item.key.as_str()) && shown(&item.value) == "yarn" {
+        // Megatron-Bridge's providers of models without latent attention build YaRN's embedding.
+        let id = FieldId::position_embedding_type;
+        draft.set(item, id, item.value.clone(), KeyStatus::Derived, "");
         return true;
     }
     if item.key == CHUNK && (!is_deferred(keys) || is_off(&item.value)) {

@@ -16,7 +16,7 @@ use crate::formats::derivations::environment::listed_variable;
 use crate::formats::derivations::nested::NESTED;
 use crate::formats::derivations::{adapters, hybrid, lengths, model, packing, precision};
 use crate::formats::import::draft::JobDraft;
-use crate::formats::import::imported::Import;
+use crate::formats::import::imported::{Import, Question};
 use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::tower::{Frozen, Outcome, Recompute, Tower};
@@ -38,6 +38,7 @@ pub static SWIFT: Framework = Framework {
     special,
     unknown_value: recompute_nothing,
     derivations: &[
+        checkpoint,
         adapters,
         training::head,
         training::algorithm,
@@ -58,9 +59,26 @@ pub static SWIFT: Framework = Framework {
 /// Why settings of adapters change nothing by themselves.
 const OF_ADAPTERS: &str = "only with adapters, which tuner_type asks for";
 
+/// The checkpoint that training starts from; without `model` it has the architecture as well.
+const LOADED: KeyRole = KeyRole::kept("load", Decides::Nothing);
+
+/// Asks for the model of the checkpoint where the text names no other.
+fn checkpoint(draft: &mut JobDraft, keys: &Keys<'_>) {
+    let Some(item) = keys.get(LOADED).cloned() else { return };
+    let names_model = |asked: &Question| matches!(asked, Question::Model { .. });
+    let has_model = draft.questions.iter().any(names_model) || draft.has(FieldId::num_layers);
+    if let Value::Text(name) = item.value.clone()
+        && !has_model
+    {
+        draft.questions.push(Question::Model { name });
+    }
+    draft.row(&item, KeyStatus::Ignored, None, "does not change memory");
+}
+
 /// Arguments that are not called like Megatron-LM's fields.
 const KEYS: &[(&str, KeyMeaning)] = &[
     ("model", Role(model::HUGGING_FACE)),
+    ("load", Role(LOADED)),
     ("max_length", Field("seq_length")),
     // Of the section of training processes in a configuration for Ray.
     ("gpus", Field("world_size")),

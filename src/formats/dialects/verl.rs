@@ -41,6 +41,12 @@ static BY_MEGATRON_BRIDGE: Framework = Framework {
     ..BY_MBRIDGE
 };
 
+/// verl's Megatron back end with its own conversion of models, where `use_mbridge` is off.
+static BY_VERL: Framework = Framework {
+    with_model: of_verl,
+    ..BY_MBRIDGE
+};
+
 const BY_MBRIDGE: Framework = Framework {
     name: "verl",
     find,
@@ -72,6 +78,15 @@ const VANILLA_MBRIDGE: KeyRole = KeyRole::read("vanilla_mbridge", Decides::SETTI
     }
     draft.framework = &BY_MEGATRON_BRIDGE;
     draft.row(item, KeyStatus::Mapped, None, "Megatron-Bridge builds the model");
+});
+
+/// `use_mbridge`: whether mbridge builds the model, or verl itself.
+const USE_MBRIDGE: KeyRole = KeyRole::read("use_mbridge", Decides::SETTINGS, |draft, _, item| {
+    if truth(&item.value) != Some(false) {
+        return draft.row(item, KeyStatus::Mapped, None, "mbridge builds the model");
+    }
+    draft.framework = &BY_VERL;
+    draft.row(item, KeyStatus::Mapped, None, "verl builds the model");
 });
 
 /// `use_fused_kernels`: the output layer and log-probabilities in one kernel.
@@ -133,7 +148,7 @@ const ENGINE: &[(&str, KeyMeaning)] = &[
     ("dist_checkpointing_path", Irrelevant),
     ("dist_checkpointing_prefix", Irrelevant),
     ("seed", Irrelevant),
-    ("use_mbridge", Irrelevant),
+    ("use_mbridge", Role(USE_MBRIDGE)),
     ("vanilla_mbridge", Role(VANILLA_MBRIDGE)),
     ("forward_only", Irrelevant),
     ("_target_", Irrelevant),
@@ -339,6 +354,8 @@ fn transformer(name: &str) -> Option<KeyMeaning> {
 
 /// Fields whose default differs from that of Megatron-LM's command line.
 pub const DEFAULTS: Defaults = &[
+    // `set_expandable_segments(True)` before training, in `verl/workers/megatron_workers.py`.
+    ("expandable_segments", "True"),
     ("sequence_parallel", "True"),
     ("use_distributed_optimizer", "True"),
     ("bf16", "True"),
@@ -369,7 +386,16 @@ const OF_MEGATRON_BRIDGE: Defaults = &[
 
 /// Applies the arguments that mbridge sets for models with experts (`mbridge/models/qwen2moe.py`, `qwen3moe.py` and `deepseek_v3.py`). Qwen2's,
 /// which have biases of queries, keys and values, are built without the gate of shared experts.
-fn of_mbridge(_: &mut RawJob, model: &mut Settings) {
+fn of_mbridge(job: &mut RawJob, model: &mut Settings) {
+    of_verl(job, model);
+    let has_shared = model.get(FieldId::moe_shared_expert_intermediate_size).is_some();
+    if has_shared && model.get(FieldId::add_qkv_bias) == Some(&Value::Bool(true)) {
+        model.set(FieldId::moe_shared_expert_gate, Value::Bool(false));
+    }
+}
+
+/// What verl's own conversion of a model sets (`config_converter.py`); mbridge sets the same.
+fn of_verl(_: &mut RawJob, model: &mut Settings) {
     if model.get(FieldId::num_experts).is_none() {
         return;
     }
@@ -377,9 +403,6 @@ fn of_mbridge(_: &mut RawJob, model: &mut Settings) {
     model.set(FieldId::bias_dropout_fusion, Value::Bool(true));
     if model.get(FieldId::moe_shared_expert_intermediate_size).is_some() {
         model.set(FieldId::moe_shared_expert_overlap, Value::Bool(true));
-        if model.get(FieldId::add_qkv_bias) == Some(&Value::Bool(true)) {
-            model.set(FieldId::moe_shared_expert_gate, Value::Bool(false));
-        }
     }
 }
 

@@ -155,10 +155,16 @@ pub(super) fn phase(frames: &[Frame<'_>]) -> Option<FailedPhase> {
             starts_with_any(frame.function, &names)
         }),
     ];
+    let in_loss = |phase: FailedPhase| phase == FailedPhase::Loss && frames.last().is_some_and(works_on_logits);
     rules
         .into_iter()
-        .find(|(_, holds)| frames.iter().any(holds))
+        .find(|(phase, holds)| frames.iter().any(holds) || in_loss(*phase))
         .map(|(phase, _)| phase)
+}
+
+/// Whether a frame's code works on logits, other than those of a router.
+fn works_on_logits(frame: &Frame<'_>) -> bool {
+    frame.code.contains("logits") && !frame.file.contains("/moe/")
 }
 
 /// Bytes of an element of what a frame's code allocates, where it names the dtype: `val = val.float()`, or

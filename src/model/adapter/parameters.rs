@@ -73,24 +73,34 @@ impl Adapter<'_> {
         ]
     }
 
-    /// The first matrix: from the layer's input to the rank.
-    fn first(&self, name: &'static str, rank: Factor, Width([a, b]): Width) -> ParamTensor {
+    /// The first matrix, from the layer's input to the rank: a row of it is as long as the input.
+    fn first(&self, name: &'static str, rank: Factor, input: Width) -> ParamTensor {
         let shared = self.module == LinearModule::ExpertsFc1;
-        self.matrix(name, Shape::of(&[rank, a, b]), self.layout(shared))
+        let row = match self.parallel {
+            Parallel::Row => Row::OneOf(rank.value),
+            Parallel::Column | Parallel::Whole => Row::Elements(input.value()),
+        };
+        let Width([a, b]) = input;
+        self.matrix(name, Shape::of(&[rank, a, b]), row, self.layout(shared))
     }
 
-    /// The second matrix: from the rank to the layer's output.
+    /// The second matrix, from the rank to the layer's output: a row of it is as long as the rank.
     fn second(&self, name: &'static str, rank: Factor, Width([a, b]): Width) -> ParamTensor {
         let shared = self.module == LinearModule::ExpertsFc2;
-        self.matrix(name, Shape::of(&[a, b, rank]), self.layout(shared))
+        let row = Row::Elements(rank.value);
+        self.matrix(name, Shape::of(&[a, b, rank]), row, self.layout(shared))
     }
 
-    fn matrix(&self, name: &'static str, shape: Shape, layout: Layout) -> ParamTensor {
+    fn matrix(&self, name: &'static str, shape: Shape, row: Row, layout: Layout) -> ParamTensor {
         let m = self.sizes.m;
-        let mut shape = shape;
+        let (mut shape, mut row) = (shape, row);
         if layout.each_expert {
             let experts = m.moe.as_ref().map_or(1, |moe| moe.num_experts);
             shape = shape.times(factor("E", experts)).over(factor("EP", m.ep));
+            // Matrices of grouped experts are one parameter, whose first dimension is this rank's experts.
+            if m.args.moe_grouped_gemm {
+                row = Row::OneOf(experts / m.ep.max(1));
+            }
         }
         if layout.split {
             shape = shape.over(self.ranks());
@@ -100,7 +110,7 @@ impl Adapter<'_> {
             (true, false) => (Sharding::Expert, ADAPTERS),
             (false, _) => (Sharding::TpSharded, ADAPTERS),
         };
-        Weights::of(m, Component::Adapters, source).tensor(name, shape, sharding, 2, Row::of_last(&shape))
+        Weights::of(m, Component::Adapters, source).tensor(name, shape, sharding, 2, row)
     }
 
     /// How the matrices of experts are laid out. `shared` is the one that experts share with shared outer matrices.

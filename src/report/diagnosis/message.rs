@@ -66,8 +66,8 @@ pub const fn ways_out(phase: Option<FailedPhase>) -> &'static str {
              fewer parameters on a rank; --use-distributed-optimizer shards the optimizer's states."
         }
         Some(FailedPhase::LoadingCheckpoint) => {
-            "What is loaded needs room beside the model that was built: --no-load-optim leaves out the states of the \
-             optimizer."
+            "Megatron's default format, torch_dist, is read into the tensors that are there, the optimizer's moments among \
+             them: --no-load-optim leaves those for the first step. Conversion from Hugging Face also gathers whole tensors."
         }
         Some(FailedPhase::SavingCheckpoint) => {
             "Megatron's default format, torch_dist, copies every tensor to the host and makes none on the GPU; other \

@@ -172,7 +172,7 @@ impl Peak {
         let stage = subject.estimate.stage(subject.stage)?;
         let module = subject.config.modules().get(subject.stage.module)?;
         let scale = Scale::fine(subject.unit);
-        let device = memory_range(module, stage.total, stage.graphs);
+        let device = memory_range(module, subject.config.gpu_memory(), stage.total, stage.graphs);
         let overheads = device.overheads();
         Some(Self {
             moment: format!(

@@ -43,7 +43,7 @@ pub(super) fn basis(config: &Config, estimate: &Estimate, scale: Scale) -> Strin
 pub(super) fn details(config: &Config, estimate: &Estimate, scale: Scale) -> String {
     let module = config.modules().get(estimate.worst.module);
     let has_buffers = module.is_some_and(|module| {
-        let range = memory_range(module, Bytes::ZERO, Bytes::ZERO);
+        let range = memory_range(module, None, Bytes::ZERO, Bytes::ZERO);
         let mut overheads = range.overheads();
         overheads.any(|one| one.field == FieldId::moe_flex_dispatcher_backend)
     });

@@ -92,6 +92,27 @@ fn recipes_of_megatron_bridge_are_named_with_gpus() {
     assert_eq!(number(&import, FieldId::world_size), Some(256));
     assert_eq!(number(&import, FieldId::num_layers), Some(61));
     assert!(text(&import, FieldId::gpu).is_some_and(|gpu| gpu.starts_with("gb200")));
+    // The sizes in parallel are the recipe's, which is not in the text.
+    assert_ne!(import.state.setup.job.not_modelled, []);
+}
+
+#[test]
+fn a_checkpoint_names_the_model_where_nothing_else_does() {
+    let asked = |arguments: &str| {
+        let text = format!("NPROC_PER_NODE=4 megatron sft {arguments} --micro_batch_size 1 --global_batch_size 16");
+        let questions = read(&text, None).questions;
+        let names = questions.iter().filter_map(|asked| match asked {
+            Question::Model { name } => Some(name.clone()),
+            _ => None,
+        });
+        names.collect::<Vec<_>>()
+    };
+    let loaded = "--load /app/Qwen3-30B-A3B-Instruct-2507-mcore";
+    assert_eq!(asked(loaded), ["/app/Qwen3-30B-A3B-Instruct-2507-mcore"]);
+    assert_eq!(
+        asked(&format!("{loaded} --model Qwen/Qwen3-30B-A3B")),
+        ["Qwen/Qwen3-30B-A3B"]
+    );
 }
 
 #[test]

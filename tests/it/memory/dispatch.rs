@@ -21,7 +21,7 @@ fn job(settings: &Json) -> Json {
 /// The dispatcher's buffers; `None` where it has none.
 fn buffers(settings: &Json) -> Option<u64> {
     let config = config(&job(settings));
-    let range = memory_range(&config.modules()[0], Bytes(1 << 30), Bytes::ZERO);
+    let range = memory_range(&config.modules()[0], None, Bytes(1 << 30), Bytes::ZERO);
     let field = FieldId::moe_flex_dispatcher_backend;
     let found = range.overheads().find(|overhead| overhead.field == field).copied();
     let all: Bytes = range.overheads().map(|overhead| overhead.high).sum();

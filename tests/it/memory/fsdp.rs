@@ -321,3 +321,32 @@ fn instances_split_main_parameters_where_they_are_told_to() {
     let outer = bytes(json!({ "outer_dp_sharding_strategy": "optim" }));
     assert_eq!(outer, [weights, gradients, main / 2, moments / 2]);
 }
+
+/// A row of an adapter's first matrix is as long as the layer's input on a rank, and one of its second matrix as long as
+/// the rank of the adapter; matrices of grouped experts have a row an expert.
+#[test]
+fn adapters_are_cut_between_rows() {
+    let buffers = |settings: Json| {
+        let config = config(&small_job(&settings));
+        let groups = stage_groups(&config.modules()[0], 0);
+        let sizes = groups
+            .iter()
+            .map(|group| (group.parameters, group.elements, group.chunk_size_factor));
+        sizes.collect::<Vec<_>>()
+    };
+    let lora = json!({"peft": {"type": "lora", "dim": 8, "target_modules": ["linear_proj"]}});
+    assert!(buffers(lora.clone()).contains(&(2, 2 * 8 * 512, 512)));
+    let split = with(&lora, &json!({"tensor_model_parallel_size": 2}));
+    assert!(buffers(split).contains(&(2, 2 * 8 * 256, 256)));
+    // Each expert has matrices of 8 by 512 and 512 by 8, in one parameter each.
+    let experts = json!({
+        "num_experts": 8, "moe_router_topk": 2, "moe_grouped_gemm": true, "moe_ffn_hidden_size": 256,
+        "moe_token_dispatcher_type": "alltoall",
+        "peft": {"type": "lora", "dim": 8, "target_modules": ["linear_fc1"], "share_expert_adapters": false},
+    });
+    assert!(
+        buffers(experts.clone()).contains(&(2, 2 * 8 * 8 * 512, 8 * 512)),
+        "{:?}",
+        buffers(experts)
+    );
+}

@@ -152,8 +152,8 @@ fn the_device_has_room_for_the_pool_too() {
     );
     let config = config(&job);
     let m = &config.modules()[0];
-    let with_pool = memory_range(m, stage.total, stage.graphs);
-    let without = memory_range(m, stage.total, Bytes::ZERO);
+    let with_pool = memory_range(m, None, stage.total, stage.graphs);
+    let without = memory_range(m, None, stage.total, Bytes::ZERO);
     assert_eq!(with_pool.low, without.low + stage.graphs);
     assert_eq!(with_pool.high, without.high + stage.graphs);
 }

@@ -80,7 +80,7 @@ proptest! {
             let step: Bytes = timeline.optimizer_step.iter().copied().sum();
             prop_assert!(timeline.steady <= step);
             prop_assert_eq!(most.max(step), stage.total);
-            let band = memory_range(&config.modules()[0], stage.total, stage.graphs);
+            let band = memory_range(&config.modules()[0], config.gpu_memory(), stage.total, stage.graphs);
             prop_assert!(stage.total < band.low && band.low < band.high);
             let lines = stage_lines(&config, &estimate, StageRef { module: 0, pp_rank });
             lines.iter().for_each(adds_up);

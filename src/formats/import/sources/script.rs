@@ -195,7 +195,7 @@ fn recipe_flags(draft: &mut JobDraft, flags: &[Flag]) {
             draft.set(&item, FieldId::gpu, gpu, KeyStatus::Mapped, "");
         } else if is_recipe(&flag.name) {
             let note = "what it sets beyond its template and its name is not in the text";
-            draft.row(&item, KeyStatus::Unknown, None, note);
+            draft.not_modelled(&item, MemoryEffect::More, note);
             recipe = Some(text.to_owned());
         } else if is(&["mode", "step-func", "dataset", "peft-scheme", "peft", "config-file"]) {
             draft.row(&item, KeyStatus::Ignored, None, "does not change memory");

@@ -3,6 +3,7 @@
 pub(crate) mod adapter;
 pub mod architecture;
 pub mod attention;
+pub mod compressed_attention;
 pub mod embedding;
 mod factors;
 pub mod front_end;

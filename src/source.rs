@@ -151,6 +151,33 @@ pub const HYPER_CONNECTION_MTP: Source = Source::megatron_dev(
 /// Groups of layers that recompute module `mhc` runs again together.
 pub const HYPER_CONNECTION_RECOMPUTE: Source =
     Source::megatron_dev("megatron/core/tensor_parallel/random.py", "MHCCheckpointManager");
+/// Compressed attention: its projections.
+pub const DSV4_ATTENTION: Source = Source::megatron_dev(
+    "megatron/core/transformer/experimental_attention_variant/deepseek_v4_hybrid_attention.py",
+    "DSv4HybridSelfAttention",
+);
+/// Compressed attention: its core, its compressors and its indexer.
+pub const CSA: Source = Source::megatron_dev(
+    "megatron/core/transformer/experimental_attention_variant/csa.py",
+    "CompressedSparseAttention, Compressor, CSAIndexer",
+);
+/// Compressed attention by PyTorch operations.
+pub const CSA_UNFUSED: Source = Source::megatron_dev(
+    "megatron/core/transformer/experimental_attention_variant/csa.py",
+    "unfused_compressed_sparse_attn",
+);
+/// Compressed attention by fused kernels.
+pub const CSA_FUSED: Source = Source::megatron_dev(
+    "megatron/core/transformer/experimental_attention_variant/ops/fused_sparse_attention.py",
+    "CSASparseAttnFunc, FusedCSAIndexerSparseAttnFunc",
+);
+/// The loss of the indexer of compressed attention by PyTorch operations.
+pub const CSA_INDEXER_LOSS: Source = Source::megatron_dev(
+    "megatron/core/transformer/experimental_attention_variant/dsa.py",
+    "FusedDSAIndexerLoss",
+);
+/// Routers that look experts up in a table of the vocabulary.
+pub const HASH_ROUTING: Source = Source::megatron_dev("megatron/core/transformer/moe/router.py", "TopKRouter.tid2eid");
 /// Multi-latent attention in the latent space of keys and values.
 pub const ABSORBED_MLA: Source = Source::megatron(
     "megatron/core/transformer/experimental_attention_variant/absorbed_mla.py",

@@ -3,6 +3,7 @@
 
 use core::str::FromStr;
 
+use super::compress_ratios::CompressRatios;
 use super::field::{Kind, Scope};
 use super::fields::FieldId;
 use super::hybrid_pattern::HybridPattern;
@@ -62,6 +63,9 @@ fn read(id: FieldId, value: &Value) -> Option<Meaning> {
         }
         Some(Parsed::Text(text)) if id == FieldId::layer_sizes => {
             Parsed::Text(LayerSizesList::from_str(&text).ok()?.to_string())
+        }
+        Some(Parsed::Text(text)) if id == FieldId::csa_compress_ratios => {
+            Parsed::Text(CompressRatios::from_str(&text).ok()?.to_string())
         }
         Some(parsed) => parsed,
     };

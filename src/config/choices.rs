@@ -406,6 +406,8 @@ choices! {
         Gdn2 = "gdn2",
         /// Sparse attention as in DeepSeek-V3.2: an indexer picks the tokens that each token attends to.
         Dsa = "dsa",
+        /// Compressed attention as in DeepSeek-V4: besides a window of tokens, keys that each stand for several.
+        Dsv4Hybrid = "dsv4_hybrid",
     }
 
     /// `--dsa-kernel-backend`.

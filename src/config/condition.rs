@@ -23,6 +23,8 @@ pub enum Condition {
     MambaLayers,
     /// Some layers have sparse attention.
     SparseAttention,
+    /// Layers have compressed attention.
+    CompressedAttention,
     /// Some layers are gated delta products.
     DeltaProducts,
     /// Layers have hyper-connections.

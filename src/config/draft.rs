@@ -59,6 +59,9 @@ impl<'a> Draft<'a> {
         if let Some(Ok(pattern)) = &hybrid {
             follow_pattern(&mut args, pattern);
         }
+        if args.experimental_attention_variant == Some(AttentionVariant::Dsv4Hybrid) {
+            follow_compressed_attention(&mut args);
+        }
         if args.use_megatron_fsdp {
             follow_fsdp(&mut args);
         }
@@ -277,6 +280,13 @@ fn follow_pattern(a: &mut Args, pattern: &HybridPattern) {
     if pattern.has(LayerSymbol::SparseAttention) {
         a.experimental_attention_variant = Some(AttentionVariant::Dsa);
     }
+}
+
+/// Sets the widths that follow from those of values: compressed attention has one head of keys, which are the values too
+/// (`MLATransformerConfig.__post_init__` of the dev branch).
+fn follow_compressed_attention(a: &mut Args) {
+    a.qk_head_dim = a.v_head_dim.saturating_sub(a.qk_pos_emb_head_dim).max(1);
+    a.kv_lora_rank = a.qk_head_dim;
 }
 
 /// Sets the arguments that Megatron FSDP brings with it (`validate_args`).

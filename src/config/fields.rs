@@ -15,10 +15,11 @@ use super::choices::{
     SoftmaxType, SoftwareFact, SoftwareStack, TokenDispatcher, TokenLoss, TransformerImpl,
 };
 use super::condition::Condition::{
-    Adapters as HasAdapters, ChunkedLogits, CudaGraphs, DeltaProducts, Encoder as IsEncoder, ExpertAdapters, Experts,
-    FineGrainedOffload, FlexDispatcher, Fp8, FullRecompute, FusedLoss, HybridLayers, HyperConnections, LatentAttention,
-    LinearAttention, MambaLayers, MegatronFsdp, MtpDepths, OptimizerOffload, OwnKeysAndValues, PackedSamples,
-    PipelineStages, PrecisionAware, QueryGroups, SelectiveRecompute, SlimeLoss, SparseAttention, TorchFsdp2,
+    Adapters as HasAdapters, ChunkedLogits, CompressedAttention, CudaGraphs, DeltaProducts, Encoder as IsEncoder,
+    ExpertAdapters, Experts, FineGrainedOffload, FlexDispatcher, Fp8, FullRecompute, FusedLoss, HybridLayers,
+    HyperConnections, LatentAttention, LinearAttention, MambaLayers, MegatronFsdp, MtpDepths, OptimizerOffload,
+    OwnKeysAndValues, PackedSamples, PipelineStages, PrecisionAware, QueryGroups, SelectiveRecompute, SlimeLoss,
+    SparseAttention, TorchFsdp2,
 };
 use super::field::Group::{
     Adapters, Attention, Batch, Encoder, Hardware, Kernels, MemorySavers, Model, Moe, Optimizer, Parallelism,
@@ -510,7 +511,8 @@ fields! {
     /// no stand-ins at all. core_0_10_te_1_9: and Q/K norms keep views. core_0_8_te_1: and experts run on the package
     /// grouped_gemm. megatron_lm_2023: and the loss copies the logits once more. torch_only, rocm_torch_only: neither
     /// Transformer Engine nor Apex, so PyTorch's AdamW, which needs 4 bytes a parameter more in its step; on ROCm
-    /// hipBLASLt's workspaces. megatron_dev: Megatron-LM's dev branch at d48bd6be, which builds hyper-connections.
+    /// hipBLASLt's workspaces. megatron_dev: Megatron-LM's dev branch at d48bd6be, which builds hyper-connections and the
+    /// layers of DeepSeek-V4.
     software_stack: SoftwareStack = Field::choice(SoftwareStack::NAMES, "megatron_main").at(Hardware, More, "stack", "Software").job().own().also(&["stack", "container", "Transformer Engine version", "Apex", "ROCm"]);
     /// The program that starts the job. any: what a single launcher refuses is only warned of. megatron_lm: pretrain_gpt.py or
     /// pretrain_hybrid.py of Megatron-LM, whose validate_args refuses some jobs that other launchers train.
@@ -534,7 +536,7 @@ fields! {
     // Linear attention
     /// Layers with other attention. gdn: linear attention by the gated delta net of Qwen3-Next and Qwen3.5; gdn2: the
     /// same with gates for every channel, also for G in a layer pattern. dsa: sparse attention as in DeepSeek-V3.2,
-    /// which needs MLA.
+    /// which needs MLA. dsv4_hybrid: compressed attention as in DeepSeek-V4, which Megatron-LM's dev branch builds.
     experimental_attention_variant: Option<AttentionVariant> = Field::optional_choice(AttentionVariant::NAMES, "softmax attention in every layer").at(Attention, All, "eav", "Attention variant").also(&["gated delta net", "linear attention", "DSA", "DeepSeek sparse attention"]);
     /// Which layers keep softmax attention: N for every N-th layer, or a list with 1 for linear and 0 for softmax
     /// layers.
@@ -691,6 +693,21 @@ fields! {
     /// Fused kernels of sparse attention. Without them, and for sizes that they do not support, PyTorch operations
     /// compute and keep the scores of all pairs of tokens.
     dsa_kernel_backend: DsaKernelBackend = Field::choice(DsaKernelBackend::NAMES, "none").at(Kernels, All, "dsakb", "Sparse attention kernels").relevant_if(SparseAttention);
+    /// Tokens before it, with itself, that each token of compressed attention attends to one by one.
+    csa_window_size: u64 = Field::int(1, 1_000_000_000, 128).at(Attention, More, "csaw", "Attention window").symbol("w").unit("tokens").own().relevant_if(CompressedAttention);
+    /// How many tokens each layer of compressed attention makes one key of: 0 for a window alone; 4 for compressed sparse
+    /// attention, where an indexer picks such keys; 128 for heavily compressed attention, to all of them. A Python list
+    /// with an entry for each layer, and behind them one for each MTP depth: [0]*2+[4,128]*20+[4,0].
+    csa_compress_ratios: Option<String> = Field::text(20_000, "must be given for compressed attention").at(Attention, More, "csar", "Tokens of a compressed key").own().also(&["compress_ratios", "CSA", "HCA"]).relevant_if(CompressedAttention);
+    /// Layers of compressed sparse attention attend to all compressed keys and have no indexer.
+    csa_dense_mode: bool = Field::flag(false).at(Attention, All, "csad", "All compressed keys").own().relevant_if(CompressedAttention);
+    /// Groups of heads whose outputs compressed attention projects each by itself.
+    o_groups: u64 = Field::int(1, 100_000, 8).at(Attention, More, "ogrp", "Output groups").symbol("g_o").own().relevant_if(CompressedAttention);
+    /// Width of the projected output of a group of heads.
+    o_lora_rank: u64 = Field::int(1, 1_000_000, 1024).at(Attention, More, "olora", "Output rank").symbol("r_o").own().relevant_if(CompressedAttention);
+    /// First layers that send a token to experts by its number in the vocabulary, from a table, instead of by scores. An
+    /// argument of Megatron-LM's dev branch.
+    moe_n_hash_layers: u64 = Field::int(0, 10_000, 0).at(Moe, All, "hashl", "Hash-routed layers").unit("layers").own().also(&["num_hash_layers"]).relevant_if(Experts);
     /// Householder steps that a gated delta product takes for each token.
     gdp_num_householder: u64 = Field::int(1, 1_000, 3).at(Model, More, "gdph", "Householder steps").symbol("k_h").relevant_if(DeltaProducts);
 

@@ -5,6 +5,7 @@ use core::iter::repeat;
 use std::sync::Arc;
 
 use super::choices::{AttentionVariant, HybridStackSpec, RecomputeModule};
+use super::compress_ratios::{CompressRatio, CompressRatios};
 use super::fields::Args;
 use super::hybrid_pattern::{HybridPattern, LayerSymbol};
 use super::layer_sizes::{LayerSizes, LayerSizesList};
@@ -106,11 +107,23 @@ impl Layers {
                 mtp: of_pattern(a, pattern.mtp().iter().copied(), &own.mtp).collect(),
             };
         }
+        let CompressRatios(ratios) = a
+            .csa_compress_ratios
+            .as_deref()
+            .map_or_else(CompressRatios::default, |text| {
+                // Another rule says what is wrong with a list that cannot be read.
+                text.parse().unwrap_or_default()
+            });
+        let ratio = |index: u64| {
+            let listed = usize::try_from(index).ok().and_then(|index| ratios.get(index));
+            listed.copied().unwrap_or(CompressRatio::Window)
+        };
         let layers = (0..a.num_layers).zip(padded(&own.decoder));
-        let decoder = Decoder::of(layers.map(|(index, own)| of_gpt(a, index).sized(own)), known);
+        let layers = layers.map(|(index, own)| of_gpt(a, index).compressed(ratio(index)).sized(own));
+        let decoder = Decoder::of(layers, known);
         // Every MTP depth of a `GPTModel` repeats its last layer, with a number of its own.
         let mtp = decoder.layers.last().map(|layer| {
-            let layer = layer.numbered(a, 1);
+            let layer = layer.numbered(a, 1).compressed(ratio(a.num_layers));
             let layer = own.mtp.first().map_or(layer, |own| layer.sized(*own));
             if a.mtp_dense {
                 Layer {
@@ -185,6 +198,19 @@ impl Layers {
             .any(|mixer| mixer.core_attention() == CoreAttention::Latent)
     }
 
+    /// Whether letters of a pattern stand for all mixers of the decoder's layers.
+    #[must_use]
+    pub fn have_symbols(&self) -> bool {
+        self.mixers().all(|mixer| mixer.symbol().is_some())
+    }
+
+    /// Whether any layer of the decoder has compressed attention.
+    #[must_use]
+    pub fn has_compressed_attention(&self) -> bool {
+        self.mixers()
+            .any(|mixer| mixer.core_attention() == CoreAttention::Compressed)
+    }
+
     /// Whether any layer of the decoder or of an MTP depth has sparse attention.
     #[must_use]
     pub fn has_sparse_attention(&self) -> bool {
@@ -213,9 +239,9 @@ impl Layers {
 }
 
 impl Layer {
-    /// The letters of a pattern that stand for it: one for each of its halves.
+    /// The letters of a pattern that stand for it: one for each of its halves that has one.
     pub fn symbols(self) -> impl Iterator<Item = LayerSymbol> {
-        let mixer = self.mixer.map(Mixer::symbol);
+        let mixer = self.mixer.and_then(Mixer::symbol);
         let mlp = self.mlp.map(|mlp| match mlp {
             MlpKind::Dense => LayerSymbol::Mlp,
             MlpKind::Moe => LayerSymbol::Moe,
@@ -271,6 +297,22 @@ impl Layer {
             },
             Mixer::Attention
             | Mixer::MultiLatentAttention
+            | Mixer::CompressedAttention { .. }
+            | Mixer::GatedDeltaNet
+            | Mixer::GatedDeltaNet2
+            | Mixer::Mamba
+            | Mixer::GatedDeltaProduct => mixer,
+        });
+        Self { mixer, ..self }
+    }
+
+    /// The same layer, which makes one key of as many tokens where it has compressed attention.
+    fn compressed(self, ratio: CompressRatio) -> Self {
+        let mixer = self.mixer.map(|mixer| match mixer {
+            Mixer::CompressedAttention { .. } => Mixer::CompressedAttention { ratio },
+            Mixer::Attention
+            | Mixer::MultiLatentAttention
+            | Mixer::SparseAttention { .. }
             | Mixer::GatedDeltaNet
             | Mixer::GatedDeltaNet2
             | Mixer::Mamba
@@ -300,6 +342,10 @@ fn of_gpt(a: &Args, index: u64) -> Layer {
         } else if a.experimental_attention_variant == Some(AttentionVariant::Dsa) {
             Mixer::SparseAttention {
                 indexer: has_indexer(a, index.saturating_add(1)),
+            }
+        } else if a.experimental_attention_variant == Some(AttentionVariant::Dsv4Hybrid) {
+            Mixer::CompressedAttention {
+                ratio: CompressRatio::Window,
             }
         } else if a.multi_latent_attention {
             Mixer::MultiLatentAttention

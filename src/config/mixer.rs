@@ -2,6 +2,7 @@
 //! is a match without a fallback, so that the compiler asks for the answer of a new one.
 
 use super::choices::{CudaGraphModule, RecomputeModule};
+use super::compress_ratios::CompressRatio;
 use super::hybrid_pattern::LayerSymbol;
 
 /// A mixer, which mixes the tokens of a sequence.
@@ -15,6 +16,11 @@ pub enum Mixer {
     SparseAttention {
         /// Whether the layer has an indexer of its own; else it uses the tokens that an earlier layer's picked.
         indexer: bool,
+    },
+    /// Attention to a window of tokens, and to keys that each stand for several.
+    CompressedAttention {
+        /// Tokens that it makes one key of.
+        ratio: CompressRatio,
     },
     /// Linear attention by the gated delta rule.
     GatedDeltaNet,
@@ -73,6 +79,29 @@ impl Mixer {
                 remark: " without an indexer",
                 ..attention
             },
+            Self::CompressedAttention { ratio } => match ratio {
+                CompressRatio::Window => MixerNames {
+                    id: "window",
+                    id_beside_mlp: "window",
+                    label: "attention to a window",
+                    with: " with attention to a window",
+                    remark: "",
+                },
+                CompressRatio::Sparse => MixerNames {
+                    id: "csa",
+                    id_beside_mlp: "csa",
+                    label: "compressed sparse attention",
+                    with: " with compressed sparse attention",
+                    remark: "",
+                },
+                CompressRatio::Heavy => MixerNames {
+                    id: "hca",
+                    id_beside_mlp: "hca",
+                    label: "heavily compressed attention",
+                    with: " with heavily compressed attention",
+                    remark: "",
+                },
+            },
             Self::GatedDeltaNet => MixerNames {
                 id: "gdn",
                 id_beside_mlp: "linear",
@@ -113,16 +142,17 @@ impl Mixer {
         }
     }
 
-    /// The letter of a pattern that stands for it.
+    /// The letter of a pattern that stands for it; `None` where there is none.
     #[must_use]
-    pub const fn symbol(self) -> LayerSymbol {
-        match self {
+    pub const fn symbol(self) -> Option<LayerSymbol> {
+        Some(match self {
             Self::Attention => LayerSymbol::Attention,
             Self::MultiLatentAttention => LayerSymbol::MultiLatentAttention,
             Self::SparseAttention { .. } => LayerSymbol::SparseAttention,
+            Self::CompressedAttention { .. } => return None,
             Self::GatedDeltaNet | Self::GatedDeltaNet2 => LayerSymbol::GatedDeltaNet,
             Self::Mamba | Self::GatedDeltaProduct => LayerSymbol::Mamba,
-        }
+        })
     }
 
     /// The class of a layer of it.
@@ -133,6 +163,7 @@ impl Mixer {
             Self::Attention
             | Self::MultiLatentAttention
             | Self::SparseAttention { .. }
+            | Self::CompressedAttention { .. }
             | Self::GatedDeltaNet
             | Self::GatedDeltaNet2 => LayerClass::TransformerLayer,
         }
@@ -145,6 +176,7 @@ impl Mixer {
             Self::Attention => CoreAttention::Heads,
             Self::MultiLatentAttention => CoreAttention::Latent,
             Self::SparseAttention { .. } => CoreAttention::Sparse,
+            Self::CompressedAttention { .. } => CoreAttention::Compressed,
             Self::GatedDeltaNet | Self::GatedDeltaNet2 | Self::Mamba | Self::GatedDeltaProduct => CoreAttention::None,
         }
     }
@@ -158,6 +190,7 @@ impl Mixer {
             Self::Attention
             | Self::MultiLatentAttention
             | Self::SparseAttention { .. }
+            | Self::CompressedAttention { .. }
             | Self::Mamba
             | Self::GatedDeltaProduct => None,
         }
@@ -168,7 +201,9 @@ impl Mixer {
     pub const fn recompute_modules(self) -> &'static [RecomputeModule] {
         match self {
             Self::Attention | Self::Mamba => &[],
-            Self::MultiLatentAttention | Self::SparseAttention { .. } => &[RecomputeModule::MlaUpProj],
+            Self::MultiLatentAttention | Self::SparseAttention { .. } | Self::CompressedAttention { .. } => {
+                &[RecomputeModule::MlaUpProj]
+            }
             Self::GatedDeltaNet | Self::GatedDeltaNet2 => &[RecomputeModule::GdnNormOut],
             Self::GatedDeltaProduct => &[RecomputeModule::GdpInProj, RecomputeModule::GdpQkv],
         }
@@ -193,6 +228,8 @@ pub enum CoreAttention {
     Latent,
     /// Heads that are projected up from compressed queries, keys and values, over the tokens that an indexer picks.
     Sparse,
+    /// Heads that are projected up from compressed queries, over one head of keys, which are the values too.
+    Compressed,
     /// The mixer has no heads that attend: a recurrence goes through the sequence.
     None,
 }

@@ -6,12 +6,8 @@
 
 use core::fmt;
 
+use super::number_lists::{self, LONGEST, ListError};
 use crate::value::Value;
-
-/// The longest pattern that is expanded.
-const LONGEST: usize = 10_000;
-/// The deepest nesting of parentheses.
-const DEEPEST: u32 = 16;
 
 /// The layers for which something holds: `MoE` layers, or layers with linear attention.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,16 +90,16 @@ impl LayerPattern {
         if !trimmed.contains('[') {
             return trimmed.parse().map_err(|_| PatternError::NotPositive).and_then(every);
         }
-        let mut reader = Reader {
-            chars: trimmed.chars().filter(|c| *c != ' ').collect(),
-            place: 0,
-            depth: 0,
-        };
-        let mut list = Vec::new();
-        reader.sum(&mut list)?;
-        if reader.place < reader.chars.len() {
-            return Err(reader.syntax());
-        }
+        let numbers = number_lists::read(trimmed).map_err(|error| match error {
+            ListError::Syntax { place } => PatternError::Syntax { place },
+            ListError::TooLong => PatternError::TooLong,
+        })?;
+        let flags = numbers.into_iter().map(|number| match number {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(PatternError::NotZeroOrOne),
+        });
+        let list = flags.collect::<Result<_, _>>()?;
         Ok(Self::List(list))
     }
 
@@ -147,114 +143,5 @@ fn every(n: i128) -> Result<LayerPattern, PatternError> {
     match u64::try_from(n) {
         Ok(n) if n > 0 => Ok(LayerPattern::Every(n)),
         _ => Err(PatternError::NotPositive),
-    }
-}
-
-/// `sum = product ("+" product)*`, `product = (n "*")* atom ("*" n)*`, `atom = "(" sum ")" | "[" entries "]"`.
-struct Reader {
-    chars: Vec<char>,
-    place: usize,
-    depth: u32,
-}
-
-impl Reader {
-    fn syntax(&self) -> PatternError {
-        PatternError::Syntax { place: self.place + 1 }
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.chars.get(self.place).copied()
-    }
-
-    fn take(&mut self, c: char) -> bool {
-        let found = self.peek() == Some(c);
-        self.place += usize::from(found);
-        found
-    }
-
-    fn expect(&mut self, c: char) -> Result<(), PatternError> {
-        if self.take(c) { Ok(()) } else { Err(self.syntax()) }
-    }
-
-    /// Adds what the text lists to the end of `list`.
-    fn sum(&mut self, list: &mut Vec<bool>) -> Result<(), PatternError> {
-        let start = list.len();
-        self.product(list)?;
-        while self.take('+') {
-            self.product(list)?;
-            if list.len() - start > LONGEST {
-                return Err(PatternError::TooLong);
-            }
-        }
-        Ok(())
-    }
-
-    fn product(&mut self, list: &mut Vec<bool>) -> Result<(), PatternError> {
-        let start = list.len();
-        let mut times = 1_usize;
-        while self.peek().is_some_and(|c| c.is_ascii_digit()) {
-            times = times.saturating_mul(self.number()?);
-            self.expect('*')?;
-        }
-        self.atom(list)?;
-        loop {
-            let once = list.len() - start;
-            let all = once.saturating_mul(times);
-            if all > LONGEST {
-                return Err(PatternError::TooLong);
-            }
-            list.truncate(start + all.min(once));
-            while list.len() < start + all {
-                list.extend_from_within(start..start + once);
-            }
-            if !self.take('*') {
-                return Ok(());
-            }
-            times = self.number()?;
-        }
-    }
-
-    fn atom(&mut self, list: &mut Vec<bool>) -> Result<(), PatternError> {
-        if self.take('(') {
-            self.depth += 1;
-            if self.depth > DEEPEST {
-                return Err(self.syntax());
-            }
-            self.sum(list)?;
-            self.depth -= 1;
-            return self.expect(')');
-        }
-        self.expect('[')?;
-        let start = list.len();
-        while !self.take(']') {
-            match self.number()? {
-                0 => list.push(false),
-                1 => list.push(true),
-                _ => return Err(PatternError::NotZeroOrOne),
-            }
-            if list.len() - start > LONGEST {
-                return Err(PatternError::TooLong);
-            }
-            if !self.take(',') && self.peek() != Some(']') {
-                return Err(self.syntax());
-            }
-        }
-        Ok(())
-    }
-
-    fn number(&mut self) -> Result<usize, PatternError> {
-        let start = self.place;
-        let mut number = 0_usize;
-        while let Some(digit) = self.peek().and_then(|c| c.to_digit(10)) {
-            number = number
-                .saturating_mul(10)
-                .saturating_add(usize::try_from(digit).unwrap_or(0));
-            self.place += 1;
-        }
-        if self.place == start {
-            Err(self.syntax())
-        } else {
-            Ok(number)
-        }
     }
 }

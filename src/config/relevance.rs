@@ -101,8 +101,10 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
             variant().is_some_and(AttentionVariant::is_gated_delta_net) || pattern_has(&[LayerSymbol::GatedDeltaNet])
         }
         Condition::SparseAttention => {
-            variant() == Some(AttentionVariant::Dsa) || pattern_has(&[LayerSymbol::SparseAttention])
+            let sparse = [AttentionVariant::Dsa, AttentionVariant::Dsv4Hybrid];
+            variant().is_some_and(|variant| sparse.contains(&variant)) || pattern_has(&[LayerSymbol::SparseAttention])
         }
+        Condition::CompressedAttention => variant() == Some(AttentionVariant::Dsv4Hybrid),
         Condition::HybridLayers => pattern.is_some(),
         Condition::MambaLayers => pattern_has(&[LayerSymbol::Mamba]),
         Condition::DeltaProducts => {

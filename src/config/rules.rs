@@ -4,6 +4,7 @@
 mod adapters;
 mod batch;
 mod command;
+mod compressed_attention;
 mod context_parallel;
 mod encoder;
 mod fp8;
@@ -46,7 +47,7 @@ use super::draft::Draft;
 use super::problem::{Problem, Severity, is_refused_by_launcher};
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 30] = [
+const TABLES: [&[Rule]; 31] = [
     hybrid::RULES,
     model::RULES,
     hyper_connections::RULES,
@@ -55,6 +56,7 @@ const TABLES: [&[Rule]; 30] = [
     parallel_attention::RULES,
     linear_attention::RULES,
     sparse_attention::RULES,
+    compressed_attention::RULES,
     kernels::RULES,
     context_parallel::RULES,
     encoder::RULES,

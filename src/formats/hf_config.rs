@@ -5,6 +5,7 @@
 //! tables in [`families`] hold these facts for each family; [`translate`] holds the rules that apply them.
 //! Every key of the file gets a row in the report.
 
+mod compressed_attention;
 mod error;
 mod experts;
 mod families;

@@ -23,8 +23,8 @@ use crate::model::tape::block;
 use crate::model::tensor::{Component, ParamTensor, Shape, Sharding, factor};
 use crate::model::{Architecture, PartCounts, trained};
 use crate::source::{
-    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, FSDP_BUFFERS, MEMORY_BUFFER, ROPE_TABLE, SPLIT_BLOCKS,
-    TE_CUBLAS_WORKSPACE, VERL_CRITIC,
+    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, FSDP_BUFFERS, HASH_ROUTING, MEMORY_BUFFER, ROPE_TABLE,
+    SPLIT_BLOCKS, TE_CUBLAS_WORKSPACE, VERL_CRITIC,
 };
 use crate::units::multiply;
 use critic::Critic;
@@ -81,6 +81,16 @@ impl BufferRules {
             self.each_unsplit(site, &mut |term| rest = rest.saturating_add(term.bytes));
             let what = "rests of blocks that the allocator does not split";
             out.add(BufferKind::Unsplit, what, (sum, 1), rest, SPLIT_BLOCKS);
+        }
+        let hashed = site.hash_layers();
+        if hashed > 0 {
+            let vocabulary = factor("v", a.vocab_size.unwrap_or(m.padded_vocab_size));
+            let topk = factor("k", m.moe.as_ref().map_or(0, |moe| moe.topk));
+            let one = Shape::of(&[vocabulary, topk]);
+            let all = Shape::of(&[factor("hash-routed layers", hashed), vocabulary, topk]);
+            let bytes = multiply(hashed, block(multiply(one.elements(), 4)));
+            let what = "tables of experts for each number of the vocabulary";
+            out.add(BufferKind::Tensor, what, (all, 4), bytes, HASH_ROUTING);
         }
         for buffer in site.fsdp.iter().flat_map(fsdp::buffers) {
             let elements = factor("elements", buffer.elements);

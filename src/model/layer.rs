@@ -6,8 +6,8 @@ use super::tape::{AutogradTape, Capture, Family, Point, TensorId, Work};
 use super::tensor::Component;
 use super::weights::Weights;
 use super::{
-    attention, gated_delta_net, gated_delta_product, hidden, hyper_connections, linear, mamba, mla, mlp, moe,
-    parallel_layer, sparse_attention,
+    attention, compressed_attention, gated_delta_net, gated_delta_product, hidden, hyper_connections, linear, mamba,
+    mla, mlp, moe, parallel_layer, sparse_attention,
 };
 use crate::config::mixer::Gates;
 use crate::source::{BIAS_DROPOUT, LAYER_SCALING};
@@ -43,6 +43,7 @@ fn build_halves(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: 
         Mixer::Attention => attention::build(sizes, tape, x),
         Mixer::MultiLatentAttention => mla::build(sizes, tape, x),
         Mixer::SparseAttention { indexer } => sparse_attention::build(sizes, tape, indexer, x),
+        Mixer::CompressedAttention { ratio } => compressed_attention::build(sizes, tape, ratio, x),
         Mixer::GatedDeltaNet => gated_delta_net::build(sizes, tape, Gates::OfHeads, x),
         Mixer::GatedDeltaNet2 => gated_delta_net::build(sizes, tape, Gates::OfChannels, x),
         Mixer::Mamba => mamba::build(sizes, tape, x),

@@ -45,7 +45,8 @@ pub(crate) fn for_mixer(m: &Module, mixer: Mixer) -> Sent {
         CoreAttention::Latent | CoreAttention::Sparse => {
             a.q_lora_rank.unwrap_or(a.hidden_size) + a.kv_lora_rank + a.qk_pos_emb_head_dim
         }
-        CoreAttention::Heads | CoreAttention::None => a.hidden_size,
+        // Their projections of one input are split over no ranks: there is one rank of tensor parallelism.
+        CoreAttention::Compressed | CoreAttention::Heads | CoreAttention::None => a.hidden_size,
     };
     between_tensor_ranks(m, bytes(m, input), bytes(m, a.hidden_size))
 }
@@ -99,6 +100,8 @@ pub(crate) fn for_attention(m: &Module, core: CoreAttention) -> Sent {
             let width = a.qk_head_dim + a.qk_pos_emb_head_dim;
             (heads * width, heads * (width + a.v_head_dim), heads * a.v_head_dim)
         }
+        // One head of keys, which are the values too.
+        CoreAttention::Compressed => (heads * a.v_head_dim, a.v_head_dim, heads * a.v_head_dim),
         CoreAttention::None => return Sent::default(),
     };
     let of_rank = |columns: u64| bytes(m, columns) / u128::from(m.tp.max(1));

@@ -5,6 +5,7 @@ mod adapters;
 mod allocator;
 mod allocator_oracle;
 mod clamp;
+mod compressed_attention;
 mod critic;
 mod delayed_wgrad;
 mod dispatch;

@@ -95,7 +95,7 @@ export type JobMoment =
  * - `torch_only`: Megatron-Core with neither Transformer Engine nor Apex: `torch.optim.AdamW`, whose step needs 4 bytes more
  *   for each element of its shard.
  * - `rocm_torch_only`: the same on AMD GPUs, with hipBLASLt's workspaces.
- * - `megatron_dev`: Megatron-LM's dev branch at d48bd6be of 2026-08-21, which builds hyper-connections.
+ * - `megatron_dev`: Megatron-LM's dev branch at d48bd6be of 2026-08-21, which builds hyper-connections and DeepSeek-V4.
  *
  * Single differences are in the job's `software_facts`.
  */

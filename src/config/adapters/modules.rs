@@ -259,6 +259,7 @@ impl LinearModules {
                     &[L::LinearQProj, L::LinearKvDownProj, L::LinearKvUpProj, L::LinearProj]
                 }
             }
+            Some(Mixer::CompressedAttention { .. }) => &[L::LinearQDownProj, L::LinearQUpProj, L::LinearProj],
             Some(Mixer::GatedDeltaNet | Mixer::GatedDeltaNet2) => &[L::DeltaNetInProj, L::DeltaNetOutProj],
             Some(Mixer::Mamba | Mixer::GatedDeltaProduct) => &[L::MixerInProj, L::MixerOutProj],
         };
@@ -267,6 +268,7 @@ impl LinearModules {
             None
             | Some(
                 Mixer::SparseAttention { indexer: false }
+                | Mixer::CompressedAttention { .. }
                 | Mixer::Attention
                 | Mixer::MultiLatentAttention
                 | Mixer::GatedDeltaNet

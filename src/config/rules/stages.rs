@@ -1,7 +1,7 @@
 //! How layers fall into stages; the rules themselves live with the split.
 
 use super::rule::FixValue::Default;
-use super::{hyper_connections, linear_attention, sparse_attention};
+use super::{compressed_attention, hyper_connections, linear_attention, sparse_attention};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::{Fix, Problem};
@@ -26,9 +26,11 @@ pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
 /// # Errors
 /// The problems with the split.
 pub(crate) fn stages_of(d: &Draft<'_>, split: StageLayout) -> Result<StageLayout, Vec<Problem>> {
-    let rules: [(&'static str, LayoutRule); 4] = [
+    let rules: [(&'static str, LayoutRule); 6] = [
         ("sparse_attention_stages", sparse_attention::stages),
         ("sparse_attention_mtp_stage", sparse_attention::mtp_stage),
+        ("hash_routing_stages", compressed_attention::hash_stages),
+        ("compressed_attention_mtp_stage", compressed_attention::mtp_stage),
         ("hyper_connections_mtp_stage", hyper_connections::mtp_stage),
         ("mtp_after_linear_attention", linear_attention::mtp),
     ];

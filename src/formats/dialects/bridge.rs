@@ -35,6 +35,7 @@ pub static BRIDGE: Framework = Framework {
         together::without_what_is_off,
         packing::to_length,
         model::sizes_of_blocks,
+        dev_branch::stack,
     ],
     after_defaults: dtypes::gradients_as_said,
     tower: |import, tower, _| tower::beside_adapters(import, tower),
@@ -189,6 +190,15 @@ const KEYS: &[(&str, KeyMeaning)] = &[
 /// Second names of fields: read, never written.
 const SECOND_NAMES: &[(&str, KeyMeaning)] = &[
     // Of Megatron-LM's dev branch.
+    ("model.csa_compress_ratios", Role(dev_branch::COMPRESS_RATIOS)),
+    ("model.apply_dsa_kernel_fusion", Role(dev_branch::KERNEL_FUSION)),
+    ("model.csa_window_size", Field("csa_window_size")),
+    ("model.csa_dense_mode", Field("csa_dense_mode")),
+    ("model.o_groups", Field("o_groups")),
+    ("model.o_lora_rank", Field("o_lora_rank")),
+    ("model.moe_n_hash_layers", Field("moe_n_hash_layers")),
+    ("model.csa_compress_rotary_base", Irrelevant),
+    ("model.actual_vocab_size", Irrelevant),
     ("model.num_residual_streams", Field("mhc_num_residual_streams")),
     ("model.use_fused_mhc", Field("use_fused_mhc")),
     ("model.fp8_dot_product_attention", Field("fp8_dot_product_attention")),

@@ -11,6 +11,12 @@ const ARGUMENTS: &[(FieldId, &str)] = &[
     (FieldId::enable_mhc_connections, "enable_hyper_connections"),
     (FieldId::mhc_num_residual_streams, "num_residual_streams"),
     (FieldId::use_fused_mhc, "use_fused_mhc"),
+    (FieldId::csa_window_size, "csa_window_size"),
+    (FieldId::csa_compress_ratios, "csa_compress_ratios"),
+    (FieldId::csa_dense_mode, "csa_dense_mode"),
+    (FieldId::o_groups, "o_groups"),
+    (FieldId::o_lora_rank, "o_lora_rank"),
+    (FieldId::moe_n_hash_layers, "moe_n_hash_layers"),
 ];
 
 /// The field that an argument of the dev branch sets.

@@ -11,7 +11,12 @@ use crate::formats::megatron_args::{self, Arity, Known};
 /// Megatron-LM's own flags.
 pub static MEGATRON_LM: Framework = Framework {
     find,
-    derivations: &[hybrid::layers, vocabulary::of_tokenizer, model::sizes_of_blocks],
+    derivations: &[
+        hybrid::layers,
+        vocabulary::of_tokenizer,
+        model::sizes_of_blocks,
+        dev_role::stack,
+    ],
     ..Framework::PLAIN
 };
 
@@ -36,6 +41,9 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
         // Of Megatron-LM's development branch.
         "offload_optimizer_states" => return Some(KeyMeaning::Field("offload_optimizer_states")),
         "enable_hyper_connections" => return Some(KeyMeaning::Role(dev_role::HYPER_CONNECTIONS)),
+        "csa_compress_ratios" => return Some(KeyMeaning::Role(dev_role::COMPRESS_RATIOS)),
+        "apply_dsa_kernel_fusion" => return Some(KeyMeaning::Role(dev_role::KERNEL_FUSION)),
+        "csa_compress_rotary_base" | "actual_vocab_size" => return Some(KeyMeaning::Irrelevant),
         _ => {}
     }
     if let Some(id) = dev_branch::field_of(&underscored) {

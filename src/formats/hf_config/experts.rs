@@ -81,7 +81,7 @@ fn router(source: &mut Source<'_>) {
     let field = "moe_router_score_function";
     let experts = source.family.experts;
     match source.text("scoring_func") {
-        Some((found, name @ ("softmax" | "sigmoid"))) => {
+        Some((found, name @ ("softmax" | "sigmoid" | "sqrtsoftplus"))) => {
             source.map(&found, field, Value::Text(name.to_owned()));
         }
         other => {

@@ -57,6 +57,8 @@ pub(super) enum Attention {
     Latent,
     /// Multi-head latent attention over the tokens that an indexer picks.
     Sparse,
+    /// Heads over one head of keys, which are the values too, some of them for several tokens.
+    Compressed,
 }
 
 /// A property that all models of a family have, or none, or that a key decides.

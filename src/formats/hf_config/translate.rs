@@ -1,5 +1,6 @@
 //! Translates the keys of a decoder to Megatron's fields, in the order of Megatron's option groups.
 
+use super::compressed_attention;
 use super::error::HfProblemKind;
 use super::experts;
 use super::family::{Activation, Attention, Switch, VocabMultiple};
@@ -47,6 +48,7 @@ pub(super) fn translate(source: &mut Source<'_>) {
             latent_attention(source);
             indexer(source);
         }
+        Attention::Compressed => compressed_attention::translate(source, layers),
     }
     if let Some(key) = source.family.l2_norm {
         switch(source, Switch::Key(key), "qk_l2_norm", &[]);

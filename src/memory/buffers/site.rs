@@ -1,5 +1,6 @@
 //! The stage whose buffers are listed: its parts, its sizes and how its states are held.
 
+use crate::config::layers::MlpKind;
 use crate::memory::fsdp::StageFsdp;
 use crate::memory::states::StateRules;
 use crate::memory::torch_fsdp2::StageShards;
@@ -26,6 +27,22 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
+    /// The layers of the stage whose router looks its experts up in a table of the vocabulary.
+    pub(super) fn hash_layers(&self) -> u64 {
+        let m = self.sizes.m;
+        let hashed = m.args.moe_n_hash_layers;
+        if hashed == 0 {
+            return 0;
+        }
+        let decoder = m.layers().decoder();
+        let layers = self.chunks.iter().flat_map(|chunk| chunk.layers.clone());
+        let has_table = |layer: &u32| {
+            let of = decoder.get(*layer as usize);
+            u64::from(*layer) < hashed && of.is_some_and(|of| of.mlp == Some(MlpKind::Moe))
+        };
+        layers.filter(has_table).count() as u64
+    }
+
     /// Whether any layer of the stage has routed experts.
     pub(super) fn has_experts(&self) -> bool {
         let parts = self.architecture.parts();

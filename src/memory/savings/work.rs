@@ -5,6 +5,7 @@ use core::ops::AddAssign;
 
 use super::Choice;
 use crate::config::choices::RecomputeModule;
+use crate::config::compress_ratios::CompressRatio;
 use crate::config::job::{Module, Precision};
 use crate::config::layers::{self as config, Mixer, MlpKind};
 use crate::parallel::stages::Chunk;
@@ -58,6 +59,7 @@ fn layer(m: &Module, of: config::Layer) -> Layer {
         Some(Mixer::Attention) => attention(m, &mut out),
         Some(Mixer::MultiLatentAttention) => latent_attention(m, &mut out),
         Some(Mixer::SparseAttention { indexer }) => sparse_attention(m, indexer, &mut out),
+        Some(Mixer::CompressedAttention { ratio }) => compressed_attention(m, ratio, &mut out),
         Some(Mixer::GatedDeltaNet) => gated_delta_net(m, &mut out),
         Some(Mixer::GatedDeltaNet2) => gated_delta_net_2(m, &mut out),
         Some(Mixer::Mamba) => mamba(m, &mut out),
@@ -125,6 +127,37 @@ fn sparse_attention(m: &Module, indexer: bool, out: &mut Layer) {
         let width = wide(a.dsa_indexer_head_dim.unwrap_or(0));
         let query = a.q_lora_rank.unwrap_or(a.hidden_size);
         out.scores += index_heads * width * (wide(query) + length) + wide(a.hidden_size) * (width + index_heads);
+    }
+}
+
+/// Queries of many heads over one head of keys; the output is projected in groups of heads.
+fn compressed_attention(m: &Module, ratio: CompressRatio, out: &mut Layer) {
+    let a = &m.args;
+    let (hidden, heads, head) = (wide(a.hidden_size), wide(a.num_attention_heads), wide(a.v_head_dim));
+    let rank = a.q_lora_rank.map_or(hidden, wide);
+    let length = m.attention_length();
+    let groups = length / ratio.tokens().max(1);
+    let copies = if ratio.overlaps() { 2 } else { 1 };
+    let indexes = ratio == CompressRatio::Sparse && !a.csa_dense_mode;
+    let picked = match ratio {
+        CompressRatio::Window => 0,
+        CompressRatio::Sparse if indexes => a.dsa_indexer_topk.unwrap_or(groups).min(groups),
+        CompressRatio::Sparse | CompressRatio::Heavy => groups,
+    };
+    out.up = rank * heads * head + hidden * head;
+    let compressor = |width: u128| 2 * hidden * copies * width;
+    let compressors = if ratio == CompressRatio::Window {
+        0
+    } else {
+        compressor(head)
+    };
+    let output = heads * head * wide(a.o_lora_rank) + wide(a.o_groups) * wide(a.o_lora_rank) * hidden;
+    out.projections = hidden * rank + out.up + compressors + output;
+    out.scores = 2 * heads * head * wide(a.csa_window_size.saturating_add(picked).min(length.max(1)));
+    if indexes {
+        let index_heads = wide(a.dsa_indexer_n_heads.unwrap_or(0));
+        let width = wide(a.dsa_indexer_head_dim.unwrap_or(0));
+        out.scores += index_heads * width * (rank + wide(groups)) + hidden * index_heads + compressor(width);
     }
 }
 

@@ -118,6 +118,8 @@ components! {
     MambaOutProj: "mamba_out_proj", "mtp_mamba_out_proj", "Mamba out_proj";
     /// The indexer of sparse attention.
     DsaIndexer: "dsa_indexer", "mtp_dsa_indexer", "Sparse attention indexer";
+    /// What makes one key of several tokens in compressed attention.
+    CsaCompressor: "csa_compressor", "mtp_csa_compressor", "Compressors of keys";
     /// What mixes several residual streams around each half of a layer, and makes one of them behind the last.
     HyperConnections: "hyper_connections", "mtp_hyper_connections", "Hyper-connections";
     /// Adapters beside frozen linear layers.

@@ -35,6 +35,13 @@ fn more_cases() -> Vec<(Json, Json)> {
     let hybrid = |change: Json| (with(dense(), hybrid.clone()), change);
     let streams = json!({"enable_mhc_connections": true, "software_stack": "megatron_dev"});
     let streams = |change: Json| (with(dense(), streams.clone()), change);
+    let compressed = json!({"multi_latent_attention": true, "experimental_attention_variant": "dsv4_hybrid", "q_lora_rank": 64,
+        "v_head_dim": 64, "qk_pos_emb_head_dim": 32, "csa_compress_ratios": "[4,128]*8", "dsa_indexer_n_heads": 4,
+        "dsa_indexer_head_dim": 64, "dsa_indexer_topk": 512, "tensor_model_parallel_size": 1, "sequence_parallel": false,
+        "position_embedding_type": "rope", "software_stack": "megatron_dev"});
+    let compressed = |change: Json| (with(dense(), compressed.clone()), change);
+    let hashed = json!({"moe_n_hash_layers": 3, "software_stack": "megatron_dev"});
+    let hashed = |change: Json| (with(moe(), hashed.clone()), change);
     let fsdp = json!({"use_megatron_fsdp": true, "pipeline_model_parallel_size": 1});
     let fsdp = |change: Json| (with(dense(), fsdp.clone()), change);
     let torch_fsdp2 = json!({"use_torch_fsdp2": true, "pipeline_model_parallel_size": 1, "use_distributed_optimizer": false,
@@ -218,6 +225,34 @@ fn more_cases() -> Vec<(Json, Json)> {
         streams(
             json!({"mtp_num_layers": 1, "pipeline_model_parallel_layout": "Et*6|t*6|t*4|mL", "position_embedding_type": "rope"}),
         ),
+        compressed(json!({"software_stack": null})),
+        compressed(json!({"multi_latent_attention": false})),
+        compressed(json!({"csa_compress_ratios": null})),
+        compressed(json!({"csa_compress_ratios": "[4,128]*2"})),
+        compressed(json!({"csa_compress_ratios": "[4,12]*8"})),
+        compressed(json!({"mtp_num_layers": 2, "csa_compress_ratios": "[4,128]*9"})),
+        compressed(json!({"q_lora_rank": null})),
+        compressed(json!({"v_head_dim": 32})),
+        compressed(json!({"o_groups": 3})),
+        compressed(json!({"dsa_indexer_topk": null})),
+        compressed(json!({"dsa_indexer_n_heads": null})),
+        compressed(json!({"dsa_indexer_head_dim": null})),
+        compressed(json!({"tensor_model_parallel_size": 2})),
+        compressed(json!({"context_parallel_size": 2})),
+        compressed(json!({"transformer_impl": "local"})),
+        compressed(json!({"dsa_kernel_backend": "tilelang"})),
+        compressed(json!({"recompute_granularity": "selective", "recompute_modules": "core_attn"})),
+        compressed(json!({"fine_grained_activation_offloading": true, "offload_modules": "qkv_linear"})),
+        compressed(json!({"peft_type": "lora"})),
+        compressed(
+            json!({"mtp_num_layers": 1, "csa_compress_ratios": "[4,128]*8+[0]", "pipeline_model_parallel_layout": "Et*6|t*6|t*4|mL"}),
+        ),
+        hybrid(json!({"experimental_attention_variant": "dsv4_hybrid", "software_stack": "megatron_dev"})),
+        hashed(json!({"software_stack": null})),
+        hashed(json!({"moe_n_hash_layers": 100})),
+        hashed(json!({"overlap_moe_expert_parallel_comm": true})),
+        hashed(json!({"pipeline_model_parallel_size": 2, "pipeline_model_parallel_layout": null})),
+        hashed(json!({"pipeline_model_parallel_size": 2, "pipeline_model_parallel_layout": "Et|t*15L"})),
         dense(json!({"swiglu": true, "squared_relu": true})),
         dense(json!({"padded_vocab_size": 50000})),
         dense(json!({"padded_vocab_size": 50259})),

@@ -486,6 +486,7 @@ fn every_family_has_readable_class_defaults() {
         "step3p7",
         "step3p7_text",
         "deepseek_v2",
+        "deepseek_v4",
         "dots1",
         "chatglm",
         "exaone",

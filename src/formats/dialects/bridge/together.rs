@@ -5,14 +5,14 @@ use super::tower;
 use crate::config::canonical::{is_on, meaning};
 use crate::config::field::Kind;
 use crate::config::fields::FieldId;
-use crate::config::not_modelled::{MemoryEffect, NotModelled};
+use crate::config::not_modelled::NotModelled;
 use crate::config::relevance::is_switched_off;
 use crate::formats::dialects::meaning::{Decides, KeyRole};
 use crate::formats::import::ImportError;
 use crate::formats::import::draft::{JobDraft, python};
 use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
-use crate::formats::import::values::{plain, truth, word};
+use crate::formats::import::values::{truth, word};
 use crate::formats::node::{Data, Node};
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
@@ -75,16 +75,11 @@ pub(in crate::formats) fn overlap(draft: &mut JobDraft, _: &Keys<'_>) {
     }
 }
 
-/// Applies a list of names of which some are not followed: they mark the job, and the others count. And a kind of
-/// attention that Megatron-Core's development branch has, and this version has not. Returns whether it is such a value.
+/// Applies a list of names of which some are not followed: they mark the job, and the others count. Returns whether it is
+/// such a list.
 pub(super) fn partly_followed(draft: &mut JobDraft, item: &KeyValue, id: FieldId) -> bool {
     let Some((known, unknown)) = known_names(id, &item.value) else {
-        let is_unknown = is_unknown_attention(id, &item.value);
-        if is_unknown {
-            let reason = "latent attention stands in for the compressed attention of DeepSeek-V4, whose parameters and activations are others";
-            draft.not_modelled(item, MemoryEffect::More, reason);
-        }
-        return is_unknown;
+        return false;
     };
     let note = format!("{} is not followed", unknown.join(", "));
     draft.marks.push(NotModelled::new(&item.key, note.clone()));
@@ -221,10 +216,6 @@ fn known_names(id: FieldId, value: &Value) -> Option<(Value, Vec<String>)> {
     let (known, unknown): (Vec<_>, Vec<_>) = items.iter().map(word).partition(|name| names.contains(&name.as_str()));
     let known = known.into_iter().map(Value::Text).collect();
     (!unknown.is_empty()).then_some((Value::List(known), unknown))
-}
-
-fn is_unknown_attention(id: FieldId, value: &Value) -> bool {
-    id == FieldId::experimental_attention_variant && word(&plain(id, value)) == "dsv4_hybrid"
 }
 
 /// Marks a job whose model has more than a language model, by the class of the model.

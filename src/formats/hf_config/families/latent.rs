@@ -77,6 +77,21 @@ pub(super) const FAMILIES: &[Family] = &[
         ..SPARSE
     },
     Family {
+        name: "DeepSeek-V4",
+        model_types: &["deepseek_v4"],
+        architectures: &["DeepseekV4ForCausalLM"],
+        defaults: r#"{"hidden_act": "silu", "attention_dropout": 0.0, "tie_word_embeddings": false}"#,
+        attention: Attention::Compressed,
+        experts: Experts {
+            bias: true,
+            score: "sqrtsoftplus",
+            shared: Shared::Count,
+            layers: MoeLayers::All,
+            ..NO_SHARED
+        },
+        ..LATENT
+    },
+    Family {
         // The class comes with the files and has no defaults that can be relied on.
         name: "Kimi K2",
         model_types: &["kimi_k2", "kimi_k25"],

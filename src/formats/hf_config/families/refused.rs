@@ -49,13 +49,6 @@ pub(super) const FAMILIES: &[Family] = &[
         ..LLAMA_LIKE
     },
     Family {
-        name: "DeepSeek-V4",
-        model_types: &["deepseek_v4"],
-        architectures: &["DeepseekV4ForCausalLM"],
-        refused: Some("compressed attention and hyper-connections are not in the estimate"),
-        ..LLAMA_LIKE
-    },
-    Family {
         name: "Kimi Linear",
         model_types: &["kimi_linear", "kimi_k3"],
         architectures: &["KimiLinearForCausalLM", "KimiK3ForConditionalGeneration"],

@@ -131,7 +131,7 @@ mod tests {
             let Some(module) = config.as_ref().and_then(|c| c.modules().first()) else {
                 continue;
             };
-            if module.hybrid().is_some() {
+            if module.hybrid().is_some() || !module.layers().have_symbols() {
                 continue;
             }
             as_pattern(&mut job, 0, module);

@@ -9,8 +9,8 @@ use megatron_memory::config::job::Module;
 
 /// Whether letters stand for all that the layers are. Encoders have no patterns, and neither have hyper-connections.
 fn can_be_written(module: &Module) -> bool {
-    let has_streams = module.args().enable_mhc_connections;
-    module.io().is_language() && module.hybrid().is_none() && !has_streams
+    let has_letters = module.layers().have_symbols() && !module.args().enable_mhc_connections;
+    module.io().is_language() && module.hybrid().is_none() && has_letters
 }
 
 /// A button that writes the layers of a `GPTModel` as a pattern, in one step to undo.

@@ -221,10 +221,7 @@ fn runs_on_one_h100_are_met() {
         .map(|run| (run.steady_error.unwrap(), run.peak_error.unwrap()))
         .unzip();
     assert_eq!(peaks.len(), 16);
-    let close = peaks.iter().filter(|error| error.ppm.abs() <= 5_000);
-    assert!(close.count() >= 13, "{peaks:?}");
-    // Where the backward pass of a softmax in PyTorch is the heaviest moment, two of its tensors are not counted.
-    assert!(peaks.iter().all(|error| error.ppm.abs() < 50_000), "{peaks:?}");
+    assert!(peaks.iter().all(|error| error.ppm.abs() <= 2_500), "{peaks:?}");
     // A mixture of experts that is recomputed keeps 258 MiB that nothing here explains.
     let close = steady.iter().filter(|error| error.bytes.abs() <= 8 << 20);
     assert!(close.count() >= 14, "{steady:?}");

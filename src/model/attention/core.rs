@@ -173,6 +173,15 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
             tape.op("softmax", Work::MemoryBound, &[raw], &[probabilities])
                 .saves(&[probabilities]);
         }
+    } else if !sizes.kernels.softmax_in_fp32 && !m.args.masked_softmax_fusion {
+        let raw = tape.tensor("attention scores before the softmax", scores, bytes);
+        tape.op("query times key", Work::Attention(flops(sizes, inputs)), &reads, &[raw])
+            .saves(&saved);
+        // PyTorch's backward pass of a softmax first multiplies both (`softmax_backward_cuda_out`).
+        let product = tape.tensor("probabilities times their gradients", scores, bytes);
+        tape.op("softmax", Work::MemoryBound, &[raw], &[probabilities])
+            .saves(&[probabilities])
+            .backward(&[product]);
     } else {
         let fp32 = tape.tensor_if(
             sizes.kernels.softmax_in_fp32,

@@ -25,7 +25,7 @@ pub(super) struct Operands {
     pub(super) compressed: TensorId,
 }
 
-/// Whether kernels of FlashMLA and cuDNN compute it (`use_fused_dsa_kernels`).
+/// Whether kernels of `FlashMLA` and cuDNN compute it (`use_fused_dsa_kernels`).
 pub(super) fn is_fused(m: &Module) -> bool {
     let a = &m.args;
     a.dsa_kernel_backend == DsaKernelBackend::Cudnn && a.attention_backend != AttentionBackend::Unfused

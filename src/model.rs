@@ -18,6 +18,7 @@ pub mod layer_spec;
 pub(crate) mod linear;
 pub mod loss;
 pub mod mamba;
+mod mamba_beside_attention;
 pub mod mla;
 pub mod mlp;
 pub mod moe;

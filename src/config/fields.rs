@@ -758,6 +758,21 @@ fields! {
     /// Attention and the MLP of a layer read the same normed input, and both are added to the residual stream at once.
     /// NeMo 1 builds Falcon 7B so.
     parallel_attention: bool = Field::flag(false).at(Model, All, "parattn", "Attention beside the MLP").own().also(&["parallel residual", "Falcon"]);
+    /// In a MoE layer routed experts, shared experts and the router each get their input through a norm of their own, and
+    /// norms stand after routed experts, after shared experts and after the sum of both. Factors are learned for the
+    /// router's input and for each expert. PyTorch runs these norms in fp32 and keeps fp32 copies. Megatron-Bridge builds
+    /// Gemma 4 so.
+    separate_moe_norms: bool = Field::flag(false).at(Model, All, "moenorms", "Separate norms around experts").own().relevant_if(Experts);
+    /// A norm without weights on the values of attention, which PyTorch runs in fp32. Megatron-Bridge builds Gemma 4 so.
+    value_layernorm: bool = Field::flag(false).at(Attention, All, "vnorm", "Norm on values").own().relevant_if(OwnKeysAndValues);
+    /// Every layer has a Mamba mixer beside its attention: both read the same normed input, and their outputs are added.
+    /// Numbers multiply what goes into them and what comes out of them, out of the MLP and out of the output layer, which
+    /// leaves the activation of the MLP unfused, and the residual stream is in fp32. Megatron-Bridge builds Falcon-H1 so.
+    mamba_beside_attention: bool = Field::flag(false).at(Model, More, "mbeside", "Mamba beside attention").own().also(&["Falcon-H1", "parallel hybrid"]);
+    /// The output of a Mamba mixer's scan goes through a norm.
+    mamba_rms_norm: bool = Field::flag(true).at(Model, All, "mnorm", "Norm in Mamba mixers").own().relevant_if(MambaLayers);
+    /// Tokens that one step of Mamba's scan works on.
+    mamba_chunk_size: u64 = Field::int(1, 65_536, 128).at(Model, All, "mchunk", "Mamba chunk size").unit("tokens").own().relevant_if(MambaLayers);
     /// The layer of an MTP depth has a dense MLP although the last layer of the model has experts. Megatron-Bridge
     /// builds K-EXAONE and Step-3.5 so.
     mtp_dense: bool = Field::flag(false).at(Model, All, "mtpdense", "MTP layers without experts").own().relevant_if(MtpDepths);

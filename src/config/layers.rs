@@ -301,7 +301,8 @@ impl Layer {
             | Mixer::GatedDeltaNet
             | Mixer::GatedDeltaNet2
             | Mixer::Mamba
-            | Mixer::GatedDeltaProduct => mixer,
+            | Mixer::GatedDeltaProduct
+            | Mixer::MambaBesideAttention => mixer,
         });
         Self { mixer, ..self }
     }
@@ -316,7 +317,8 @@ impl Layer {
             | Mixer::GatedDeltaNet
             | Mixer::GatedDeltaNet2
             | Mixer::Mamba
-            | Mixer::GatedDeltaProduct => mixer,
+            | Mixer::GatedDeltaProduct
+            | Mixer::MambaBesideAttention => mixer,
         });
         Self { mixer, ..self }
     }
@@ -349,6 +351,8 @@ fn of_gpt(a: &Args, index: u64) -> Layer {
             }
         } else if a.multi_latent_attention {
             Mixer::MultiLatentAttention
+        } else if a.mamba_beside_attention {
+            Mixer::MambaBesideAttention
         } else {
             Mixer::Attention
         }),

@@ -30,6 +30,8 @@ pub enum Mixer {
     Mamba,
     /// Several steps of the gated delta rule for each token.
     GatedDeltaProduct,
+    /// Attention and a Mamba-2 state space, which read the same normed input and whose outputs are added.
+    MambaBesideAttention,
 }
 
 /// The names of a mixer in an estimate. In a hybrid model a mixer is a layer of its own; elsewhere a layer has a mixer
@@ -130,6 +132,13 @@ impl Mixer {
                 with: " with a gated delta product",
                 remark: "",
             },
+            Self::MambaBesideAttention => MixerNames {
+                id: "mamba_beside_attention",
+                id_beside_mlp: "mamba_beside_attention",
+                label: "Mamba beside attention",
+                with: " with Mamba beside attention",
+                remark: "",
+            },
         }
     }
 
@@ -142,11 +151,12 @@ impl Mixer {
         }
     }
 
-    /// The letter of a pattern that stands for it; `None` where there is none.
+    /// The letter of a pattern that stands for it; `None` where there is none. For attention with Mamba beside it, of
+    /// which no pattern has a letter, it is that of attention.
     #[must_use]
     pub const fn symbol(self) -> Option<LayerSymbol> {
         Some(match self {
-            Self::Attention => LayerSymbol::Attention,
+            Self::Attention | Self::MambaBesideAttention => LayerSymbol::Attention,
             Self::MultiLatentAttention => LayerSymbol::MultiLatentAttention,
             Self::SparseAttention { .. } => LayerSymbol::SparseAttention,
             Self::CompressedAttention { .. } => return None,
@@ -165,7 +175,8 @@ impl Mixer {
             | Self::SparseAttention { .. }
             | Self::CompressedAttention { .. }
             | Self::GatedDeltaNet
-            | Self::GatedDeltaNet2 => LayerClass::TransformerLayer,
+            | Self::GatedDeltaNet2
+            | Self::MambaBesideAttention => LayerClass::TransformerLayer,
         }
     }
 
@@ -173,11 +184,28 @@ impl Mixer {
     #[must_use]
     pub const fn core_attention(self) -> CoreAttention {
         match self {
-            Self::Attention => CoreAttention::Heads,
+            Self::Attention | Self::MambaBesideAttention => CoreAttention::Heads,
             Self::MultiLatentAttention => CoreAttention::Latent,
             Self::SparseAttention { .. } => CoreAttention::Sparse,
             Self::CompressedAttention { .. } => CoreAttention::Compressed,
             Self::GatedDeltaNet | Self::GatedDeltaNet2 | Self::Mamba | Self::GatedDeltaProduct => CoreAttention::None,
+        }
+    }
+
+    /// Pairs of a column-parallel projection, whose input tensor-parallel ranks gather, and a row-parallel one, whose
+    /// output they sum up.
+    #[must_use]
+    pub const fn parallel_pairs(self) -> u64 {
+        match self {
+            Self::MambaBesideAttention => 2,
+            Self::Attention
+            | Self::MultiLatentAttention
+            | Self::SparseAttention { .. }
+            | Self::CompressedAttention { .. }
+            | Self::GatedDeltaNet
+            | Self::GatedDeltaNet2
+            | Self::Mamba
+            | Self::GatedDeltaProduct => 1,
         }
     }
 
@@ -192,7 +220,8 @@ impl Mixer {
             | Self::SparseAttention { .. }
             | Self::CompressedAttention { .. }
             | Self::Mamba
-            | Self::GatedDeltaProduct => None,
+            | Self::GatedDeltaProduct
+            | Self::MambaBesideAttention => None,
         }
     }
 
@@ -200,7 +229,7 @@ impl Mixer {
     #[must_use]
     pub const fn recompute_modules(self) -> &'static [RecomputeModule] {
         match self {
-            Self::Attention | Self::Mamba => &[],
+            Self::Attention | Self::Mamba | Self::MambaBesideAttention => &[],
             Self::MultiLatentAttention | Self::SparseAttention { .. } | Self::CompressedAttention { .. } => {
                 &[RecomputeModule::MlaUpProj]
             }

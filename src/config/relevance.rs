@@ -106,7 +106,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         }
         Condition::CompressedAttention => variant() == Some(AttentionVariant::Dsv4Hybrid),
         Condition::HybridLayers => pattern.is_some(),
-        Condition::MambaLayers => pattern_has(&[LayerSymbol::Mamba]),
+        Condition::MambaLayers => on(F::mamba_beside_attention) || pattern_has(&[LayerSymbol::Mamba]),
         Condition::DeltaProducts => {
             let spec = HybridStackSpec::GatedDeltaProductStackSpec as u8;
             choice(F::spec) == Some(spec) && pattern_has(&[LayerSymbol::Mamba])

@@ -20,6 +20,7 @@ mod labels;
 mod launcher;
 mod layer_sizes;
 mod linear_attention;
+mod mamba_beside_attention;
 mod model;
 mod moe;
 mod op_fuser;
@@ -32,6 +33,7 @@ mod placement;
 mod recompute;
 mod refusals;
 mod rule;
+mod separate_moe_norms;
 mod sparse_attention;
 mod stages;
 mod stash;
@@ -47,13 +49,14 @@ use super::draft::Draft;
 use super::problem::{Problem, Severity, is_refused_by_launcher};
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 31] = [
+const TABLES: [&[Rule]; 33] = [
     hybrid::RULES,
     model::RULES,
     hyper_connections::RULES,
     layer_sizes::RULES,
     labels::RULES,
     parallel_attention::RULES,
+    mamba_beside_attention::RULES,
     linear_attention::RULES,
     sparse_attention::RULES,
     compressed_attention::RULES,
@@ -61,6 +64,7 @@ const TABLES: [&[Rule]; 31] = [
     context_parallel::RULES,
     encoder::RULES,
     moe::RULES,
+    separate_moe_norms::RULES,
     op_fuser::RULES,
     stash::RULES,
     parallelism::RULES,

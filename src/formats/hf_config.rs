@@ -42,6 +42,9 @@ pub struct HfImport {
     pub report: Vec<KeyReport>,
 }
 
+/// The key with the class of a model of the library diffusers.
+const CLASS_NAME: &str = "_class_name";
+
 /// Every `model_type` that has rules of its own, with the name of its family.
 pub fn model_types() -> impl Iterator<Item = (&'static str, &'static str)> {
     families::all().flat_map(|family| family.model_types.iter().map(|model_type| (*model_type, family.name)))
@@ -52,7 +55,7 @@ pub fn model_types() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub fn recognizes(root: &Node) -> bool {
     let has = |key| source::last(root.entries(), key).is_some();
     let nested = keys::NESTED.iter().any(|path| inner(root, path).is_some());
-    has("model_type") || has("architectures") || has_layers(root.entries()) || nested
+    has("model_type") || has("architectures") || has(CLASS_NAME) || has_layers(root.entries()) || nested
 }
 
 /// Reads the tree of a `config.json`.
@@ -191,7 +194,11 @@ fn identify(entries: &[Entry]) -> Option<(&'static Family, &Entry)> {
         Data::Text(name) => Some((families::by_model_type(name)?, entry)),
         _ => None,
     });
-    by_type.or_else(|| {
+    let by_class = source::last(entries, CLASS_NAME).and_then(|entry| match &entry.node.data {
+        Data::Text(name) => Some((families::by_architecture(name)?, entry)),
+        _ => None,
+    });
+    by_type.or(by_class).or_else(|| {
         let entry = source::last(entries, "architectures")?;
         let Data::List(names) = &entry.node.data else {
             return None;

@@ -17,8 +17,8 @@ use super::{hidden, norm};
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::job::Module;
 use crate::source::{
-    INTERNVIT_ATTENTION, L2_NORM, MIMO_V2_FLASH_ATTENTION, ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR,
-    TE_LINEAR,
+    FALCON_H1_ATTENTION, GEMMA_4_ATTENTION, INTERNVIT_ATTENTION, L2_NORM, MIMO_V2_FLASH_ATTENTION, ROTARY,
+    SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR, TE_LINEAR,
 };
 
 /// Whether several query heads share a key head on this rank, other than all of them one.
@@ -31,10 +31,21 @@ fn grouped(m: &Module) -> bool {
 }
 
 /// One attention block from the residual stream to the output of `linear_proj`.
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
+    let has_norm = !sizes.m.args.parallel_attention;
+    of_input(sizes, tape, input, has_norm)
+}
+
+/// The same from an input that a norm has been run on, as attention beside a Mamba mixer gets it.
+pub(super) fn of_normed(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
+    of_input(sizes, tape, input, false)
+}
+
+/// One attention block, with or without the norm before `linear_qkv`.
 ///
 /// With fewer query groups than TP ranks `linear_qkv` is still split evenly: each rank computes its part and gathers
 /// the keys and values it needs.
-pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
+fn of_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, has_norm: bool) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let head = factor("d", m.kv_channels);
     let (queries, groups) = (Heads::queries(m), Heads::groups(m));
@@ -51,7 +62,12 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     let weights = Weights::of(m, Component::Attention, SELF_ATTENTION);
     let biases = Weights::of(m, Component::AttentionBias, SELF_ATTENTION);
     let linear = linear_qkv(m, (weights, biases), input, qkv);
-    let normed = after_norm(sizes, tape, &linear);
+    let normed = if has_norm {
+        after_norm(sizes, tape, &linear)
+    } else {
+        column(sizes, tape, &linear);
+        None
+    };
 
     tape.at(Family::Attention, SELF_ATTENTION);
     let mut q = None;
@@ -62,6 +78,12 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         (q, k) = (Some(normed_q), Some(normed_k));
     }
     tape.offload(OffloadModule::QkvLinear, start);
+    if m.args.mamba_beside_attention {
+        tape.at(Family::Attention, FALCON_H1_ATTENTION);
+        let scaled = tape.tensor("keys times their factor", groups.tokens(sizes, head), bytes);
+        tape.op("key_multiplier", Work::MemoryBound, &[k.unwrap_or(qkv)], &[scaled]);
+        k = Some(scaled);
+    }
     if rotary(m) {
         (q, k) = rope(sizes, tape, qkv, q, k);
     }
@@ -74,12 +96,18 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         q = Some(copy);
     }
     let values = |tape: &mut AutogradTape| tape.tensor("values", groups.tokens(sizes, value), bytes);
+    let normed_values = m
+        .args
+        .value_layernorm
+        .then(|| value_norm(sizes, tape, qkv, groups.tokens(sizes, value)));
     let scaled = m.args.attention_value_scale.is_some().then(|| {
         tape.at(Family::Attention, MIMO_V2_FLASH_ATTENTION);
         let scaled = tape.tensor("scaled values", groups.tokens(sizes, value), bytes);
-        tape.op("attention_value_scale", Work::MemoryBound, &[qkv], &[scaled]);
+        let of = normed_values.unwrap_or(qkv);
+        tape.op("attention_value_scale", Work::MemoryBound, &[of], &[scaled]);
         scaled
     });
+    let scaled = scaled.or(normed_values);
     tape.at(Family::Attention, TE_DOT_PRODUCT);
     let (reads, saves) = match (q, k) {
         (Some(q), Some(k)) => {
@@ -95,7 +123,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
             let v = values(tape);
             (vec![q, qkv], vec![q, k, v])
         }
-        _ => (vec![qkv], vec![qkv]),
+        (None, Some(k)) => (vec![qkv, k], vec![qkv, k]),
+        (None, None) => (vec![qkv], vec![qkv]),
     };
     let inputs = Inputs {
         reads,
@@ -174,14 +203,9 @@ fn fused_width(m: &Module) -> Factor {
     )
 }
 
-/// `linear_qkv` with the norm before it, which a layer with its MLP beside attention has run already. Returns the
-/// operation of the norm and its output, where it is one of its own.
+/// `linear_qkv` with the norm before it. Returns the operation of the norm and its output, where it is one of its own.
 fn after_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) -> Option<(usize, TensorId)> {
     let m = sizes.m;
-    if m.args.parallel_attention {
-        column(sizes, tape, linear);
-        return None;
-    }
     let start = tape.here();
     let output = norm_column(sizes, tape, norm::input(m), linear, hidden(m));
     (!sizes.kernels.norm_in_linear).then_some((start, output))
@@ -293,6 +317,21 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
     (normed_q, normed_k)
 }
 
+/// The norm on values, which has no weights: PyTorch's operations keep a copy of them in fp32, and their root mean
+/// squares.
+fn value_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId, shape: Shape) -> TensorId {
+    tape.at(Family::Attention, GEMMA_4_ATTENTION);
+    let groups = Heads::groups(sizes.m);
+    let copy = tape.tensor("values in fp32", shape, 4);
+    let squares = tape.tensor("root mean squares of values", groups.tokens(sizes, Factor::NONE), 4);
+    let normed = tape.tensor("normed values in fp32", shape, 4);
+    let narrow = tape.tensor("normed values", shape, sizes.width());
+    tape.op("value norm", Work::MemoryBound, &[qkv], &[normed])
+        .saves(&[copy, squares]);
+    tape.op("to", Work::MemoryBound, &[normed], &[narrow]);
+    narrow
+}
+
 /// L2 norms on queries and keys, which have no parameters. Compiled by `jit_fuser`, they keep their input as it lies
 /// and one fp32 number a head.
 fn l2_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (TensorId, TensorId) {
@@ -342,7 +381,8 @@ fn rope(
     let rotated = [rotated_q, rotated_k];
     match (q, k) {
         (Some(q), Some(k)) => tape.op(name, Work::MemoryBound, &[q, k], &rotated),
-        _ => tape.op(name, Work::MemoryBound, &[qkv], &rotated),
+        (None, Some(k)) => tape.op(name, Work::MemoryBound, &[qkv, k], &rotated),
+        (Some(_) | None, None) => tape.op(name, Work::MemoryBound, &[qkv], &rotated),
     };
     if !sizes.kernels.rope_fused {
         let tables = rope_tables(sizes, tape, head);

@@ -7,7 +7,7 @@ use super::tensor::Component;
 use super::weights::Weights;
 use super::{
     attention, compressed_attention, gated_delta_net, gated_delta_product, hidden, hyper_connections, linear, mamba,
-    mla, mlp, moe, parallel_layer, sparse_attention,
+    mamba_beside_attention, mla, mlp, moe, parallel_layer, sparse_attention,
 };
 use crate::config::mixer::Gates;
 use crate::source::{BIAS_DROPOUT, LAYER_SCALING};
@@ -48,6 +48,7 @@ fn build_halves(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: 
         Mixer::GatedDeltaNet2 => gated_delta_net::build(sizes, tape, Gates::OfChannels, x),
         Mixer::Mamba => mamba::build(sizes, tape, x),
         Mixer::GatedDeltaProduct => gated_delta_product::build(sizes, tape, x),
+        Mixer::MambaBesideAttention => mamba_beside_attention::build(sizes, tape, x),
     };
     let think = |tape: &mut AutogradTape, mlp, x| match mlp {
         Mlp::Dense => mlp::build(sizes, tape, x),

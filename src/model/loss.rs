@@ -15,8 +15,8 @@ use super::tensor::{Shape, factor};
 use super::{hyper_connections, labels, linear, mtp, softcap};
 use crate::config::choices::{CrossEntropyFusion, SoftwareFact, TokenLoss};
 use crate::source::{
-    CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, GEMMA_2_OUTPUT_LAYER, OUTPUT_LAYER,
-    OUTPUT_LAYER_IN_FP8, TE_CROSS_ENTROPY,
+    CROSS_ENTROPY, FALCON_H1_MODEL, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, GEMMA_2_OUTPUT_LAYER,
+    OUTPUT_LAYER, OUTPUT_LAYER_IN_FP8, TE_CROSS_ENTROPY,
 };
 
 /// The name of the operation that computes the loss of the main model.
@@ -157,8 +157,18 @@ fn head(
     loss(sizes, tape, logits, names[1], what[1]);
 }
 
-/// The logits under their soft cap, if there is one.
+/// The logits times the factor of a model with Mamba beside attention, and under their soft cap, if there is one.
 fn capped(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) -> TensorId {
+    if sizes.m.args.mamba_beside_attention {
+        tape.at(Family::Output, FALCON_H1_MODEL);
+        let scaled = tape.tensor(
+            "logits times their factor",
+            linear::shape_of(tape, logits),
+            sizes.width(),
+        );
+        tape.op("mul", Work::MemoryBound, &[logits], &[scaled]);
+        return scaled;
+    }
     if sizes.m.args.final_logit_softcapping.is_none() {
         return logits;
     }

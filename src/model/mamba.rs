@@ -1,20 +1,19 @@
 //! The Mamba-2 mixer (`MambaMixer`): a projection, a causal convolution, a scan over chunks of the sequence, a gated
 //! norm, and a projection back.
 
-use super::linear::{Linear, norm_column, row};
+use super::linear::{Linear, column, norm_column, row};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId, Work};
-use super::tensor::{Component, Factor, factor};
+use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
 use super::{hidden, norm};
 use crate::config::job::Module;
 use crate::source::{
-    MAMBA_CONTEXT_PARALLEL, MAMBA_MIXER, MAMBA_NORM, MAMBA_SCAN, Source, TE_LAYERNORM_LINEAR, TE_LINEAR,
+    FALCON_H1_MAMBA_MIXER, MAMBA_CONTEXT_PARALLEL, MAMBA_MIXER, MAMBA_NORM, MAMBA_SCAN, Source, TE_LAYERNORM_LINEAR,
+    TE_LINEAR,
 };
 use crate::units::multiply;
 
-/// Tokens that one step of the scan works on (`chunk_size` of `MambaMixer`).
-const CHUNK: u64 = 128;
 /// Tokens that the causal convolution sees (`d_conv` of `MambaMixer`).
 const KERNEL: u64 = 4;
 
@@ -69,16 +68,36 @@ impl Widths {
 
 /// One Mamba-2 mixer from the residual stream to the output of `out_proj`.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
-    let (m, bytes) = (sizes.m, sizes.width());
-    let widths = Widths::of(m);
+    let widths = Widths::of(sizes.m);
     let projected = in_proj(sizes, tape, "z, x, B, C and dt", MAMBA_MIXER, widths.projected, input);
-    let sequence = exchange(sizes, tape, projected, &widths);
-    declare_scan(tape, m, &widths);
+    let mixed = mix(sizes, tape, &widths, projected);
+    out_proj(sizes, tape, "Mamba branch", MAMBA_MIXER, widths.inner, mixed)
+}
+
+/// The same from an input that a norm has been run on, as the mixer beside attention gets it.
+pub(super) fn of_normed(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
+    let widths = Widths::of(sizes.m);
+    tape.at(Family::Attention, TE_LINEAR);
+    let projected = tape.tensor("z, x, B, C and dt", sizes.columns(&[widths.projected]), sizes.width());
+    let linear = linear_in(sizes.m, MAMBA_MIXER, widths.projected, input, projected);
+    column(sizes, tape, &linear);
+    let mixed = mix(sizes, tape, &widths, projected);
+    out_proj(sizes, tape, "Mamba branch", MAMBA_MIXER, widths.inner, mixed)
+}
+
+/// Convolution, scan and the norm after them.
+fn mix(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, projected: TensorId) -> TensorId {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let sequence = exchange(sizes, tape, projected, widths);
+    declare_scan(tape, m, widths);
     let scanned = if m.args.use_mamba_mem_eff_path {
-        fused_scan(sizes, tape, &widths, sequence)
+        fused_scan(sizes, tape, widths, sequence)
     } else {
-        plain_scan(sizes, tape, &widths, sequence)
+        plain_scan(sizes, tape, widths, sequence)
     };
+    if let ([output], false) = (scanned.reads.as_slice(), m.args.mamba_rms_norm) {
+        return *output;
+    }
     tape.at(Family::Attention, MAMBA_NORM);
     let weights = Weights::of(m, Component::MambaNorm, MAMBA_MIXER);
     tape.declare([weights.column_parallel("mixer.norm.weight", &[widths.inner], 1)]);
@@ -87,7 +106,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     tape.op("norm", Work::MemoryBound, &scanned.reads, &[normed])
         .saves(&scanned.reads)
         .saves(&[statistics]);
-    out_proj(sizes, tape, "Mamba branch", MAMBA_MIXER, widths.inner, normed)
+    normed
 }
 
 /// `in_proj` of a mixer with this many columns, and the norm before it.
@@ -103,17 +122,22 @@ pub(crate) fn in_proj(
     tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
     let output = tape.tensor(what, sizes.columns(&[columns]), sizes.width());
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
+    let linear = linear_in(m, source, columns, input, output);
+    norm_column(sizes, tape, norm::mamba(m), &linear, hidden(m));
+    output
+}
+
+/// The linear layer of `in_proj`.
+fn linear_in(m: &Module, source: Source, columns: Factor, input: TensorId, output: TensorId) -> Linear {
     let weights = Weights::of(m, Component::MambaInProj, source);
-    let linear = Linear {
+    Linear {
         name: "in_proj",
         input,
         width: hidden(m),
         output,
         weight: weights.column_parallel("mixer.in_proj.weight", &[columns, hidden(m)], 2),
         bias: None,
-    };
-    norm_column(sizes, tape, norm::mamba(m), &linear, hidden(m));
-    output
+    }
 }
 
 /// `out_proj` of a mixer whose heads are so wide together.
@@ -167,6 +191,9 @@ fn exchange(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut sequence: TensorId, 
             .backward(&[pieces]);
         sequence = received;
     }
+    if sizes.m.args.mamba_beside_attention {
+        sequence = with_factors(sizes, tape, sequence, widths);
+    }
     if sizes.m.args.micro_batch_size > 1 {
         tape.at(Family::Attention, MAMBA_MIXER);
         let turned = tape.tensor("z, x, B, C and dt by sample", shape, sizes.width());
@@ -174,6 +201,19 @@ fn exchange(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut sequence: TensorId, 
         sequence = turned;
     }
     sequence
+}
+
+/// z, x, B, C and dt times a factor each. The row of factors is kept for the backward pass.
+fn with_factors(sizes: &Sizes<'_>, tape: &mut AutogradTape, sequence: TensorId, widths: &Widths) -> TensorId {
+    tape.at(Family::Attention, FALCON_H1_MAMBA_MIXER);
+    let shape = sizes.columns(&[widths.scanned]);
+    let scaled = tape.tensor("z, x, B, C and dt times their factors", shape, sizes.width());
+    let row = Shape::of(&[widths.scanned])
+        .over(factor("TP", sizes.m.tp))
+        .over(factor("CP", sizes.m.sequence_parts()));
+    tape.op("mul", Work::MemoryBound, &[sequence], &[scaled])
+        .keeps("factors of z, x, B, C and dt", row, sizes.width());
+    scaled
 }
 
 /// The output of the scan, as the norm reads it.
@@ -299,18 +339,21 @@ fn scan(sizes: &Sizes<'_>, widths: &Widths) -> Work {
 
 /// `exp(A_log)`, `A` and `dt_bias` in fp32, one number a head each.
 fn per_head(tape: &mut AutogradTape, sizes: &Sizes<'_>, widths: &Widths) -> [TensorId; 3] {
-    let shape = super::tensor::Shape::of(&[widths.heads])
+    let shape = Shape::of(&[widths.heads])
         .over(factor("TP", sizes.m.tp))
         .over(factor("CP", sizes.m.sequence_parts()));
     ["exp(A_log) in fp32", "A in fp32", "dt_bias in fp32"].map(|what| tape.tensor(what, shape, 4))
 }
 
 /// The state at the end of every chunk, for each token of the chunk.
-fn chunk_states(sizes: &Sizes<'_>, widths: &Widths) -> super::tensor::Shape {
+fn chunk_states(sizes: &Sizes<'_>, widths: &Widths) -> Shape {
     let state = factor("N", sizes.m.args.mamba_state_dim);
-    sizes
-        .columns(&[widths.inner, state])
-        .over(factor("128 (tokens of a chunk)", CHUNK))
+    sizes.columns(&[widths.inner, state]).over(chunk(sizes.m))
+}
+
+/// Tokens that one step of the scan works on (`chunk_size` of `MambaMixer`).
+fn chunk(m: &Module) -> Factor {
+    factor("(tokens of a chunk)", m.args.mamba_chunk_size)
 }
 
 /// The temporaries of the scan: the states of all chunks, first in fp32 and then in the precision of
@@ -318,7 +361,7 @@ fn chunk_states(sizes: &Sizes<'_>, widths: &Widths) -> super::tensor::Shape {
 fn transients(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths) -> [TensorId; 4] {
     let states = chunk_states(sizes, widths);
     let steps = sizes.columns(&[factor("2", 2), widths.heads]);
-    let products = sizes.columns(&[widths.groups, factor("128 (tokens of a chunk)", CHUNK)]);
+    let products = sizes.columns(&[widths.groups, chunk(sizes.m)]);
     [
         tape.tensor("states of the chunks in fp32", states, 4),
         tape.tensor("states of the chunks", states, sizes.width()),
@@ -332,7 +375,7 @@ fn transients(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths) -> [T
 fn gradient_transients(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths) -> [TensorId; 5] {
     let states = chunk_states(sizes, widths);
     let steps = sizes.columns(&[factor("2", 2), widths.heads]);
-    let products = sizes.columns(&[widths.groups, factor("128 (tokens of a chunk)", CHUNK)]);
+    let products = sizes.columns(&[widths.groups, chunk(sizes.m)]);
     [
         tape.tensor("states of the chunks", states, sizes.width()),
         tape.tensor("gradients of the chunks' states in fp32", states, 4),

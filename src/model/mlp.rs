@@ -5,9 +5,11 @@ use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
-use super::{hidden, norm};
+use super::{hidden, mamba_beside_attention, norm};
 use crate::config::choices::RecomputeModule;
 use crate::config::job::Module;
+#[allow(unused_imports, reason = "a link of the documentation")]
+use crate::source::FALCON_H1_MLP;
 use crate::source::{BIAS_ACTIVATION, MLP, TE_LAYERNORM_LINEAR, TE_LINEAR};
 
 /// Columns of fc1: the inner width, twice where value and gate sit side by side.
@@ -65,7 +67,11 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
             bias: has_bias.then(|| biases.whole("mlp.linear_fc2.bias", &[hidden(m)], 1)),
         },
     );
-    let output = norm::after_branch(sizes, tape, norm::POST_MLP, output);
+    let output = if m.args.mamba_beside_attention {
+        mamba_beside_attention::times(sizes, tape, "MLP branch times its factor", output)
+    } else {
+        norm::after_branch(sizes, tape, norm::POST_MLP, output)
+    };
     tape.computes_weight_gradients(start);
     if sizes.kernels.norm_in_linear || beside_attention {
         tape.section(Some(RecomputeModule::Mlp), start, &[x]);
@@ -78,15 +84,21 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
 
 /// What the activation function keeps, where its output has this shape: its input, and where no kernel fuses a gated
 /// one, the activated half and the other half with `glu_linear_offset` added, which are multiplied (`MLP.forward`,
-/// `glu`). A clamped gate is kept besides the input that it was clamped from.
+/// `glu`). A clamped gate is kept besides the input that it was clamped from. A gate times a factor is kept in place of
+/// that input ([`FALCON_H1_MLP`]).
 pub(crate) fn activation_saves(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
     input: TensorId,
     half: Shape,
 ) -> Vec<TensorId> {
-    let mut kept = vec![activation_input(sizes, tape, input)];
-    if sizes.m.activation.gated() && !sizes.m.args.bias_swiglu_fusion {
+    let mut kept = if sizes.m.args.mamba_beside_attention {
+        vec![tape.tensor("gate times its factor", half, sizes.width())]
+    } else {
+        vec![activation_input(sizes, tape, input)]
+    };
+    let fused = sizes.m.args.bias_swiglu_fusion && !sizes.m.args.mamba_beside_attention;
+    if sizes.m.activation.gated() && !fused {
         let halves = ["activated half", "other half with its offset"];
         kept.extend(halves.map(|what| tape.tensor(what, half, sizes.width())));
         let clamped = sizes.m.args.activation_func_clamp_value.is_some();

@@ -3,9 +3,11 @@
 pub(crate) mod dispatch;
 pub(crate) mod experts;
 mod rows;
+mod separate_norms;
 
 use self::dispatch::DispatchedTokens;
 pub(crate) use self::rows::{Rows, rows};
+use self::separate_norms::Inputs;
 use super::adapter::{self, AdapterInput};
 use super::layer_spec::Experts;
 use super::linear::{Linear, plain};
@@ -18,21 +20,37 @@ use super::{hidden, shared_expert};
 use crate::config::choices::{
     CudaGraphImpl, OffloadModule, RecomputeModule, RouterDtype, SoftwareFact, TokenDispatcher,
 };
-use crate::source::{LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
+use crate::source::{GEMMA_4_ROUTER, LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
 
 /// The MLP of a `MoE` layer from the residual stream to its output, with the norm before it.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
     let before_norm = tape.here();
-    let normed = residual_norm(sizes, tape, &norm::pre_mlp(m), x);
+    let separate = m.args.separate_moe_norms;
+    let inputs = if separate {
+        separate_norms::inputs(sizes, tape, x)
+    } else {
+        let normed = residual_norm(sizes, tape, &norm::pre_mlp(m), x);
+        Inputs {
+            experts: normed,
+            shared: normed,
+            router: normed,
+        }
+    };
+    let normed = inputs.experts;
     tape.offload(OffloadModule::MlpNorm, before_norm);
     let start = tape.here();
     let ends_at = tape.ends_at();
-    let routed = router(sizes, tape, moe, normed);
+    let for_router = if separate {
+        separate_norms::router_input(sizes, tape, inputs.router)
+    } else {
+        normed
+    };
+    let routed = router(sizes, tape, moe, for_router);
     // A graph ends before shared experts that run while tokens travel.
     let late = m.args.moe_shared_expert_overlap && ends_at.is_some();
-    let shared = |tape: &mut AutogradTape| shared_expert::build(sizes, tape, moe, normed);
+    let shared = |tape: &mut AutogradTape| shared_expert::build(sizes, tape, moe, inputs.shared);
     let before = if late { None } else { shared(tape) };
     tape.reaches(Point::Router);
     let latent = Weights::of(m, Component::LatentProj, LATENT);
@@ -83,14 +101,11 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
         output = outer;
     }
     tape.computes_weight_gradients(of_experts);
-    if let Some(shared) = shared {
-        tape.at(Family::Experts, SHARED_EXPERTS);
-        let sum = tape.tensor("MLP branch", sizes.residual(), bytes);
-        tape.op("add shared experts", Work::MemoryBound, &[output, shared], &[sum])
-            .gradients(&[Gradient::Shared, Gradient::Shared]);
-        output = sum;
+    output = with_shared(sizes, tape, output, shared);
+    tape.section(Some(RecomputeModule::Moe), start, &inputs.each());
+    if separate {
+        return separate_norms::run(sizes, tape, separate_norms::AFTER_SUM, output);
     }
-    tape.section(Some(RecomputeModule::Moe), start, &[normed]);
     // What a graph returns it cannot discard (`can_recompute_pre_mlp_layernorm_for_cudagraph`).
     let alltoall = m.args.moe_token_dispatcher_type == TokenDispatcher::AllToAll;
     let moved = alltoall || m.args.moe_latent_size.is_some();
@@ -103,6 +118,26 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
         tape.discarding_section(RecomputeModule::Layernorm, norm, &[x], &[normed]);
     }
     output
+}
+
+/// The sum of routed and shared experts, each after a norm of its own where the module has such norms.
+fn with_shared(sizes: &Sizes<'_>, tape: &mut AutogradTape, routed: TensorId, shared: Option<TensorId>) -> TensorId {
+    let separate = sizes.m.args.separate_moe_norms;
+    let normed = |tape: &mut AutogradTape, norm, x| {
+        if separate {
+            separate_norms::run(sizes, tape, norm, x)
+        } else {
+            x
+        }
+    };
+    let routed = normed(tape, separate_norms::AFTER_EXPERTS, routed);
+    let Some(shared) = shared else { return routed };
+    let shared = normed(tape, separate_norms::AFTER_SHARED, shared);
+    tape.at(Family::Experts, SHARED_EXPERTS);
+    let sum = tape.tensor("MLP branch", sizes.residual(), sizes.width());
+    tape.op("add shared experts", Work::MemoryBound, &[routed, shared], &[sum])
+        .gradients(&[Gradient::Shared, Gradient::Shared]);
+    sum
 }
 
 /// The router. The bias of loss-free load balancing is a buffer and no parameter. Gives the routing map and the
@@ -121,6 +156,12 @@ fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: Tens
     let indices = tape.tensor("indices of the chosen experts", chosen, 8);
     let map = tape.tensor("routing map", scores, 1);
     let mut saved = vec![normed, chosen_scores, indices, map];
+    if sizes.m.args.separate_moe_norms {
+        tape.at(Family::Experts, GEMMA_4_ROUTER);
+        separate_norms::expert_factors(sizes.m, tape, experts);
+        saved.extend(separate_norms::scores(sizes, tape, experts));
+        tape.at(Family::Experts, ROUTER);
+    }
     if sizes.kernels.balancing_loss {
         saved.push(tape.tensor("router scores in fp32", scores, 4));
         saved.push(tape.tensor("router scores for the balancing loss in fp32", scores, 4));

@@ -165,7 +165,7 @@ pub(crate) fn saved(
         copy: None,
         statistics: tape.tensor(norm.statistics, statistics, sizes.stats_width()),
     };
-    let of_stream = sizes.m.args.fp32_residual_connection && tape.get(input).is_some_and(|input| input.width == 4);
+    let of_stream = sizes.m.stream_in_fp32() && tape.get(input).is_some_and(|input| input.width == 4);
     if sizes.kernels.norm == NormKernel::Torch && sizes.m.args.normalization == Normalization::RmsNorm {
         if !of_stream {
             saved.input = tape.tensor("norm input in fp32", rows(width), 4);

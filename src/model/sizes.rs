@@ -79,14 +79,10 @@ impl<'a> Sizes<'a> {
     }
 
     /// Bytes of an element of the residual stream between layers and between stages: four with
-    /// `fp32_residual_connection`, whatever the precision of training is.
+    /// `fp32_residual_connection` and in layers with a Mamba mixer beside attention, whatever the precision of training is.
     #[must_use]
     pub fn stream_width(&self) -> u64 {
-        if self.m.args.fp32_residual_connection {
-            4
-        } else {
-            self.width()
-        }
+        if self.m.stream_in_fp32() { 4 } else { self.width() }
     }
 
     /// Sequence and batch with up to two widths of a token.

@@ -51,6 +51,7 @@ encoders! {
     ("whisper-large-v3", "Whisper large-v3 encoder", "OpenAI", 636_968_960);
     ("qwen3-omni-audio", "Qwen3-Omni audio encoder", "Alibaba", 647_927_168);
     ("gemma-3-siglip", "Gemma 3 vision tower", "Google", 419_816_304);
+    ("gemma-4-vit", "Gemma 4 vision tower", "Google", 572_792_112);
     ("ministral-3-vit", "Ministral 3 vision tower", "Mistral AI", 438_958_080);
     ("c-radio-v2-h", "C-RADIOv2-H", "NVIDIA", 811_558_400);
     ("glm-4.5v-vit", "GLM-4.5V ViT", "Z.ai", 892_498_432);

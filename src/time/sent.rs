@@ -48,7 +48,8 @@ pub(crate) fn for_mixer(m: &Module, mixer: Mixer) -> Sent {
         // Their projections of one input are split over no ranks: there is one rank of tensor parallelism.
         CoreAttention::Compressed | CoreAttention::Heads | CoreAttention::None => a.hidden_size,
     };
-    between_tensor_ranks(m, bytes(m, input), bytes(m, a.hidden_size))
+    let pairs = u128::from(mixer.parallel_pairs());
+    between_tensor_ranks(m, pairs * bytes(m, input), pairs * bytes(m, a.hidden_size))
 }
 
 /// Bytes that a rank of tensor parallelism sends for a dense MLP, or for shared experts.

@@ -35,6 +35,7 @@ mod python;
 mod questions;
 mod real_files;
 mod recipe_functions;
+mod registered_architectures;
 mod releases;
 mod share_url;
 mod shell;

@@ -244,6 +244,7 @@ impl LinearModules {
         let mixer: &[LinearModule] = match layer.mixer {
             None => &[],
             Some(Mixer::Attention) => &[L::LinearQkv, L::LinearProj],
+            Some(Mixer::MambaBesideAttention) => &[L::LinearQkv, L::LinearProj, L::MixerInProj, L::MixerOutProj],
             Some(Mixer::MultiLatentAttention | Mixer::SparseAttention { .. }) => {
                 if a.mla_down_proj_fusion && a.q_lora_rank.is_some() {
                     &[L::LinearQkvDownProj, L::LinearQUpProj, L::LinearKvUpProj, L::LinearProj]
@@ -274,7 +275,8 @@ impl LinearModules {
                 | Mixer::GatedDeltaNet
                 | Mixer::GatedDeltaNet2
                 | Mixer::Mamba
-                | Mixer::GatedDeltaProduct,
+                | Mixer::GatedDeltaProduct
+                | Mixer::MambaBesideAttention,
             ) => &[],
         };
         let mlp: &[LinearModule] = match layer.mlp {

@@ -170,6 +170,12 @@ impl Module {
         self.hybrid.as_ref()
     }
 
+    /// Whether the residual stream is in fp32, whatever the precision of training is (`FalconH1Layer.residual_in_fp32`).
+    #[must_use]
+    pub const fn stream_in_fp32(&self) -> bool {
+        self.args.fp32_residual_connection || self.args.mamba_beside_attention
+    }
+
     /// Mamba heads of a layer: twice the hidden size over the width of a head, unless they are given
     /// (`MambaMixer.__init__`).
     #[must_use]

@@ -127,10 +127,11 @@ fn hybrid_mtp(d: &Draft<'_>) -> Option<Problem> {
     })
 }
 
-/// The number of Mamba heads, where the pattern has Mamba layers.
+/// The number of Mamba heads, where any layer has a Mamba mixer.
 fn heads(d: &Draft<'_>) -> Option<u64> {
-    let pattern = d.pattern()?;
-    pattern.has(LayerSymbol::Mamba).then(|| mamba_num_heads(&d.args))
+    let of_pattern = d.pattern().is_some_and(|pattern| pattern.has(LayerSymbol::Mamba));
+    let has_mixers = d.args.mamba_beside_attention || of_pattern;
+    has_mixers.then(|| mamba_num_heads(&d.args))
 }
 
 fn mamba_heads(d: &Draft<'_>) -> Option<Problem> {

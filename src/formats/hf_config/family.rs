@@ -20,6 +20,8 @@ pub(super) struct Family {
     pub(super) attention: Attention,
     /// Whether layers are gated delta nets except those that the file lists as full attention, whose output has a gate.
     pub(super) gated_delta_net: bool,
+    /// Whether every layer has a Mamba mixer beside its attention.
+    pub(super) mamba_beside_attention: bool,
     pub(super) qk_norm: Switch,
     /// Key that turns on norms of queries and keys to length one, which have no weights.
     pub(super) l2_norm: Option<&'static str>,
@@ -167,6 +169,7 @@ pub(super) const LLAMA_LIKE: Family = Family {
     unsupported: &[],
     attention: Attention::Grouped,
     gated_delta_net: false,
+    mamba_beside_attention: false,
     qk_norm: Switch::Off,
     l2_norm: None,
     qkv_bias: Switch::Off,

@@ -138,6 +138,21 @@ fn prediction_layers(source: &mut Source<'_>) -> (Vec<LayerSymbol>, u64) {
     (layers, u64::try_from(depths).unwrap_or_default())
 }
 
+/// The sizes of Mamba mixers beside attention, and whether these have a norm.
+pub(super) fn mixers_beside_attention(source: &mut Source<'_>, hidden: Option<i128>) {
+    mamba(source, hidden);
+    if let Some(found) = source.find("mamba_d_ssm") {
+        let note = "the width of all heads together counts";
+        source.row(&found, KeyStatus::Ignored, Some("mamba_num_heads"), note);
+    }
+    if let Some((found, on)) = source.flag("mamba_rms_norm") {
+        source.map(&found, "mamba_rms_norm", Value::Bool(on));
+    }
+    if let Some((found, tokens)) = source.count("mamba_chunk_size", 1) {
+        source.map(&found, "mamba_chunk_size", Value::Int(tokens));
+    }
+}
+
 /// The sizes of Mamba layers.
 fn mamba(source: &mut Source<'_>, hidden: Option<i128>) {
     source.required("ssm_state_size", "mamba_state_dim");

@@ -4,7 +4,7 @@ use super::error::HfProblemKind;
 use super::source::{KeyedValue, Source};
 use crate::config::layer_sizes::{LayerSizes, LayerSizesList};
 use crate::formats::block_configs::{Common, layers};
-use crate::formats::node::Data;
+use crate::formats::node::{Data, Node};
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
@@ -96,6 +96,71 @@ pub(super) fn of_windows(source: &mut Source<'_>, layers: Option<i128>, heads: O
         .map(|is_windowed| if *is_windowed { windowed } else { full });
     // Megatron-Bridge builds all layers of MTP with a window (`MiMoV2FlashMTPSelfAttention`).
     set(source, &found, decoder.collect(), vec![windowed]);
+}
+
+/// The key that names the kind of attention of every layer.
+const TYPES: &str = "layer_types";
+/// Layers up to and with the next one with full attention, where a file does not list them (`Gemma4TextConfig`).
+const PERIOD: usize = 6;
+
+/// Sets what layers with full attention have otherwise, as Gemma 4 has them (`Gemma4SelfAttention`). Keys of embeddings
+/// per layer and of shared keys and values that are not off are not known.
+pub(super) fn of_layer_types(source: &mut Source<'_>, layers: Option<i128>) {
+    let Some((found, global)) = source.count("global_head_dim", 1) else {
+        return;
+    };
+    source.row(
+        &found,
+        KeyStatus::Derived,
+        Some("layer_sizes"),
+        "of layers with full attention",
+    );
+    let width = source.count("head_dim", 1).map(|(_, width)| width);
+    let groups = source.count("num_key_value_heads", 1).map(|(_, groups)| groups);
+    let of_global = source.count("num_global_key_value_heads", 1);
+    if let Some((found, _)) = &of_global {
+        source.row(
+            found,
+            KeyStatus::Derived,
+            Some("layer_sizes"),
+            "of layers with full attention",
+        );
+    }
+    let of_global = of_global.map(|(_, groups)| groups);
+    let full = LayerSizes {
+        num_query_groups: size(of_global.filter(|own| Some(*own) != groups)),
+        kv_channels: size(Some(global).filter(|own| Some(*own) != width)),
+        ..LayerSizes::default()
+    };
+    let count = layers
+        .and_then(|layers| usize::try_from(layers).ok())
+        .unwrap_or_default();
+    let listed = source.find(TYPES).filter(|types| *types.data != Data::Null);
+    let is_full: Vec<bool> = match &listed {
+        Some(types) => match types.data {
+            Data::List(items) if items.len() == count => {
+                let full = |item: &Node| matches!(&item.data, Data::Text(name) if name == "full_attention");
+                items.iter().map(full).collect()
+            }
+            _ => {
+                let expected = "a list with sliding_attention or full_attention for every layer";
+                return source.problem(types, HfProblemKind::WrongType { expected });
+            }
+        },
+        None => (1..=count).map(|n| n.is_multiple_of(PERIOD) || n == count).collect(),
+    };
+    let decoder = is_full
+        .into_iter()
+        .map(|full_attention| if full_attention { full } else { LayerSizes::default() });
+    set(source, &found, decoder.collect(), Vec::new());
+    for key in ["num_kv_shared_layers", "hidden_size_per_layer_input"] {
+        let Some(found) = source.find(key) else { continue };
+        if matches!(found.data, Data::Int(0) | Data::Null) {
+            source.row(&found, KeyStatus::Ignored, None, "switched off");
+        } else {
+            source.problem(&found, HfProblemKind::PerLayer);
+        }
+    }
 }
 
 /// The width of a value head, and the number that values are multiplied by.

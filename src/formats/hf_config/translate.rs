@@ -7,9 +7,9 @@ use super::family::{Activation, Attention, Switch, VocabMultiple};
 use super::gated_delta_net;
 use super::hybrid;
 use super::layer_sizes;
-use super::source::Source;
+use super::source::{Source, last};
 use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
-use crate::formats::node::Data;
+use crate::formats::node::{Data, Node};
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
@@ -32,6 +32,7 @@ pub(super) fn translate(source: &mut Source<'_>) {
     let blocks = layer_sizes::of_blocks(source, hidden, heads);
     if hybrid.is_none() {
         layer_sizes::of_windows(source, layers, heads);
+        layer_sizes::of_layer_types(source, layers);
     }
     match source.family.attention {
         Attention::Grouped => {
@@ -41,6 +42,9 @@ pub(super) fn translate(source: &mut Source<'_>) {
             head_width(source, hidden, heads);
             if source.family.gated_delta_net {
                 gated_delta_net::translate(source, layers);
+            }
+            if source.family.mamba_beside_attention {
+                hybrid::mixers_beside_attention(source, hidden);
             }
         }
         Attention::Latent => latent_attention(source),
@@ -76,7 +80,8 @@ pub(super) fn translate(source: &mut Source<'_>) {
         dense_width(source, hidden);
     }
     vocabulary(source);
-    if hybrid.is_none() {
+    let has_labels = labels(source);
+    if hybrid.is_none() && !has_labels {
         prediction_layers(source);
     }
     if hybrid.is_some() {
@@ -355,6 +360,44 @@ fn vocabulary(source: &mut Source<'_>) {
             source.derive(&found, field, Value::Int(multiple), note);
         }
     }
+}
+
+/// The end of the name of a class that classifies tokens.
+const CLASSIFIES: &str = "ForTokenClassification";
+/// Labels where a file names none (`PretrainedConfig.num_labels`).
+const LABELS: i128 = 2;
+
+/// The head of a model that classifies tokens, which Megatron-Bridge builds in place of the output layer
+/// (`Qwen35TokenClassificationBridge`). Returns whether the model has it.
+fn labels(source: &mut Source<'_>) -> bool {
+    let around = [source.entries, source.outer];
+    let classes = around.into_iter().find_map(|entries| last(entries, "architectures"));
+    let names = classes.map_or([].as_slice(), |entry| match &entry.node.data {
+        Data::List(names) => names,
+        _ => &[],
+    });
+    let classifies = |node: &Node| matches!(&node.data, Data::Text(name) if name.ends_with(CLASSIFIES));
+    if !names.iter().any(classifies) {
+        return false;
+    }
+    let said = |key| around.into_iter().find_map(|entries| last(entries, key));
+    let labels = match (said("num_labels"), said("id2label")) {
+        (Some(entry), _) if matches!(entry.node.data, Data::Int(1..)) => entry.node.to_value(),
+        (_, Some(names)) if !names.node.entries().is_empty() => {
+            Value::Int(i128::try_from(names.node.entries().len()).unwrap_or(LABELS))
+        }
+        _ => Value::Int(LABELS),
+    };
+    let untied = "untie_embeddings_and_output_weights";
+    source.settings.retain(|setting| setting.field != untied);
+    let note = "a head for labels, which has weights of its own, takes the place of the output layer";
+    source.derive_from_family(untied, Value::Bool(true), note);
+    source.derive_from_family("num_labels", labels, note);
+    if let Some(found) = source.find("num_nextn_predict_layers") {
+        let note = "a model that classifies tokens predicts none";
+        source.row(&found, KeyStatus::Ignored, Some("mtp_num_layers"), note);
+    }
+    true
 }
 
 fn prediction_layers(source: &mut Source<'_>) {

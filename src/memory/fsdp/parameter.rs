@@ -145,6 +145,8 @@ const PLACES: &[&str] = &[
     "mlp.experts.linear_fc2",
     "mlp.shared_experts.gate",
     "mlp.shared_experts",
+    "mlp.post_moe_layernorm",
+    "mlp.post_shared_expert_layernorm",
     "mlp.linear_fc1",
     "mlp.linear_fc2",
     "self_attention_hyper_connection.alpha",
@@ -153,6 +155,8 @@ const PLACES: &[&str] = &[
     "mlp_hyper_connection.alpha",
     "mlp_hyper_connection.bias",
     "mlp_hyper_connection.mapping_proj",
+    "pre_shared_expert_layernorm",
+    "post_ffn_layernorm",
     "final_layernorm",
     "output_layer",
 ];

@@ -57,12 +57,16 @@ fn layer(m: &Module, of: config::Layer) -> Layer {
     match of.mixer {
         None => {}
         Some(Mixer::Attention) => attention(m, &mut out),
+        Some(Mixer::MambaBesideAttention) => {
+            attention(m, &mut out);
+            out.projections += mamba(m);
+        }
         Some(Mixer::MultiLatentAttention) => latent_attention(m, &mut out),
         Some(Mixer::SparseAttention { indexer }) => sparse_attention(m, indexer, &mut out),
         Some(Mixer::CompressedAttention { ratio }) => compressed_attention(m, ratio, &mut out),
         Some(Mixer::GatedDeltaNet) => gated_delta_net(m, &mut out),
         Some(Mixer::GatedDeltaNet2) => gated_delta_net_2(m, &mut out),
-        Some(Mixer::Mamba) => mamba(m, &mut out),
+        Some(Mixer::Mamba) => out.projections = mamba(m),
         Some(Mixer::GatedDeltaProduct) => gated_delta_product(m, &mut out),
     }
     match of.mlp {
@@ -196,14 +200,15 @@ fn gated_delta_product(m: &Module, out: &mut Layer) {
     out.projections = out.in_proj + wide(a.hidden_size) * inner + state;
 }
 
-fn mamba(m: &Module, out: &mut Layer) {
+/// Multiplications of a Mamba mixer.
+fn mamba(m: &Module) -> u128 {
     let a = &m.args;
     let heads = wide(m.mamba_num_heads());
     let inner = heads * wide(a.mamba_head_dim);
     let groups = wide(a.mamba_num_groups) * wide(a.mamba_state_dim);
     // The state is read and written for every token.
     let state = 2 * inner * wide(a.mamba_state_dim);
-    out.projections = wide(a.hidden_size) * (3 * inner + 2 * groups + heads) + state;
+    wide(a.hidden_size) * (3 * inner + 2 * groups + heads) + state
 }
 
 fn experts(m: &Module, out: &mut Layer) {

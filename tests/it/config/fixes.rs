@@ -50,6 +50,9 @@ fn more_cases() -> Vec<(Json, Json)> {
         "moe_token_dispatcher_type": "alltoall", "overlap_grad_reduce": true, "cuda_graph_impl": "transformer_engine"});
     let delayed = |change: Json| (with(moe(), delayed.clone()), change);
     let torch_fsdp2 = |change: Json| (with(dense(), torch_fsdp2.clone()), change);
+    let beside = json!({"mamba_beside_attention": true, "mamba_num_heads": 32, "mamba_num_groups": 4,
+        "add_bias_linear": false, "position_embedding_type": "rope"});
+    let beside = |change: Json| (with(dense(), beside.clone()), change);
     let shared = json!({"moe_shared_expert_intermediate_size": 512});
     let adapters = |kind: &str, targets: Json, change: Json| {
         let adapters = json!({"peft_type": kind, "peft_target_modules": targets});
@@ -135,6 +138,9 @@ fn more_cases() -> Vec<(Json, Json)> {
             "fine_grained_activation_offloading": true, "offload_modules": ["moe_act"]}),
         ),
         experts(json!({"parallel_attention": true})),
+        experts(json!({"separate_moe_norms": true, "fp32_residual_connection": true})),
+        beside(json!({"qk_layernorm": true})),
+        beside(json!({"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1})),
         experts(json!({"moe_expert_rank_capacity_factor": 1.5})),
         experts(json!({"moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "ncclep"})),
         experts(

@@ -433,8 +433,8 @@ fn refuses_with_every_reason() {
             "this is no model configuration: it has neither `num_hidden_layers` nor a known `model_type`",
         ),
         (
-            "{\n\"model_type\": \"falcon_h1\"}",
-            "line 2: Falcon-H1 cannot be estimated: in each of its layers Mamba and attention stand side by side, which Megatron-Core's HybridModel does not build: a letter of its pattern is one of them",
+            "{\n\"model_type\": \"jetmoe\"}",
+            "line 2: JetMoE cannot be estimated: its attention is a mixture of experts, which Megatron-Core does not build",
         ),
         (
             "{\"architectures\": [\"DeciLMForCausalLM\"], \"num_hidden_layers\": 1, \"hidden_size\": 8, \"num_attention_heads\": 2,\n\

@@ -223,7 +223,7 @@ fn granite_has_a_mixer_and_an_mlp_in_every_layer() {
 #[test]
 fn what_megatron_core_does_not_build_is_refused_with_the_reason() {
     for (model_type, reason) in [
-        ("falcon_h1", "side by side"),
+        ("falcon_mamba", "Mamba-1"),
         ("jamba", "Mamba-1"),
         ("mamba", "Mamba-1"),
         ("zamba2", "share their weights"),

@@ -5,6 +5,7 @@ use super::tower;
 use crate::config::canonical::{is_on, meaning};
 use crate::config::field::Kind;
 use crate::config::fields::FieldId;
+use crate::config::layer_sizes::{LayerSizes, LayerSizesList};
 use crate::config::not_modelled::NotModelled;
 use crate::config::relevance::is_switched_off;
 use crate::formats::dialects::meaning::{Decides, KeyRole};
@@ -12,6 +13,7 @@ use crate::formats::import::ImportError;
 use crate::formats::import::draft::{JobDraft, python};
 use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
+use crate::formats::import::towers::sizes::int;
 use crate::formats::import::values::{truth, word};
 use crate::formats::node::{Data, Node};
 use crate::formats::report::KeyStatus;
@@ -128,7 +130,11 @@ const CLASSES: &[(&str, &str)] = &[
     ("Ministral3", ENCODER),
     ("Exaone45", ENCODER),
     ("GLM45V", ENCODER),
-    ("Gemma4", ENCODER),
+    (
+        "Gemma4Dense",
+        "embeddings per layer, shared keys and values, and encoders beside the language model are not counted",
+    ),
+    ("Gemma4VL", ENCODER),
     (
         "Step37",
         "encoders beside the language model, the gates of heads, and the heads of layers with a window are not counted",
@@ -142,6 +148,11 @@ const CLASSES: &[(&str, &str)] = &[
 /// Settings that follow from a model's class alone, since its configuration has no key for them: a part of the class's
 /// name, the field, and its value as Python prints it.
 const BUILT_BY_CLASS: &[(&str, FieldId, &str)] = &[
+    ("FalconH1", FieldId::mamba_beside_attention, "True"),
+    ("Gemma4", FieldId::post_layernorm, "True"),
+    ("Gemma4", FieldId::separate_moe_norms, "True"),
+    ("Gemma4", FieldId::value_layernorm, "True"),
+    ("Gemma4", FieldId::final_logit_softcapping, "30.0"),
     ("Gemma2", FieldId::post_layernorm, "True"),
     ("Gemma3VL", FieldId::image_attention_bias, "True"),
     ("Gemma2", FieldId::final_logit_softcapping, "30.0"),
@@ -237,5 +248,48 @@ pub(super) fn model_class(draft: &mut JobDraft, root: &Node) -> Result<(), Impor
         return Err(ImportError::NotRead(what));
     }
     draft.marks.extend(mark_of_class(class));
+    if class.contains("Gemma4") {
+        sizes_of_full_attention(draft, root);
+    }
     Ok(())
+}
+
+/// The sizes of Gemma 4's layers with full attention, which the configuration of its text model has.
+fn sizes_of_full_attention(draft: &mut JobDraft, root: &Node) {
+    let text = root.get("model").and_then(|model| model.get("text_config"));
+    let types = text.and_then(|text| text.entry("layer_types"));
+    let (Some(text), Some(types)) = (text, types) else {
+        return;
+    };
+    let Data::List(kinds) = &types.node.data else { return };
+    let number = |key| int(text, key).and_then(|number| u64::try_from(number).ok());
+    let full = LayerSizes {
+        num_query_groups: number("num_global_key_value_heads"),
+        kv_channels: number("global_head_dim"),
+        ..LayerSizes::default()
+    };
+    let of_kind = |kind: &Node| match &kind.data {
+        Data::Text(name) if name == "full_attention" => full,
+        _ => LayerSizes::default(),
+    };
+    let list = LayerSizesList {
+        decoder: kinds.iter().map(of_kind).collect(),
+        ..LayerSizesList::default()
+    };
+    if list.is_of_module() {
+        return;
+    }
+    let item = KeyValue {
+        key: String::from("model.text_config.layer_types"),
+        value: types.node.to_value(),
+        line: types.line,
+    };
+    let note = "heads of layers with full attention";
+    draft.set(
+        &item,
+        FieldId::layer_sizes,
+        Value::Text(list.to_string()),
+        KeyStatus::Derived,
+        note,
+    );
 }

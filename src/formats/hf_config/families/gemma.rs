@@ -1,6 +1,8 @@
 //! Google's Gemma models: tied embeddings, gated GELU, norm weights kept as a difference from one.
 
-use crate::formats::hf_config::family::{Family, Fixed, LLAMA_LIKE, RMS_1P_ROPE, Switch};
+use crate::formats::hf_config::family::{
+    Experts, Family, Fixed, Is, LLAMA_LIKE, NO_SHARED, RMS_1P_ROPE, Shared, Switch, VocabMultiple,
+};
 
 const GEMMA: Family = Family {
     fixed: RMS_1P_ROPE,
@@ -15,7 +17,40 @@ const POST_NORMS: &[(&str, Fixed)] = &[
     ("post_layernorm", Fixed::Bool(true)),
 ];
 
+/// Gemma 4 has further norms around its experts and on values (`gemma4_block_spec`).
+const SEPARATE_NORMS: &[(&str, Fixed)] = &[
+    ("normalization", Fixed::Text("RMSNorm")),
+    ("position_embedding_type", Fixed::Text("rope")),
+    ("post_layernorm", Fixed::Bool(true)),
+    ("separate_moe_norms", Fixed::Bool(true)),
+    ("value_layernorm", Fixed::Bool(true)),
+    ("final_logit_softcapping", Fixed::Int(30)),
+];
+
+/// What dense models of Gemma 4 have, which Megatron-Bridge builds by `Gemma4DenseProvider`.
+const DENSE_GEMMA_4: &str =
+    "a model without experts, whose embeddings per layer and shared keys and values are not in the estimate";
+
 pub(super) const FAMILIES: &[Family] = &[
+    Family {
+        name: "Gemma 4",
+        model_types: &["gemma4", "gemma4_text"],
+        architectures: &["Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"],
+        defaults: r#"{"hidden_act": "gelu_pytorch_tanh", "tie_word_embeddings": true, "attention_bias": false,
+            "attention_dropout": 0.0, "head_dim": 256, "global_head_dim": 512, "enable_moe_block": false}"#,
+        unsupported: &[("enable_moe_block", Is::Off, DENSE_GEMMA_4)],
+        qk_norm: Switch::On,
+        experts: Experts {
+            shared: Shared::Key {
+                key: "intermediate_size",
+                gate: false,
+            },
+            ..NO_SHARED
+        },
+        vocab_multiple: VocabMultiple::Of(128),
+        fixed: SEPARATE_NORMS,
+        ..LLAMA_LIKE
+    },
     Family {
         name: "Gemma",
         model_types: &["gemma"],

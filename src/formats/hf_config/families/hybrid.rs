@@ -1,7 +1,7 @@
 //! Families that mix Mamba-2 layers with attention.
 
 use crate::formats::hf_config::family::{
-    Activation, Experts, Family, Fixed, HybridLayers, LLAMA_LIKE, MoeLayers, NO_SHARED, Shared, Switch,
+    Activation, Experts, Family, Fixed, HybridLayers, Is, LLAMA_LIKE, MoeLayers, NO_SHARED, Shared, Switch,
 };
 
 /// Norms without biases, and no positions but those that Mamba layers see by themselves.
@@ -13,11 +13,47 @@ const RMS_WITHOUT_POSITIONS: &[(&str, Fixed)] = &[
 const MAMBA_BIAS: &str = "the projections of Megatron-LM's Mamba mixer have no biases";
 const MULTIPLIER: &str = "Megatron-LM does not scale by it; what that keeps for the backward pass is not counted";
 
+/// The layers of Falcon-H1 as Megatron-Bridge builds them (`FalconH1Layer`, `FalconH1MLP`).
+const MAMBA_BESIDE_ATTENTION: &[(&str, Fixed)] = &[
+    ("normalization", Fixed::Text("RMSNorm")),
+    ("position_embedding_type", Fixed::Text("rope")),
+    ("mamba_beside_attention", Fixed::Bool(true)),
+];
+
 pub(super) const FAMILIES: &[Family] = &[
+    Family {
+        name: "Falcon-H1",
+        model_types: &["falcon_h1"],
+        architectures: &["FalconH1ForCausalLM"],
+        defaults: r#"{"vocab_size": 128000, "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+            "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_act": "silu", "max_position_embeddings": 8192,
+            "tie_word_embeddings": false, "attention_dropout": 0.0, "projectors_bias": false, "mamba_num_heads": 128,
+            "mamba_head_dim": 8, "n_groups": 1, "ssm_state_size": 256, "mamba_rms_norm": false,
+            "mamba_chunk_size": 256, "conv_kernel": 4}"#,
+        unsupported: &[(
+            "mamba_norm_before_gate",
+            Is::On,
+            "a norm before the gate of its Mamba mixers, which Megatron-Core does not have",
+        )],
+        mamba_beside_attention: true,
+        linear_bias: Switch::Key("projectors_bias"),
+        fixed: MAMBA_BESIDE_ATTENTION,
+        not_modelled: &[
+            ("attention_bias", "Megatron-Bridge builds no biases in attention"),
+            ("mlp_bias", "Megatron-Bridge builds no biases in MLPs"),
+            ("mamba_proj_bias", MAMBA_BIAS),
+        ],
+        ..LLAMA_LIKE
+    },
     Family {
         name: "Nemotron-H",
         model_types: &["nemotron_h"],
-        architectures: &["NemotronHForCausalLM"],
+        architectures: &[
+            "NemotronHForCausalLM",
+            "NemotronH_Nano_VL_V2",
+            "NemotronH_Nano_Omni_Reasoning_V3",
+            "NemotronH_Super_Omni_Reasoning_V3",
+        ],
         defaults: r#"{"vocab_size": 131072, "hidden_size": 4096, "intermediate_size": 21504,
             "hybrid_override_pattern": "ME*-", "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
             "max_position_embeddings": 4096, "tie_word_embeddings": false, "attention_bias": false, "mlp_bias": false,

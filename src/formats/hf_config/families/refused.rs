@@ -15,15 +15,6 @@ pub(super) const FAMILIES: &[Family] = &[
         ..LLAMA_LIKE
     },
     Family {
-        name: "Falcon-H1",
-        model_types: &["falcon_h1"],
-        architectures: &["FalconH1ForCausalLM"],
-        refused: Some(
-            "in each of its layers Mamba and attention stand side by side, which Megatron-Core's HybridModel does not build: a letter of its pattern is one of them",
-        ),
-        ..LLAMA_LIKE
-    },
-    Family {
         name: "Mamba-1",
         model_types: &["mamba", "falcon_mamba", "jamba"],
         architectures: &["MambaForCausalLM", "JambaForCausalLM"],
@@ -56,13 +47,9 @@ pub(super) const FAMILIES: &[Family] = &[
         ..LLAMA_LIKE
     },
     Family {
-        name: "Gemma 3n and Gemma 4",
-        model_types: &["gemma3n", "gemma3n_text", "gemma4", "gemma4_text"],
-        architectures: &[
-            "Gemma3nForConditionalGeneration",
-            "Gemma4ForConditionalGeneration",
-            "Gemma4ForCausalLM",
-        ],
+        name: "Gemma 3n",
+        model_types: &["gemma3n", "gemma3n_text"],
+        architectures: &["Gemma3nForConditionalGeneration"],
         refused: Some("embeddings per layer and layers that share keys and values are not in the estimate"),
         ..LLAMA_LIKE
     },
@@ -168,6 +155,13 @@ pub(super) const FAMILIES: &[Family] = &[
         model_types: &["laguna"],
         architectures: &["LagunaForCausalLM"],
         refused: Some(PER_LAYER),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "Diffusion model",
+        model_types: &["llada"],
+        architectures: &["FluxTransformer2DModel", "WanTransformer3DModel", "LLaDAModelLM"],
+        refused: Some("it is a diffusion model, which does not predict one token after another"),
         ..LLAMA_LIKE
     },
     Family {

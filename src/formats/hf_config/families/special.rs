@@ -56,7 +56,11 @@ pub(super) const FAMILIES: &[Family] = &[
     Family {
         name: "Qwen3.5",
         model_types: &["qwen3_5", "qwen3_5_text"],
-        architectures: &["Qwen3_5ForCausalLM", "Qwen3_5ForConditionalGeneration"],
+        architectures: &[
+            "Qwen3_5ForCausalLM",
+            "Qwen3_5ForConditionalGeneration",
+            "Qwen3_5ForTokenClassification",
+        ],
         defaults: r#"{"vocab_size": 248320, "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 32,
             "num_attention_heads": 16, "num_key_value_heads": 4, "head_dim": 256, "hidden_act": "silu",
             "max_position_embeddings": 32768, "tie_word_embeddings": false, "attention_bias": false,

@@ -89,9 +89,10 @@ impl TowerOfClass {
     }
 }
 
-const TOWERS_OF_CLASSES: [TowerOfClass; 6] = [
+const TOWERS_OF_CLASSES: [TowerOfClass; 7] = [
     TowerOfClass::of_hugging_face("Qwen2AudioModelProvider", "qwen2-audio"),
     TowerOfClass::of_hugging_face("Gemma3VLModelProvider", "gemma-3-siglip"),
+    TowerOfClass::of_hugging_face("Gemma4VLModelProvider", "gemma-4-vit"),
     TowerOfClass::of_hugging_face("Ministral3ModelProvider", "ministral-3-vit"),
     TowerOfClass::of_hugging_face("GLM45VModelProvider", "glm-4.5v-vit"),
     TowerOfClass::radio("NemotronOmniModelProvider", None),

@@ -1,0 +1,92 @@
+//! Layers with a Mamba mixer beside attention: what the layers of Falcon-H1 in Megatron-Bridge are known with
+//! (`FalconH1Layer`, `FalconH1Stack`, `FalconH1ModelProvider.provide`).
+
+use super::rule::FixValue::{Default, Name, Off};
+use super::rule::{FixValue, rules};
+use crate::config::choices::{AdapterType, CudaGraphImpl, RecomputeModule, TransformerImpl};
+use crate::config::draft::Draft;
+use crate::config::fields::FieldId as F;
+use crate::config::problem::Problem;
+
+rules! { |d, a|
+    error "mamba_beside_attention" by(knows_layers);
+}
+
+/// Whether a submodule other than the core of attention is recomputed: `FalconH1Layer` recomputes none.
+fn recomputes_others(d: &Draft<'_>) -> bool {
+    let others = [RecomputeModule::Mlp, RecomputeModule::Layernorm];
+    others.into_iter().any(|module| d.recomputes(module))
+}
+
+/// What the layers are not built with, the first of it.
+fn knows_layers(d: &Draft<'_>) -> Option<Problem> {
+    let a = &d.args;
+    if !a.mamba_beside_attention {
+        return None;
+    }
+    let excluded: [(bool, F, FixValue); 22] = [
+        (d.has_experts(), F::num_experts, Default),
+        (a.multi_latent_attention, F::multi_latent_attention, Off),
+        (
+            a.experimental_attention_variant.is_some(),
+            F::experimental_attention_variant,
+            Default,
+        ),
+        (d.hybrid.is_some(), F::hybrid_layer_pattern, Default),
+        (a.layer_sizes.is_some(), F::layer_sizes, Default),
+        (a.parallel_attention, F::parallel_attention, Off),
+        (a.enable_mhc_connections, F::enable_mhc_connections, Off),
+        (d.mtp_num_layers > 0, F::mtp_num_layers, Default),
+        (d.interleaved(), d.chunk_field(), Default),
+        (
+            a.pipeline_model_parallel_layout.is_some(),
+            F::pipeline_model_parallel_layout,
+            Default,
+        ),
+        (
+            a.decoder_first_pipeline_num_layers.is_some(),
+            F::decoder_first_pipeline_num_layers,
+            Default,
+        ),
+        (
+            a.decoder_last_pipeline_num_layers.is_some(),
+            F::decoder_last_pipeline_num_layers,
+            Default,
+        ),
+        (a.add_bias_linear, F::add_bias_linear, Off),
+        (a.add_qkv_bias, F::add_qkv_bias, Off),
+        (a.qk_layernorm, F::qk_layernorm, Off),
+        (a.post_layernorm, F::post_layernorm, Off),
+        (
+            a.transformer_impl == TransformerImpl::Local,
+            F::transformer_impl,
+            Name("transformer_engine"),
+        ),
+        (a.peft_type != AdapterType::None, F::peft_type, Default),
+        (
+            d.full_recompute() || recomputes_others(d),
+            F::recompute_granularity,
+            Default,
+        ),
+        (
+            a.fine_grained_activation_offloading,
+            F::fine_grained_activation_offloading,
+            Off,
+        ),
+        (
+            a.cuda_graph_impl != CudaGraphImpl::None,
+            F::cuda_graph_impl,
+            Name("none"),
+        ),
+        (a.use_megatron_fsdp, F::use_megatron_fsdp, Off),
+    ];
+    let fsdp2 = (a.use_torch_fsdp2, F::use_torch_fsdp2, Off);
+    let mut broken = excluded.into_iter().chain([fsdp2]).filter(|(is_set, ..)| *is_set);
+    let (_, field, fix) = broken.next()?;
+    let message = format!(
+        "mamba_beside_attention is not known with {}: Megatron-Bridge builds Falcon-H1's layers without it",
+        field.field().name
+    );
+    let violation = Problem::error(&[F::mamba_beside_attention, field], message);
+    Some(violation.fix(field, fix).fix(F::mamba_beside_attention, Off))
+}

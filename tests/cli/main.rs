@@ -284,6 +284,12 @@ fn an_estimate_is_printed_in_every_form() {
 }
 
 #[test]
+fn what_cannot_be_used_of_a_link_is_said() {
+    let ended = run(&["check", "#v1;m=qwen3-235b-a22b@2;gpus=256;gp"], "");
+    assert!(ended.errors.contains("“gp” is not known here"), "{}", ended.errors);
+}
+
+#[test]
 fn an_import_reports_every_key_and_asks_what_is_open() {
     let ended = run(&["import", "open.sh", "--report"], "");
     assert_eq!(ended.status, 5);

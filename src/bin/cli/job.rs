@@ -111,6 +111,12 @@ impl JobOptions {
         let import = import_text(text, &options)
             .map_err(|error| Failure::unreadable(message::without_job(text, &error)))?
             .import;
+        if share_url::recognizes(text) {
+            // A link that was cut short is one of another job.
+            for notice in share_url::decode(text).1 {
+                output::tell(format_args!("{notice}\n"));
+            }
+        }
         Ok(Loaded {
             share: import.state.clone(),
             import: Some(import),

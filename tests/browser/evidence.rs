@@ -89,7 +89,7 @@ fn a_row_opens_the_calculator_with_its_job() {
     let predicted = page.eval(&format!("{row}.cells[6].textContent"));
     let stage = page.eval(&format!("{row}.cells[2].textContent"));
     page.eval(&format!("{row}.querySelector('a.model').click()"));
-    page.until("!document.querySelector('#app > .shell')");
+    page.until_started();
     let shown = page.text("[data-testid=stage]");
     assert!(
         shown

@@ -41,7 +41,7 @@ fn a_number_opens_a_job_that_fits_on_so_many_gpus() {
     let link = format!("{row}.querySelector('a')");
     let gpus = page.eval(&format!("{link}.innerText"));
     page.eval(&format!("{link}.click()"));
-    page.until("!document.querySelector('#app > .shell')");
+    page.until_started();
     page.until("document.querySelector('[data-testid=verdict]').innerText === 'Fits'");
     assert_eq!(json!(page.value("#gpu-count")), gpus);
     assert!(page.fragment().contains("peft=lora"));

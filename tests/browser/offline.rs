@@ -117,7 +117,7 @@ fn later(mut files: BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
 fn kept(host: &Host) -> Page {
     let page = Page::blank();
     page.visit(&host.address);
-    page.until("!document.querySelector('#app > .shell')");
+    page.until_started();
     page.eval("(navigator.serviceWorker.ready.then(() => { window.kept = true; }), true)");
     page.until_within(LIMIT, "window.kept");
     page
@@ -126,7 +126,7 @@ fn kept(host: &Host) -> Page {
 fn loads(page: &Page, address: &str) {
     page.visit("about:blank");
     page.visit(address);
-    page.until("!document.querySelector('#app > .shell')");
+    page.until_started();
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_new_version_waits_until_the_reader_agrees() {
     assert_eq!(page.eval("window.served.includes('<title>Newer')"), json!(false));
     page.click("#update [name=update]");
     page.until_within(LIMIT, "window.served === undefined");
-    page.until("!document.querySelector('#app > .shell')");
+    page.until_started();
     page.eval(served);
     page.until("window.served");
     assert_eq!(page.eval("window.served.includes('<title>Newer')"), json!(true));

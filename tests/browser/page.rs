@@ -107,11 +107,18 @@ impl Page {
     #[track_caller]
     pub fn load(&self, fragment: &str) {
         self.go(fragment);
+        self.until_started();
+        self.ask_for_all_panels();
+    }
+
+    /// Waits until the calculator has put all its parts in, which it does one after another.
+    #[track_caller]
+    pub fn until_started(&self) {
         self.until(
-            "!document.querySelector('#app > .shell') && !document.documentElement.hasAttribute('data-starting') \
+            "document.querySelector('#app > :not(.shell)') && !document.querySelector('#app > .shell') \
+             && !document.documentElement.hasAttribute('data-starting') \
              && !document.querySelector('.results[aria-busy=true]')",
         );
-        self.ask_for_all_panels();
     }
 
     /// Lets all panels of the open tab be built at once, as before printing. Otherwise they are when they come near.

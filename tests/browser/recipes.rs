@@ -36,7 +36,7 @@ fn filters_narrow_the_recipes_and_a_row_opens_its_job() {
     let row = "[...document.querySelectorAll('tr[data-measure=fits]')].find((row) => row.checkVisibility())";
     let needs = page.eval(&format!("{row}.cells[3].textContent"));
     page.eval(&format!("{row}.querySelector('a.model').click()"));
-    page.until("!document.querySelector('#app > .shell')");
+    page.until_started();
     let total = page.text("[data-testid=total]");
     let number = |text: &str| -> f64 { text.split_whitespace().next().unwrap().parse().unwrap() };
     let listed = number(needs.as_str().unwrap());

@@ -274,7 +274,7 @@ fn a_job_that_cannot_run_as_it_is_gets_layouts_that_can() {
     page.fill(&at("most:pipeline_model_parallel_size"), "abc");
     page.press("\u{E004}");
     page.until(&format!(
-        "document.querySelector('{DIALOG}').innerText.includes('is no size')"
+        "document.querySelector('{DIALOG}').innerText.includes('is not a size')"
     ));
     assert_eq!(page.value(&at("most:pipeline_model_parallel_size")), "abc");
     assert_ne!(border(), fine);

@@ -142,7 +142,7 @@ fn two_tabs_do_not_touch_each_other() {
     assert_eq!(page.fragment(), fragment);
     assert_eq!(page.text("[data-testid=total]"), total);
     page.eval("location.reload()");
-    page.until("!document.querySelector('#app > .shell')");
+    page.until_started();
     assert_eq!(page.fragment(), fragment);
     assert_eq!(page.text("[data-testid=total]"), total);
 }

@@ -247,7 +247,8 @@ choices! {
         GdpInProj = "gdp_in_proj",
         /// Convolution, queries, keys and values of gated delta products.
         GdpQkv = "gdp_qkv",
-        /// What hyper-connections make for each half of a layer, and the norms that read it.
+        /// Around each half of a layer (mixer or MLP), the operations of hyper-connections that read and write the residual
+        /// streams, and the norm of that half's input.
         Mhc = "mhc",
     }
 

@@ -307,7 +307,8 @@ impl Layer {
         Self { mixer, ..self }
     }
 
-    /// The same layer, which makes one key of as many tokens where it has compressed attention.
+    /// The same layer with this compress ratio, where its mixer is compressed attention: one key stands for so many
+    /// tokens.
     fn compressed(self, ratio: CompressRatio) -> Self {
         let mixer = self.mixer.map(|mixer| match mixer {
             Mixer::CompressedAttention { .. } => Mixer::CompressedAttention { ratio },

@@ -23,7 +23,7 @@ pub(crate) struct EstimateJob {
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
-    /// The same as --format json
+    /// Print the job with its result as JSON, as --format json does
     #[arg(long, conflicts_with = "format")]
     json: bool,
     /// Decimal gigabytes instead of GiB, in text and in TSV

@@ -24,7 +24,7 @@ const FOR_BROWSERS: [&str; 3] = ["megatron-memory-api", "page", "search-worker"]
 /// whoever edits the library compiles it more often than that.
 const OPTIMIZED: &str = "profile.dev.package.megatron-memory.opt-level=1";
 
-/// What stands above the verdicts.
+/// The heading of the summary at the end, above one line for each step.
 const SUMMARY: &str = "\n== summary\n";
 
 /// The verdicts so far.

@@ -21,7 +21,7 @@ use crate::python::PythonError;
 /// One checked module: a model with its own parallelism on its own span of ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
-    /// Its name.
+    /// The module's name in the job, such as `language`.
     pub(crate) name: String,
     /// The arguments with defaults filled in. Prefer the derived fields below where there is one. In an
     /// encoder the sequence is one item, and the micro batch counts the items of the fullest one.

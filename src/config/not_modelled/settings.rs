@@ -36,8 +36,8 @@ fn critic(m: &Module) -> Option<NotModelled> {
     (a.critic && (is_other || is_split)).then(|| NotModelled::new("critic", reason))
 }
 
-/// What runs layers in another way than one after the other is not modelled with hyper-connections, nor are parameters
-/// that stay in fp32 while FSDP splits the others.
+/// What is not modelled with hyper-connections: settings that do not run the layers one after the other, and FSDP, which
+/// would split the parameters in bf16 beside those of hyper-connections, which stay in fp32.
 fn hyper_connections(m: &Module) -> Option<NotModelled> {
     let a = &m.args;
     let of_layers = matches!(

@@ -2,7 +2,7 @@
 //! (`FalconH1Layer`, `FalconH1Stack`, `FalconH1ModelProvider.provide`).
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{FixValue, rules};
+use super::rule::{Excluded, first_excluded, rules};
 use crate::config::choices::{AdapterType, CudaGraphImpl, RecomputeModule, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -18,13 +18,13 @@ fn recomputes_others(d: &Draft<'_>) -> bool {
     others.into_iter().any(|module| d.recomputes(module))
 }
 
-/// What the layers are not built with, the first of it.
+/// The first setting of the job with which Megatron-Bridge does not build these layers.
 fn knows_layers(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     if !a.mamba_beside_attention {
         return None;
     }
-    let excluded: [(bool, F, FixValue); 22] = [
+    let excluded: [Excluded; 23] = [
         (d.has_experts(), F::num_experts, Default),
         (a.multi_latent_attention, F::multi_latent_attention, Off),
         (
@@ -79,14 +79,9 @@ fn knows_layers(d: &Draft<'_>) -> Option<Problem> {
             Name("none"),
         ),
         (a.use_megatron_fsdp, F::use_megatron_fsdp, Off),
+        (a.use_torch_fsdp2, F::use_torch_fsdp2, Off),
     ];
-    let fsdp2 = (a.use_torch_fsdp2, F::use_torch_fsdp2, Off);
-    let mut broken = excluded.into_iter().chain([fsdp2]).filter(|(is_set, ..)| *is_set);
-    let (_, field, fix) = broken.next()?;
-    let message = format!(
-        "mamba_beside_attention is not known with {}: Megatron-Bridge builds Falcon-H1's layers without it",
-        field.field().name
-    );
-    let violation = Problem::error(&[F::mamba_beside_attention, field], message);
-    Some(violation.fix(field, fix).fix(F::mamba_beside_attention, Off))
+    first_excluded(F::mamba_beside_attention, excluded, |name| {
+        format!("mamba_beside_attention is not known with {name}: Megatron-Bridge builds Falcon-H1's layers without it")
+    })
 }

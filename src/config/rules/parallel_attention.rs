@@ -1,7 +1,7 @@
 //! Layers whose attention and MLP stand side by side: only those of `NeMo` 1's Falcon are known.
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{FixValue, rules};
+use super::rule::{Excluded, first_excluded, rules};
 use crate::config::choices::{AdapterType, CudaGraphImpl, RecomputeModule};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -17,7 +17,7 @@ fn knows_layers(d: &Draft<'_>) -> Option<Problem> {
     if !a.parallel_attention {
         return None;
     }
-    let excluded: [(bool, F, FixValue); 11] = [
+    let excluded: [Excluded; 11] = [
         (d.has_experts(), F::num_experts, Default),
         (a.multi_latent_attention, F::multi_latent_attention, Off),
         (
@@ -42,12 +42,9 @@ fn knows_layers(d: &Draft<'_>) -> Option<Problem> {
         ),
         (d.recomputes(RecomputeModule::Layernorm), F::recompute_modules, Default),
     ];
-    let mut broken = excluded.into_iter().filter(|(is_set, ..)| *is_set);
-    let (_, field, fix) = broken.next()?;
-    let message = format!(
-        "parallel_attention is not known with {}: Falcon's layers have softmax attention beside a dense MLP, without biases",
-        field.field().name
-    );
-    let violation = Problem::error(&[F::parallel_attention, field], message);
-    Some(violation.fix(field, fix).fix(F::parallel_attention, Off))
+    first_excluded(F::parallel_attention, excluded, |name| {
+        format!(
+            "parallel_attention is not known with {name}: Falcon's layers have softmax attention beside a dense MLP, without biases"
+        )
+    })
 }

@@ -165,3 +165,18 @@ impl Alternatives {
         Problem::error(fields, message).fix_each(field, &values)
     }
 }
+
+/// A setting that a kind of layer is not known with: whether the job has it, its field, and the value that leaves it out.
+pub(super) type Excluded = (bool, F, FixValue);
+
+/// The problem with the first of these settings that a job has beside `flag`, the switch for the kind of layer. `message`
+/// makes a sentence of the name of the setting's field.
+pub(super) fn first_excluded(
+    flag: F,
+    excluded: impl IntoIterator<Item = Excluded>,
+    message: impl FnOnce(&str) -> String,
+) -> Option<Problem> {
+    let (_, field, fix) = excluded.into_iter().find(|(is_set, ..)| *is_set)?;
+    let problem = Problem::error(&[flag, field], message(field.field().name));
+    Some(problem.fix(field, fix).fix(flag, FixValue::Off))
+}

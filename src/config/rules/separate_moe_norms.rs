@@ -1,7 +1,7 @@
 //! Norms of their own around experts: what Megatron-Bridge's Gemma 4 runs with (`_validate_gemma4_moe_orchestration`).
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{FixValue, rules};
+use super::rule::{Excluded, first_excluded, rules};
 use crate::config::choices::{CudaGraphImpl, OffloadModule, RecomputeModule};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -11,13 +11,13 @@ rules! { |d, a|
     error "separate_moe_norms" by(runs_with);
 }
 
-/// What the layers do not run with, the first of it.
+/// The first setting of the job with which these layers do not run.
 fn runs_with(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
     if !a.separate_moe_norms || !d.has_experts() {
         return None;
     }
-    let excluded: [(bool, F, FixValue); 7] = [
+    let excluded: [Excluded; 7] = [
         (a.moe_shared_expert_overlap, F::moe_shared_expert_overlap, Off),
         (
             a.cuda_graph_impl != CudaGraphImpl::None,
@@ -30,12 +30,7 @@ fn runs_with(d: &Draft<'_>) -> Option<Problem> {
         (d.mtp_num_layers > 0, F::mtp_num_layers, Default),
         (a.enable_mhc_connections, F::enable_mhc_connections, Off),
     ];
-    let mut broken = excluded.into_iter().filter(|(is_set, ..)| *is_set);
-    let (_, field, fix) = broken.next()?;
-    let message = format!(
-        "separate_moe_norms excludes {}: Megatron-Bridge's layers of Gemma 4 do not run with it",
-        field.field().name
-    );
-    let violation = Problem::error(&[F::separate_moe_norms, field], message);
-    Some(violation.fix(field, fix).fix(F::separate_moe_norms, Off))
+    first_excluded(F::separate_moe_norms, excluded, |name| {
+        format!("separate_moe_norms excludes {name}: Megatron-Bridge's layers of Gemma 4 do not run with it")
+    })
 }

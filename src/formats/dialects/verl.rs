@@ -394,7 +394,7 @@ fn of_mbridge(job: &mut RawJob, model: &mut Settings) {
     }
 }
 
-/// What verl's own conversion of a model sets (`config_converter.py`); mbridge sets the same.
+/// The settings that verl makes of a Hugging Face model itself (`config_converter.py`), and mbridge too.
 fn of_verl(_: &mut RawJob, model: &mut Settings) {
     if model.get(FieldId::num_experts).is_none() {
         return;

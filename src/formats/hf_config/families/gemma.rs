@@ -27,7 +27,7 @@ const SEPARATE_NORMS: &[(&str, Fixed)] = &[
     ("final_logit_softcapping", Fixed::Int(30)),
 ];
 
-/// What dense models of Gemma 4 have, which Megatron-Bridge builds by `Gemma4DenseProvider`.
+/// Why a dense model of Gemma 4 is refused; Megatron-Bridge builds it with `Gemma4DenseProvider`.
 const DENSE_GEMMA_4: &str =
     "a model without experts, whose embeddings per layer and shared keys and values are not in the estimate";
 

@@ -39,6 +39,7 @@ const HELP: &str = "\
 cargo xtask serve [--port N] [--release]   build, serve and reload the page while you edit
 cargo xtask test                           every test, in the built page too
 cargo xtask test page                      those of the built page alone: in Chromium, Firefox and Node
+cargo xtask test sites                     what the tests of the page need: browsers, and documentation sites to embed it in
 cargo xtask test docs                      embeds in real documentation sites, each built with its own tools
 cargo xtask test types                     the types of the JavaScript API, with TypeScript's compiler
 cargo xtask check                          the quick part of the tests: format, lints, core tests
@@ -79,6 +80,7 @@ fn run() -> Result<(), Error> {
         ["serve"] => build::serve(&shell, options.port, options.release),
         ["test"] => test::all(&shell),
         ["test", "page"] => test::page(&shell),
+        ["test", "sites"] => test::sites(&shell),
         ["test", "docs"] => test::documentation(&shell),
         ["test", "types"] => types::check(&shell),
         ["check"] => test::check(&shell),

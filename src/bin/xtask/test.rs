@@ -158,13 +158,15 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
 
 /// `cargo xtask test page`: the page and the JavaScript API as they are published, in browsers and in Node.
 pub(crate) fn page(shell: &Shell) -> Result<(), Error> {
+    let sites = Beside::start(["test", "sites"])?;
     let mut report = Report::default();
-    report.work("tools and browsers", || {
-        tools::for_tests(shell)?;
+    report.work("Trunk and wasm-bindgen", || {
         tools::for_build(shell).map(|()| Vec::new())
     });
     report.work("release build", || build::build(shell).map(|()| Vec::new()));
-    if !report.failed {
+    let built = !report.failed;
+    sites.finish(&mut report)?;
+    if built {
         // `node --test` looks for files named like these in the folder.
         report.step(
             "the built JavaScript API in Node",
@@ -185,6 +187,26 @@ pub(crate) fn page(shell: &Shell) -> Result<(), Error> {
         });
         embeds(shell, &mut report);
     }
+    report.end()
+}
+
+/// `cargo xtask test sites`: what can be made ready for the tests of the page before it is built.
+pub(crate) fn sites(shell: &Shell) -> Result<(), Error> {
+    let mut report = Report::default();
+    report.work("browsers, their drivers and Node", || {
+        tools::for_tests(shell).map(|()| Vec::new())
+    });
+    report.work("documentation sites with embeds, each built with its own tools", || {
+        let built = docs::build(shell).into_iter();
+        let failed: Vec<String> = built
+            .filter_map(|(site, outcome)| Some(format!("{site}: {}", outcome.err()?)))
+            .collect();
+        if failed.is_empty() {
+            Ok(Vec::new())
+        } else {
+            Err(failed.join("\n                ").into())
+        }
+    });
     report.end()
 }
 
@@ -229,29 +251,18 @@ impl Beside {
 
 /// `cargo xtask test docs`: embeds in documentation sites, in a browser.
 pub(crate) fn documentation(shell: &Shell) -> Result<(), Error> {
-    tools::for_tests(shell)?;
     if !Path::new("dist/embed.html").exists() {
         return Err("build the page first: cargo xtask build".into());
     }
+    sites(shell)?;
     let mut report = Report::default();
     embeds(shell, &mut report);
     report.end()
 }
 
-/// Builds documentation sites with embeds, and looks at them.
+/// Looks at the embeds in documentation sites that are built.
 fn embeds(shell: &Shell, report: &mut Report) {
-    report.work("documentation sites with embeds, each built with its own tools", || {
-        let built = docs::build(shell).into_iter();
-        let failed: Vec<String> = built
-            .filter_map(|(site, outcome)| Some(format!("{site}: {}", outcome.err()?)))
-            .collect();
-        if failed.is_empty() {
-            Ok(Vec::new())
-        } else {
-            Err(failed.join("\n                ").into())
-        }
-    });
-    report.work("embeds in these sites", || {
+    report.work("embeds in documentation sites", || {
         let browser = cmd!(
             shell,
             "cargo test --package browser-tests --test browser -- --ignored docs::"

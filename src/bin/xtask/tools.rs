@@ -20,26 +20,19 @@ const GECKODRIVER: &str = "0.37.1";
 /// Where cargo installs programs for this project.
 const TOOLS: &str = "target/tools";
 
-/// Where it builds them: in one place, since they share dependencies.
+/// Where it builds them.
 const BUILDS: &str = "target/tools/build";
 
 /// Trunk, and wasm-bindgen of the version that the app is linked with, with the program that runs its tests.
 pub(crate) fn for_build(shell: &Shell) -> Result<(), Error> {
     put_first_on_path(shell)?;
-    // Tasks that run beside each other install them once. The file is unlocked where it is closed.
-    fs::create_dir_all(TOOLS)?;
-    let lock = File::create(Path::new(TOOLS).join("lock"))?;
-    lock.lock()?;
     let bindgen = locked("wasm-bindgen")?;
     // Optimized: after every edit it reads all of the unoptimized page, some fifty megabytes.
     let programs = ["--bin", "wasm-bindgen", "--bin", "wasm-bindgen-test-runner"];
     let programs = [&programs[..], &["--config", "profile.dev.opt-level=1"]].concat();
-    let trunk = cargo_install(shell, "trunk", "trunk", TRUNK, &["--locked"])?;
     // Not with its own lock file, which names a release of a dependency that is not to be had.
-    let bindgen = cargo_install(shell, "wasm-bindgen", "wasm-bindgen-cli", &bindgen, &programs)?;
-    if trunk || bindgen {
-        fs::remove_dir_all(BUILDS)?;
-    }
+    cargo_install(shell, "wasm-bindgen", "wasm-bindgen-cli", &bindgen, &programs)?;
+    cargo_install(shell, "trunk", "trunk", TRUNK, &["--locked"])?;
     // Trunk calls cargo without network.
     Ok(cmd!(shell, "cargo fetch --quiet --locked").run()?)
 }
@@ -52,17 +45,21 @@ fn put_first_on_path(shell: &Shell) -> Result<(), Error> {
     Ok(())
 }
 
-/// Installs a program of a crate unless there is one of this version already. Says whether it was installed now.
+/// Installs a program of a crate unless there is one of this version already.
 pub(crate) fn cargo_install(
     shell: &Shell,
     program: &str,
     package: &str,
     version: &str,
     options: &[&str],
-) -> Result<bool, Error> {
+) -> Result<(), Error> {
+    // Tasks that run beside each other install each program once. The file is unlocked where it is closed.
+    fs::create_dir_all(TOOLS)?;
+    let lock = File::create(Path::new(TOOLS).join("lock"))?;
+    lock.lock()?;
     let found = cmd!(shell, "{program} --version").quiet().ignore_stderr().read();
     if found.is_ok_and(|text| text.split_whitespace().any(|word| word == version)) {
-        return Ok(false);
+        return Ok(());
     }
     println!("installing {package} {version} into {TOOLS}");
     // Fast to build rather than fast to run; with dependencies that this compiler can build; without TLS, since nothing
@@ -75,7 +72,7 @@ pub(crate) fn cargo_install(
     .env("CARGO_PROFILE_DEV_DEBUG", "0")
     .env("CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS", "fallback")
     .run()?;
-    Ok(true)
+    Ok(fs::remove_dir_all(BUILDS)?)
 }
 
 /// The version of a package in `Cargo.lock`.
@@ -132,8 +129,7 @@ pub(crate) fn for_tests(shell: &Shell) -> Result<(), Error> {
             apt(shell, &["install", "fonts-liberation-sans-narrow"])?;
         }
     }
-    cargo_install(shell, "geckodriver", "geckodriver", GECKODRIVER, &[])?;
-    Ok(())
+    cargo_install(shell, "geckodriver", "geckodriver", GECKODRIVER, &[])
 }
 
 /// Whether a program of this name can be started.

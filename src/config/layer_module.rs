@@ -15,28 +15,28 @@ impl Module {
         }
         let mut m = self.clone();
         if let Some(heads) = own.num_attention_heads {
-            m.args.num_attention_heads = heads;
+            m.args.num_attention_heads = heads.into();
             if !m.args.group_query_attention {
-                m.sizes.num_query_groups = heads;
+                m.sizes.num_query_groups = heads.into();
             }
         }
         if let Some(groups) = own.num_query_groups {
-            m.sizes.num_query_groups = groups;
+            m.sizes.num_query_groups = groups.into();
         }
         if let Some(width) = own.kv_channels {
-            m.sizes.kv_channels = width;
+            m.sizes.kv_channels = width.into();
         }
         if let Some(width) = own.ffn_hidden_size {
-            m.sizes.ffn_hidden_size = width;
+            m.sizes.ffn_hidden_size = width.into();
         }
         if own.sinks {
             m.args.softmax_type = SoftmaxType::Learnable;
         }
         if let Some(moe) = &mut m.moe {
-            moe.num_experts = own.num_experts.unwrap_or(moe.num_experts);
-            moe.topk = own.moe_router_topk.unwrap_or(moe.topk);
-            moe.ffn_hidden_size = own.moe_ffn_hidden_size.unwrap_or(moe.ffn_hidden_size);
-            moe.shared = own.moe_shared_expert_intermediate_size.unwrap_or(moe.shared);
+            moe.num_experts = own.num_experts.map_or(moe.num_experts, u64::from);
+            moe.topk = own.moe_router_topk.map_or(moe.topk, u64::from);
+            moe.ffn_hidden_size = own.moe_ffn_hidden_size.map_or(moe.ffn_hidden_size, u64::from);
+            moe.shared = own.moe_shared_expert_intermediate_size.map_or(moe.shared, u64::from);
         }
         Cow::Owned(m)
     }

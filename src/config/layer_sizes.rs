@@ -7,10 +7,12 @@
 //! `*3` repeats a layer, or several layers in parentheses: `nkv8.f14336*3,(noattn,-)*2`.
 
 mod read;
+mod size;
 
 use core::fmt::{self, Write};
 
 pub use read::LayerSizesError;
+pub use size::LayerSize;
 
 /// The longest list of layers in parentheses that [`LayerSizesList`] writes.
 const LONGEST_GROUP: usize = 16;
@@ -27,7 +29,7 @@ macro_rules! layer_sizes {
             pub no_mlp: bool,
             /// Whether its attention has sinks, one learned logit a head (`softmax_type` learnable).
             pub sinks: bool,
-            $(#[doc = $doc] pub $name: Option<u64>,)+
+            $(#[doc = $doc] pub $name: Option<LayerSize>,)+
         }
 
         impl LayerSizes {
@@ -35,12 +37,12 @@ macro_rules! layer_sizes {
             const KEYS: &[&str] = &[$($key),+];
 
             /// The sizes with their keys and symbols.
-            fn all(&self) -> impl Iterator<Item = (&'static str, &'static str, Option<u64>)> {
+            fn all(&self) -> impl Iterator<Item = (&'static str, &'static str, Option<LayerSize>)> {
                 [$(($key, $symbol, self.$name)),+].into_iter()
             }
 
             /// The size with this key.
-            fn size_mut(&mut self, key: &str) -> Option<&mut Option<u64>> {
+            fn size_mut(&mut self, key: &str) -> Option<&mut Option<LayerSize>> {
                 match key {
                     $($key => Some(&mut self.$name),)+
                     _ => None,

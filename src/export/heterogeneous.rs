@@ -65,7 +65,7 @@ fn text(settings: &Settings) -> Option<String> {
             no_op: layer.no_attention,
         },
         ffn: Ffn {
-            ffn_hidden_size: (!layer.no_mlp).then(|| layer.ffn_hidden_size.unwrap_or(width)),
+            ffn_hidden_size: (!layer.no_mlp).then(|| layer.ffn_hidden_size.map_or(width, u64::from)),
             no_op: layer.no_mlp,
         },
     };

@@ -1,7 +1,7 @@
 //! `block_configs`: the attention and the MLP of every layer, as `config.json` of Llama-Nemotron and Megatron-LM's
 //! `--heterogeneous-layers-config-encoded-json` list them (`HeterogeneousTransformerConfig`).
 
-use crate::config::layer_sizes::LayerSizes;
+use crate::config::layer_sizes::{LayerSize, LayerSizes};
 use crate::value::Value;
 
 /// The step to which widths that are given as a multiple of the hidden size are rounded up
@@ -52,8 +52,8 @@ fn layer(block: &Value, heads: u64, hidden: u64) -> Result<LayerSizes, &'static 
     Ok(LayerSizes {
         no_attention,
         no_mlp,
-        num_query_groups: groups.filter(|_| !no_attention),
-        ffn_hidden_size: width.filter(|_| !no_mlp),
+        num_query_groups: groups.filter(|_| !no_attention).map(LayerSize::from),
+        ffn_hidden_size: width.filter(|_| !no_mlp).map(LayerSize::from),
         ..LayerSizes::default()
     })
 }
@@ -80,17 +80,20 @@ pub(super) struct Common {
 impl Common {
     /// The sizes that these layers have in common.
     pub(super) fn of(layers: &[LayerSizes]) -> Self {
-        let widths: Vec<u64> = layers.iter().filter_map(|layer| layer.ffn_hidden_size).collect();
+        let widths: Vec<u64> = layers
+            .iter()
+            .filter_map(|layer| Some(layer.ffn_hidden_size?.into()))
+            .collect();
         let often = |width: &u64| widths.iter().filter(|other| *other == width).count();
         Self {
-            num_query_groups: layers.iter().find_map(|layer| layer.num_query_groups),
+            num_query_groups: layers.iter().find_map(|layer| Some(layer.num_query_groups?.into())),
             ffn_hidden_size: widths.iter().copied().max_by_key(|width| (often(width), *width)),
         }
     }
 
     /// The layers without the sizes that are these.
     pub(super) fn rest(&self, layers: Vec<LayerSizes>) -> Vec<LayerSizes> {
-        let other = |own: Option<u64>, common: Option<u64>| own.filter(|_| own != common);
+        let other = |own: Option<LayerSize>, common: Option<u64>| own.filter(|_| own != common.map(LayerSize::from));
         let rest = layers.into_iter().map(|layer| LayerSizes {
             num_query_groups: other(layer.num_query_groups, self.num_query_groups),
             ffn_hidden_size: other(layer.ffn_hidden_size, self.ffn_hidden_size),

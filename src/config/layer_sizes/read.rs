@@ -178,7 +178,7 @@ fn add(layer: &mut LayerSizes, word: &str) -> Option<()> {
                 .parse()
                 .ok()
                 .filter(|number| (least..=LARGEST).contains(number))?;
-            *layer.size_mut(key)? = Some(number);
+            *layer.size_mut(key)? = Some(number.into());
         }
     }
     Some(())

@@ -64,6 +64,20 @@ fn undivided(d: &Draft<'_>, layer: Layer) -> Option<Problem> {
         moe_ffn_hidden_size,
         ..
     } = layer.sizes;
+    let [
+        num_attention_heads,
+        num_query_groups,
+        ffn_hidden_size,
+        num_experts,
+        moe_ffn_hidden_size,
+    ] = [
+        num_attention_heads,
+        num_query_groups,
+        ffn_hidden_size,
+        num_experts,
+        moe_ffn_hidden_size,
+    ]
+    .map(|size| size.map(u64::from));
     let heads = num_attention_heads.unwrap_or(d.args.num_attention_heads);
     let of_module = if d.args.group_query_attention {
         d.num_query_groups

@@ -2,7 +2,7 @@
 
 use super::error::HfProblemKind;
 use super::source::{KeyedValue, Source};
-use crate::config::layer_sizes::{LayerSizes, LayerSizesList};
+use crate::config::layer_sizes::{LayerSize, LayerSizes, LayerSizesList};
 use crate::formats::block_configs::{Common, layers};
 use crate::formats::node::{Data, Node};
 use crate::formats::report::KeyStatus;
@@ -67,7 +67,7 @@ pub(super) fn of_windows(source: &mut Source<'_>, layers: Option<i128>, heads: O
     let mut own = |key: &'static str, of_model: Option<i128>, field: &'static str| {
         let (found, count) = source.count(key, 1)?;
         source.row(&found, KeyStatus::Derived, Some(field), "of layers with a window");
-        size(Some(count).filter(|_| Some(count) != of_model))
+        size(Some(count).filter(|_| Some(count) != of_model)).map(LayerSize::from)
     };
     let sizes = LayerSizes {
         num_attention_heads: own("swa_num_attention_heads", heads, "layer_sizes"),
@@ -128,8 +128,8 @@ pub(super) fn of_layer_types(source: &mut Source<'_>, layers: Option<i128>) {
     }
     let of_global = of_global.map(|(_, groups)| groups);
     let full = LayerSizes {
-        num_query_groups: size(of_global.filter(|own| Some(*own) != groups)),
-        kv_channels: size(Some(global).filter(|own| Some(*own) != width)),
+        num_query_groups: size(of_global.filter(|own| Some(*own) != groups)).map(LayerSize::from),
+        kv_channels: size(Some(global).filter(|own| Some(*own) != width)).map(LayerSize::from),
         ..LayerSizes::default()
     };
     let count = layers

@@ -2,7 +2,7 @@
 
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
-use megatron_memory::config::layer_sizes::{LayerSizes, LayerSizesList};
+use megatron_memory::config::layer_sizes::{LayerSize, LayerSizes, LayerSizesList};
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::export::megatron_args;
 use megatron_memory::formats::import_text::{ImportOptions, import_text};
@@ -114,9 +114,9 @@ fn sizes() -> impl Strategy<Value = LayerSizes> {
         LayerSizes {
             no_attention: attention,
             no_mlp: mlp,
-            num_query_groups: groups,
-            ffn_hidden_size: width,
-            num_experts: experts,
+            num_query_groups: groups.map(LayerSize::from),
+            ffn_hidden_size: width.map(LayerSize::from),
+            num_experts: experts.map(LayerSize::from),
             sinks: experts.is_none(),
             ..LayerSizes::default()
         }

@@ -5,7 +5,7 @@ use super::tower;
 use crate::config::canonical::{is_on, meaning};
 use crate::config::field::Kind;
 use crate::config::fields::FieldId;
-use crate::config::layer_sizes::{LayerSizes, LayerSizesList};
+use crate::config::layer_sizes::{LayerSize, LayerSizes, LayerSizesList};
 use crate::config::not_modelled::NotModelled;
 use crate::config::relevance::is_switched_off;
 use crate::formats::dialects::meaning::{Decides, KeyRole};
@@ -264,8 +264,8 @@ fn sizes_of_full_attention(draft: &mut JobDraft, root: &Node) {
     let Data::List(kinds) = &types.node.data else { return };
     let number = |key| int(text, key).and_then(|number| u64::try_from(number).ok());
     let full = LayerSizes {
-        num_query_groups: number("num_global_key_value_heads"),
-        kv_channels: number("global_head_dim"),
+        num_query_groups: number("num_global_key_value_heads").map(LayerSize::from),
+        kv_channels: number("global_head_dim").map(LayerSize::from),
         ..LayerSizes::default()
     };
     let of_kind = |kind: &Node| match &kind.data {

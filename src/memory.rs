@@ -25,6 +25,7 @@ pub mod parameters;
 pub mod peak;
 mod plain_tapes;
 pub mod ranks;
+mod ranks_apart;
 mod saving;
 pub mod savings;
 mod shared;
@@ -42,6 +43,7 @@ pub use estimate::{
 pub use job_moment::JobMoment;
 pub use largest_states::largest_states;
 pub use ranks::rank_memory;
+pub(crate) use ranks_apart::are_apart;
 pub use saving::gathered_to_save;
 pub(crate) use shared::{SharedTables, TooLarge};
 pub(crate) use stage_bytes::StageBytes;

@@ -74,12 +74,12 @@ pub struct KnownModules {
 }
 
 /// The rank behind the last one of a module, the module where nothing is wrong with it, and its problems.
-type CheckedModule = (u64, Option<Module>, Vec<Problem>);
+pub(super) type CheckedModule = (u64, Option<Module>, Vec<Problem>);
 
 impl KnownModules {
     /// The module at an index, checked by `check` where it is met with these ranks and this language model for the first
     /// time.
-    fn module(
+    pub(super) fn module(
         &mut self,
         index: usize,
         language: &LanguageModel,
@@ -137,6 +137,19 @@ pub fn validate_known(raw: &RawJob, known: &mut KnownModules) -> Checked {
     validate_beside(raw, Some(known))
 }
 
+/// Checks the module at an index beside a language model.
+pub(super) fn check_module(
+    raw: &RawJob,
+    index: usize,
+    range: Option<&RankRange>,
+    language: &LanguageModel,
+) -> CheckedModule {
+    let mut problems = Vec::new();
+    let read = read_args(raw, index, &mut problems);
+    let (end, module) = validate_module(raw, index, range, language, read, &mut problems);
+    (end, module, problems)
+}
+
 fn validate_beside(raw: &RawJob, mut known: Option<&mut KnownModules>) -> Checked {
     let mut problems = Vec::new();
     report_unknown_keys(raw, &mut problems);
@@ -156,7 +169,7 @@ fn validate_beside(raw: &RawJob, mut known: Option<&mut KnownModules>) -> Checke
             None => check(read_args(raw, index, &mut found), found),
             Some(known) if is_language => check(known.read_language(raw, index, &mut found), found),
             Some(known) => known.module(index, &language, range.as_ref(), || {
-                check(read_args(raw, index, &mut found), found)
+                check_module(raw, index, range.as_ref(), &language)
             }),
         };
         problems.extend(found);
@@ -294,7 +307,7 @@ pub(super) fn report_unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
 }
 
 /// Reports fields with one value for all modules where a module has another value.
-fn report_values_of_the_job(raw: &RawJob, problems: &mut Vec<Problem>) {
+pub(super) fn report_values_of_the_job(raw: &RawJob, problems: &mut Vec<Problem>) {
     for (index, module) in raw.modules.iter().enumerate() {
         for (id, value) in module.settings.iter() {
             let field = id.field();

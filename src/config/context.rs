@@ -24,11 +24,18 @@ impl LanguageModel {
     /// The language model of a job of several modules, as far as it can be read.
     pub(super) fn of(raw: &RawJob, ranges: &[Option<RankRange>]) -> Self {
         let mut modules = raw.modules.iter();
-        let index = modules.position(|module| module.name == LANGUAGE_MODULE);
-        let Some(index) = index.filter(|_| raw.modules.len() > 1) else {
+        match modules.position(|module| module.name == LANGUAGE_MODULE) {
+            Some(index) => Self::at(index, ranges, |field| raw.number(index, field)),
+            None => Self::default(),
+        }
+    }
+
+    /// The language model at this index of the modules, whose fields have these numbers.
+    pub(super) fn at(index: usize, ranges: &[Option<RankRange>], number: impl Fn(FieldId) -> Option<u64>) -> Self {
+        if ranges.len() < 2 {
             return Self::default();
-        };
-        let size = |field: FieldId| raw.number(index, field).unwrap_or(1);
+        }
+        let size = |field: FieldId| number(field).unwrap_or(1);
         let copy = size(FieldId::tensor_model_parallel_size)
             .saturating_mul(size(FieldId::pipeline_model_parallel_size))
             .saturating_mul(size(FieldId::context_parallel_size));
@@ -36,15 +43,15 @@ impl LanguageModel {
         let ranks = range.map(|range| range.ranks).filter(|ranks| *ranks > 0);
         let dp = ranks.map(|ranks| (ranks / copy).max(1));
         Self {
-            hidden_size: raw.number(index, FieldId::hidden_size),
-            samples: dp.map(|dp| dp.saturating_mul(samples(raw, index))),
+            hidden_size: number(FieldId::hidden_size),
+            samples: dp.map(|dp| dp.saturating_mul(samples(number))),
         }
     }
 }
 
-/// Samples of a micro batch of the module at `index`: those that are packed into it where it has a budget of tokens.
-fn samples(raw: &RawJob, index: usize) -> u64 {
-    let number = |field| raw.number(index, field);
+/// Samples of a micro batch of a module whose fields have these numbers: those that are packed into it where it has a
+/// budget of tokens.
+fn samples(number: impl Fn(FieldId) -> Option<u64>) -> u64 {
     let cp = number(FieldId::context_parallel_size).unwrap_or(1);
     let Some(budget) = number(FieldId::max_seqlen_per_dp_cp_rank) else {
         return number(FieldId::micro_batch_size).unwrap_or(1);
@@ -54,7 +61,7 @@ fn samples(raw: &RawJob, index: usize) -> u64 {
         FieldId::longest_sample_length,
         FieldId::seq_length,
     ];
-    let sample = lengths.into_iter().find_map(number).unwrap_or(1);
+    let sample = lengths.into_iter().find_map(&number).unwrap_or(1);
     (budget.saturating_mul(cp) / sample.max(1)).max(1)
 }
 

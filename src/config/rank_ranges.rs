@@ -32,9 +32,13 @@ pub(super) fn rank_ranges(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Opti
     if raw.modules.is_empty() {
         return vec![None];
     }
-    let several = raw.modules.len() > 1;
-    let input = mimo_input(raw);
-    let placed = if raw.colocates() {
+    ranges_of(&mimo_input(raw), raw.colocates(), problems)
+}
+
+/// The rank range of every module of a job that states this parallelism.
+pub(super) fn ranges_of(input: &MimoInput, colocated: bool, problems: &mut Vec<Problem>) -> Vec<Option<RankRange>> {
+    let several = input.modules.len() > 1;
+    let placed = if colocated {
         input.check_colocated()
     } else {
         input.check()
@@ -60,7 +64,7 @@ pub(super) fn rank_ranges(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Opti
     let binding = [Rule::LanguageModule, Rule::NonNegativeOffset, Rule::NoGap];
     let about_world = [Rule::ModelParallelDividesWorld, Rule::CoverWorld];
     let of_all_modules = [Rule::LanguageModule, Rule::CoverWorld];
-    let mut refused = vec![false; raw.modules.len()];
+    let mut refused = vec![false; input.modules.len()];
     for problem in found {
         if !several && !is_one_of(&problem, &binding) {
             continue;

@@ -16,6 +16,7 @@ use super::largest_states::states_of_stages;
 use super::parameters::PartTable;
 use super::peak::{KnownBaselines, KnownParameters, StageBaseline, Stages};
 use super::plain_tapes::{LayoutPlainTapes, PlainTapes};
+use super::ranks_apart::HeaviestOfEncoders;
 use super::{StageBytes, peak};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
@@ -51,6 +52,8 @@ struct TapeKey {
     parameters: ParameterKey,
     micro_batch_size: u64,
     seq_length: u64,
+    /// Bytes that the first stage receives from encoders.
+    received: u64,
     saved: SavedKey,
 }
 
@@ -136,6 +139,7 @@ pub(crate) struct SharedTables {
     plain_without_experts: BTreeMap<TapeKey, Rc<PlainTapes>>,
     /// Of the latest layouts, which differ only in what is recomputed.
     baseline: Option<(BaselineKey, Rc<BaselineTables>)>,
+    pub(super) encoders: HeaviestOfEncoders,
 }
 
 impl SharedTables {
@@ -276,6 +280,7 @@ impl SharedTables {
             parameters,
             micro_batch_size: a.micro_batch_size,
             seq_length: a.seq_length,
+            received: m.boundary.received,
             saved: SavedKey {
                 recompute_granularity: a.recompute_granularity.map(|of| of as u8),
                 recompute_method: a.recompute_method.map(|of| of as u8),

@@ -338,6 +338,11 @@ impl Space {
         self.global_batch_size
     }
 
+    /// Whether other modules train beside the language model.
+    pub(super) fn has_several_modules(&self) -> bool {
+        self.ranks.is_some()
+    }
+
     /// Whether the model has routed experts.
     #[must_use]
     pub fn has_experts(&self) -> bool {

@@ -13,7 +13,7 @@ use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
 use crate::config::{KnownModules, Prepared, validate_known};
 use crate::memory::overhead::memory_range;
-use crate::memory::{self, LatestEncoders, SharedTables, StageRef, estimate_within, largest_states};
+use crate::memory::{self, LatestEncoders, SharedTables, StageRef, are_apart, estimate_within, largest_states};
 use crate::parallel::stages::StageLayout;
 use crate::time::TimeTables;
 use crate::units::Bytes;
@@ -163,6 +163,8 @@ impl Walk<'_> {
     /// Checks the combination at an index, axis by axis, and estimates it where it is legal. `nearest` is the
     /// combination nearest to fitting so far, where only those that fit are listed.
     fn try_combination(&mut self, at: u64, nearest: Option<Candidate>) -> Trial {
+        // What several modules need together is not known from the states of one.
+        let nearest = nearest.filter(|_| !self.space.has_several_modules());
         match &self.space.prepared {
             Some(prepared) => self.try_prepared(prepared, at, nearest),
             None => self.try_raw(at),
@@ -204,6 +206,7 @@ impl Walk<'_> {
                 Prepared::set(&mut args, *field, value.clone());
             }
             self.space.cut_prepared(dimension.axis, &mut args);
+            self.space.keep_ranks_prepared(dimension.axis, &mut args);
             if level == last {
                 let tried = self.try_args(prepared, args, at, nearest);
                 if let (Trial::TooLargeWithLargerMicroBatches, Some(below)) = (&tried, after_micro_batch) {
@@ -224,7 +227,7 @@ impl Walk<'_> {
             {
                 self.checks += 1;
                 let (stages, refusals) = (self.stages.as_ref(), &self.space.refusals);
-                let config = prepared.check(args.clone(), stages, refusals);
+                let config = prepared.check(args.clone(), stages, refusals, &mut self.known.modules);
                 if config.is_ok_and(|config| self.states_are_too_large(&config, nearest)) {
                     return Trial::CannotFit(level);
                 }
@@ -240,11 +243,11 @@ impl Walk<'_> {
         self.checks += 1;
         let last = self.space.dimensions.len().saturating_sub(1);
         let (stages, refusals) = (self.stages.as_ref(), &self.space.refusals_at_end);
-        let config = match prepared.check(args, stages, refusals) {
+        let config = match prepared.check(args, stages, refusals, &mut self.known.modules) {
             Ok(config) => config,
             Err(rule) => return Trial::Refused(last, rule),
         };
-        if let (None, Some(m)) = (&self.stages, config.modules().first()) {
+        if let (None, Some((_, m))) = (&self.stages, language(&config)) {
             self.stages = Some(m.stages().clone());
         }
         if self.is_of_another_job(&config) {
@@ -280,30 +283,33 @@ impl Walk<'_> {
             encoders,
             ..
         } = &mut *self.known;
-        let candidate = if let Some(m) = shareable(config) {
-            let (pp_rank, stage) = match shared.worst_stage(m, too_large) {
+        let candidate = if let Some((module, m)) = shareable(config) {
+            let (worst, stage) = match shared.worst_of_modules(config.modules(), too_large) {
                 Ok(worst) => worst,
                 Err(too_large) => return too_large.into(),
             };
+            let stage_of = |slowest: u32| StageRef {
+                module,
+                pp_rank: usize::try_from(slowest).unwrap_or(usize::MAX),
+            };
+            let memory = |slowest| {
+                Some(if stage_of(slowest) == worst {
+                    stage.memory
+                } else {
+                    shared.states(m, slowest)
+                })
+            };
             let worst = WorstStage {
-                at: StageRef {
-                    module: 0,
-                    pp_rank: usize::try_from(pp_rank).unwrap_or(usize::MAX),
-                },
+                at: worst,
                 peak: stage.total,
                 graphs: stage.graphs,
             };
-            Candidate::new(at, config, &worst, (bubbles, times), |slowest| {
-                Some(match slowest {
-                    slowest if slowest == pp_rank => stage.memory,
-                    slowest => shared.states(m, slowest),
-                })
-            })
+            Candidate::new(at, config, &worst, (bubbles, times), memory)
         } else {
             let Some(estimate) = estimate_within(config, too_large, encoders) else {
                 return Trial::TooLarge;
             };
-            let module = config.modules().iter().position(|m| m.io().is_language());
+            let module = language(config).map(|(module, _)| module);
             let memory = |slowest| {
                 let pp_rank = usize::try_from(slowest).ok()?;
                 let stage = StageRef {
@@ -325,7 +331,7 @@ impl Walk<'_> {
             return false;
         };
         let states = match shareable(config) {
-            Some(m) => self.known.shared.largest_states(m),
+            Some((_, m)) => self.known.shared.largest_states(m),
             None => largest_states(m),
         };
         states > nearest.peak && is_too_large(m, states, gpu)
@@ -390,12 +396,16 @@ fn is_too_large(m: &Module, peak: Bytes, gpu: Bytes) -> bool {
     Verdict::of_memory(Some(gpu), (range.low, range.high)) == Verdict::DoesNotFit
 }
 
-/// The only module of a job, where its layouts can share tables.
-fn shareable(config: &Config) -> Option<&Module> {
-    match config.modules() {
-        [m] if SharedTables::can_share(m) => Some(m),
-        _ => None,
-    }
+/// The language model of a job, with its index among the modules.
+fn language(config: &Config) -> Option<(usize, &Module)> {
+    let mut modules = config.modules().iter().enumerate();
+    modules.find(|(_, m)| m.io().is_language())
+}
+
+/// The language model of a job whose layouts can share tables, with its index among the modules: other modules have other
+/// ranks.
+fn shareable(config: &Config) -> Option<(usize, &Module)> {
+    language(config).filter(|(_, m)| SharedTables::can_share(m) && are_apart(config.modules()))
 }
 
 impl Space {

@@ -2,9 +2,10 @@
 
 use super::Space;
 use crate::config::canonical::differences;
-use crate::config::check;
-use crate::config::fields::FieldId;
+use crate::config::fields::{Args, FieldId};
+use crate::config::parse::Parsed;
 use crate::config::raw::RawJob;
+use crate::config::{Prepared, check};
 use crate::memory::savings::Choice;
 use crate::search::axis::{Axis, Pick};
 use crate::search::fields::{number, unset};
@@ -128,15 +129,25 @@ impl Space {
         }
     }
 
-    /// Sets the data-parallel size with which the language model has all its ranks. Where there is none, Megatron
-    /// refuses the combination: the next module's ranks do not follow.
+    /// Sets the data-parallel size with which the language model has all its ranks.
     fn keep_ranks(&self, job: &mut RawJob, ranks: u64) {
         let size = |axis: Axis| number(job, self.module, axis.field()).unwrap_or(1);
-        let replica = size(Axis::Tensor)
-            .saturating_mul(size(Axis::Pipeline))
-            .saturating_mul(size(Axis::Context));
-        let dp = (ranks / replica.max(1)).max(1);
+        let dp = copies(ranks, [Axis::Tensor, Axis::Pipeline, Axis::Context].map(size));
         job.put(self.module, FieldId::data_parallel_size, Value::Int(dp.into()));
+    }
+
+    /// Sets the same in arguments whose value of an axis is set.
+    pub(in crate::search) fn keep_ranks_prepared(&self, axis: Axis, args: &mut Args) {
+        let Some(ranks) = self.ranks else { return };
+        if matches!(axis, Axis::Tensor | Axis::Pipeline | Axis::Context) {
+            let sizes = [
+                args.tensor_model_parallel_size,
+                args.pipeline_model_parallel_size,
+                args.context_parallel_size,
+            ];
+            let dp = Parsed::Int(copies(ranks, sizes));
+            Prepared::set(args, FieldId::data_parallel_size, Some(dp));
+        }
     }
 
     /// Cuts the pattern of a hybrid model into one segment for each chunk of a combination. Where the job's own pattern
@@ -161,6 +172,13 @@ impl Space {
         let layers = pattern.layers().count();
         Some(pattern.in_segments(chunks.min(layers)).to_string())
     }
+}
+
+/// The copies of a model split by these sizes that so many ranks hold. Where they hold no whole one, Megatron refuses the
+/// combination: the next module's ranks do not follow.
+fn copies(ranks: u64, sizes: [u64; 3]) -> u64 {
+    let one: u64 = sizes.into_iter().fold(1, u64::saturating_mul);
+    (ranks / one.max(1)).max(1)
 }
 
 /// The layers that are left for the last stage where the others have `layers / stages` each, rounded up; `None` where

@@ -16,6 +16,9 @@
 //! | Several modules, every axis, all legal | 184 320 | 2 810 | 2 228 | 0.14 | 19 708 |
 //! | Llama 3 70B, ways of training, all legal | 20 580 | 692 | 291 | 0.04 | 17 802 |
 //!
+//! All layouts that a search lists are held until its end, each once; the memory is the most that the process had at once
+//! (`VmHWM` of Linux), with the tables of the searchers.
+//!
 //! Each layout has its memory and the predicted time of its step. A machine that is shared with others is slower at times,
 //! and the short searches vary most: the last had 10 394 to 19 427 legal layouts a second in four runs.
 #![allow(
@@ -31,27 +34,57 @@ use std::thread::{available_parallelism, scope};
 use std::time::{Duration, Instant};
 
 use megatron_memory::formats::share_url::visit;
-use megatron_memory::search::{Axis, Keep, Options, Searcher, Slice, Space};
+use megatron_memory::search::{Axis, Candidate, Keep, Options, Searcher, Slice, Space};
 
 /// The longest that one search runs.
 const LIMIT: Duration = Duration::from_mins(1);
 /// Jobs that are checked between two looks at the clock.
 const STEPS: u32 = 4096;
 
+/// The counts of a search, and its layouts in the parts in which they were found.
+#[derive(Default)]
+struct Found {
+    counts: Slice,
+    layouts: Vec<Box<[Candidate]>>,
+}
+
+impl Found {
+    fn add(&mut self, mut part: Slice) {
+        let layouts = std::mem::take(&mut part.candidates);
+        self.layouts.push(layouts.into_boxed_slice());
+        self.counts.join(part);
+    }
+
+    fn join(&mut self, other: Self) {
+        self.counts.join(other.counts);
+        self.layouts.extend(other.layouts);
+    }
+}
+
+/// Megabytes that the process had at most since this was asked last; `None` where the system does not say.
+fn peak_megabytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = peak.trim().strip_suffix(" kB")?.parse().ok()?;
+    // Begins to look for the peak anew.
+    std::fs::write("/proc/self/clear_refs", "5").ok()?;
+    Some(kilobytes * 1024 / 1_000_000)
+}
+
 /// Searches a space on all cores.
-fn run(space: &Space, keep: Keep) -> (Slice, Duration) {
+fn run(space: &Space, keep: Keep) -> (Found, Duration) {
     let began = Instant::now();
     let shares = Mutex::new(space.shares());
     let work = &|worker| {
         let next = || shares.lock().expect("no search panics").next_for(worker);
-        let mut found = Slice::default();
+        let mut found = Found::default();
         let mut searcher = Searcher::default();
         while let Some(share) = next() {
             let mut from = share.start;
             while from < share.end {
                 let part = searcher.search(space, from..share.end, STEPS, keep);
                 from = part.next.unwrap_or(share.end);
-                found.join(part);
+                found.add(part);
                 if began.elapsed() > LIMIT {
                     return found;
                 }
@@ -62,7 +95,7 @@ fn run(space: &Space, keep: Keep) -> (Slice, Duration) {
     let cores = available_parallelism().map_or(1, usize::from);
     let found = scope(|scope| {
         let workers: Vec<_> = (0..cores).map(|worker| scope.spawn(move || work(worker))).collect();
-        let mut whole = Slice::default();
+        let mut whole = Found::default();
         for worker in workers {
             whole.join(worker.join().expect("a search does not panic"));
         }
@@ -130,17 +163,20 @@ fn main() {
         ),
     ];
     let only: Option<String> = std::env::args().nth(1).filter(|a| a != "--bench");
-    println!("| search | combinations | looked at | legal | fit | seconds | legal a second |");
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    println!("| search | combinations | looked at | legal | fit | seconds | legal a second | peak MB |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     for (name, link, options, keep) in cases {
         if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
             continue;
         }
         let space = Space::new(&visit(link).state.setup.job, &options).expect("the job has layouts");
+        peak_megabytes();
         let (found, took) = run(&space, keep);
+        let peak = peak_megabytes().map_or_else(|| "?".to_owned(), |peak| peak.to_string());
+        let found = found.counts;
         let seconds = took.as_secs_f64();
         println!(
-            "| {name} | {} | {} | {} | {} | {seconds:.2} | {:.0} |",
+            "| {name} | {} | {} | {} | {} | {seconds:.2} | {:.0} | {peak} |",
             space.total(),
             found.looked_at,
             found.legal,

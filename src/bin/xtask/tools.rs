@@ -17,6 +17,17 @@ const TRUNK: &str = "0.21.14";
 /// The version of Firefox's driver, which the system's packages lack.
 const GECKODRIVER: &str = "0.37.1";
 
+/// The parts of wasm-bindgen that read and write modules, which are optimized: after every edit they go through all of
+/// the unoptimized page, some fifty megabytes. Its server for tests and the rest are not, since they take longer to
+/// build than that saves.
+const READS_MODULES: [&str; 5] = [
+    "gimli",
+    "walrus",
+    "wasm-bindgen-cli-support",
+    "wasm-encoder",
+    "wasmparser",
+];
+
 /// Where cargo installs programs for this project.
 const TOOLS: &str = "target/tools";
 
@@ -27,9 +38,9 @@ const BUILDS: &str = "target/tools/build";
 pub(crate) fn for_build(shell: &Shell) -> Result<(), Error> {
     put_first_on_path(shell)?;
     let bindgen = locked("wasm-bindgen")?;
-    // Optimized: after every edit it reads all of the unoptimized page, some fifty megabytes.
-    let programs = ["--bin", "wasm-bindgen", "--bin", "wasm-bindgen-test-runner"];
-    let programs = [&programs[..], &["--config", "profile.dev.opt-level=1"]].concat();
+    let optimized = READS_MODULES.map(|package| format!("profile.dev.package.{package}.opt-level=1"));
+    let mut programs = vec!["--bin", "wasm-bindgen", "--bin", "wasm-bindgen-test-runner"];
+    programs.extend(optimized.iter().flat_map(|setting| ["--config", setting]));
     // Not with its own lock file, which names a release of a dependency that is not to be had.
     cargo_install(shell, "wasm-bindgen", "wasm-bindgen-cli", &bindgen, &programs)?;
     cargo_install(shell, "trunk", "trunk", TRUNK, &["--locked"])?;

@@ -196,10 +196,7 @@ fn open(question: &Question) -> Option<String> {
         )),
         Question::Gpus => Some("how many GPUs: --gpus N".to_owned()),
         Question::Model { name } => {
-            let preset = known::preset_of(name).or_else(|| known::preset_of_folder(name));
-            let with_encoders = || known::job_of(name).map(|job| job.id);
-            let preset = preset.map(|preset| preset.id).or_else(with_encoders);
-            let preset = preset.unwrap_or("PRESET");
+            let preset = known::proposed(name).map_or("PRESET", |(id, _)| id);
             Some(format!("the model {name}: --model {preset} or --model config.json"))
         }
         Question::Field { field, choices } => {

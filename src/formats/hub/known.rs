@@ -117,6 +117,17 @@ pub fn job_of(name: &str) -> Option<&'static JobPreset> {
     JOBS.iter().find(|job| shape(model) == shape(job.id))
 }
 
+/// The preset to propose for a model that a text only names: its id, which [`ImportOptions::model`] takes, and its name
+/// for people. Those with encoders come last.
+///
+/// [`ImportOptions::model`]: crate::formats::import_text::ImportOptions::model
+#[must_use]
+pub fn proposed(name: &str) -> Option<(&'static str, &'static str)> {
+    let preset = preset_of(name).or_else(|| preset_of_folder(name));
+    let with_encoders = || job_of(name).map(|job| (job.id, job.name));
+    preset.map(|preset| (preset.id, preset.name)).or_else(with_encoders)
+}
+
 /// The size of the vocabulary in the `config.json` of the model that is published under this name, or that lies in a
 /// folder of this name, with the name of the model or series that is known to have it.
 #[must_use]

@@ -1,6 +1,6 @@
 //! Names of models on the Hugging Face Hub.
 
-use megatron_memory::formats::hub::Repository;
+use megatron_memory::formats::hub::{Repository, known};
 use proptest::prelude::*;
 
 fn address(text: &str) -> Option<String> {
@@ -64,6 +64,20 @@ fn what_is_no_name_is_refused() {
         long.as_str(),
     ] {
         assert!(address(text).is_none(), "{text}: {:?}", address(text));
+    }
+}
+
+/// A model that a text only names is proposed by its preset, those with encoders too, whoever keeps a copy of it.
+#[test]
+fn a_named_model_has_its_preset_proposed() {
+    for (name, id) in [
+        ("Qwen/Qwen3-8B", Some("qwen3-8b")),
+        ("Qwen/Qwen3-30B-A3B-Instruct-2507", Some("qwen3-30b-a3b")),
+        ("/models/Qwen3-8B/", Some("qwen3-8b")),
+        ("Qwen/Qwen3-VL-30B-A3B-Instruct", Some("qwen3-vl-30b-a3b")),
+        ("somebody/a-model-of-his-own", None),
+    ] {
+        assert_eq!(known::proposed(name).map(|(id, _)| id), id, "{name}");
     }
 }
 

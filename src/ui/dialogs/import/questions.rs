@@ -7,10 +7,10 @@ use super::hub::{AnswerUse, HubOffer};
 use super::session::{ImportSession, QuestionKey};
 use crate::dialogs::parts::{Alert, Labelled};
 use megatron_memory::config::fields::FieldId;
-use megatron_memory::formats::hub::Repository;
+use megatron_memory::formats::hub::{Repository, known};
 use megatron_memory::formats::import::{Choice, Question};
 use megatron_memory::formats::report::shown;
-use megatron_memory::presets::{self, PRESETS};
+use megatron_memory::presets::{self, PRESETS, jobs};
 
 /// The most lines that a question names.
 const MAX_LINES: usize = 5;
@@ -216,7 +216,7 @@ fn ModelField(session: RwSignal<ImportSession>, name: String) -> impl IntoView {
     });
     let text = move || {
         let chosen = chosen.get();
-        if presets::by_id(&chosen).is_some() {
+        if presets::by_id(&chosen).is_some() || jobs::by_id(&chosen).is_some() {
             String::new()
         } else {
             chosen
@@ -236,8 +236,24 @@ fn ModelField(session: RwSignal<ImportSession>, name: String) -> impl IntoView {
     let offer = Repository::read(&name)
         .ok()
         .map(|repository| view! { <HubOffer session repository purpose=AnswerUse::Model /> });
+    let proposed = known::proposed(&name).map(|(id, name)| {
+        view! {
+            <p class="modal-hub">
+                <button
+                    type="button"
+                    name="take-preset"
+                    aria-pressed=move || (*chosen.read() == id).to_string()
+                    on:click=move |_| set(id.to_owned())
+                >
+                    {format!("Take {name}")}
+                </button>
+                <span>"the preset of this name"</span>
+            </p>
+        }
+    });
     view! {
         <div>
+            {proposed}
             <Labelled label=format!("The model {name}: a preset")>
                 <select name="preset" on:change:target=move |event| set(event.target().value())>
                     <option value=""></option>

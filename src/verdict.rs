@@ -2,6 +2,7 @@
 //! of whether a job runs and fits is read off it; nothing else compares bytes with a GPU.
 
 use crate::config::Checked;
+use crate::config::gpus::GpuMemory;
 use crate::config::job::Config;
 pub use crate::config::problem::Refusal;
 use crate::memory::overhead::memory_range;
@@ -18,7 +19,7 @@ pub enum Verdict {
     Fits,
     /// It fits with the smallest overheads, but not with the largest.
     Tight,
-    /// It does not fit even with the smallest overheads.
+    /// It does not fit even with the smallest overheads, whatever such GPUs report.
     DoesNotFit,
     /// The estimate is that of another job: one without what the job's [marks](Config::not_modelled) name.
     NotThisJob,
@@ -35,13 +36,13 @@ impl Verdict {
         } else if !config.not_modelled().is_empty() {
             Self::NotThisJob
         } else {
-            Self::of_memory(config.gpu_memory(), device)
+            Self::of_memory(config.reported_gpu_memory(), device)
         }
     }
 
     /// The verdict on a job that runs and is modelled.
     #[must_use]
-    pub fn of_memory(gpu: Option<Bytes>, device: (Bytes, Bytes)) -> Self {
+    pub fn of_memory(gpu: Option<GpuMemory>, device: (Bytes, Bytes)) -> Self {
         match gpu.map(|gpu| Headroom::of(device, gpu)) {
             None => Self::Unknown,
             Some(Headroom::Free { .. }) => Self::Fits,
@@ -120,7 +121,8 @@ pub enum Headroom {
     },
     /// Memory stays free with the smallest overheads, and is missing with the largest.
     Uncertain {
-        /// What stays free with the smallest overheads.
+        /// What stays free with the smallest overheads: nothing where such GPUs report different amounts, of which only
+        /// some are enough.
         free: Bytes,
         /// What is missing with the largest overheads.
         missing: Bytes,
@@ -135,12 +137,14 @@ pub enum Headroom {
 }
 
 impl Headroom {
-    /// Compares the memory that the device shows, from `low` to `high`, with the memory of the GPU.
+    /// Compares the memory that the device shows, from `low` to `high`, with the memory of the GPU. What is free or missing
+    /// is of the least that such GPUs report.
     #[must_use]
-    pub fn of((low, high): (Bytes, Bytes), gpu: Bytes) -> Self {
+    pub fn of((low, high): (Bytes, Bytes), gpu: impl Into<GpuMemory>) -> Self {
+        let GpuMemory { least: gpu, most } = gpu.into();
         let beyond = |device: Bytes| device.saturating_sub(gpu);
         let free = |device: Bytes| gpu.saturating_sub(device);
-        if low > gpu {
+        if low > most {
             Self::Missing {
                 least: beyond(low),
                 most: beyond(high),
@@ -181,7 +185,7 @@ pub struct Standing {
     /// The peak of the rank that needs most, over all modules that run on it.
     pub total: Bytes,
     /// The memory of a GPU; `None` where no GPU is chosen.
-    pub gpu: Option<Bytes>,
+    pub gpu: Option<GpuMemory>,
     /// Whether the job runs and fits.
     pub verdict: Verdict,
 }
@@ -196,7 +200,7 @@ impl Standing {
             device,
             worst: estimate.worst,
             total: rank.total,
-            gpu: config.gpu_memory(),
+            gpu: config.reported_gpu_memory(),
             verdict: Verdict::of(config, device),
         }
     }
@@ -229,6 +233,12 @@ impl Standing {
     #[must_use]
     pub fn room(&self) -> Option<Headroom> {
         self.gpu.map(|gpu| Headroom::of(self.device, gpu))
+    }
+
+    /// The least memory that such GPUs report; `None` where no GPU is chosen.
+    #[must_use]
+    pub fn gpu_memory(&self) -> Option<Bytes> {
+        Some(self.gpu?.least)
     }
 
     /// Whether the GPU has all that the device may show, by the numbers alone: also where they are those of another job.

@@ -5,7 +5,7 @@ use super::context::{LanguageModel, ModuleContext, knows_item_tokens};
 use super::draft::Draft;
 use super::field::{Default, Scope};
 use super::fields::{Args, FieldId};
-use super::gpus::{self, GpuGeneration};
+use super::gpus::{self, GpuGeneration, GpuMemory};
 use super::job::{Config, Module};
 use super::module_links::connect;
 use super::not_modelled;
@@ -235,7 +235,7 @@ fn validate_module(
 }
 
 /// The memory that was typed, or else the chosen GPU's.
-pub(super) fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
+pub(super) fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<GpuMemory> {
     let read = |field: FieldId| parse(field.field(), raw.shared.get(field)?).ok().flatten();
     let gpu = match read(FieldId::gpu) {
         Some(Parsed::Text(name)) => {
@@ -249,8 +249,8 @@ pub(super) fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<By
         _ => None,
     };
     match read(FieldId::gpu_memory_mib) {
-        Some(Parsed::Int(mib)) => Some(Bytes::mib(mib)),
-        _ => gpu.map(|gpu| Bytes(gpu.memory_for_processes())),
+        Some(Parsed::Int(mib)) => Some(Bytes::mib(mib).into()),
+        _ => gpu.map(gpus::Gpu::memory_for_processes),
     }
 }
 

@@ -10,8 +10,9 @@ mod name;
 mod reported;
 
 pub use generation::GpuGeneration;
-pub use reported::{reported_to_processes, source_of_reported};
+pub use reported::{GpuMemory, reported_to_processes, source_of_reported};
 
+use crate::units::Bytes;
 use Certainty::{Announced, DriverDependent, Inferred, Reported, SharedWithCpu};
 use GpuGeneration::{Ada, Ampere, Blackwell, BlackwellSm12x, Cdna3, Cdna4, Hopper, Rubin, Volta};
 
@@ -79,11 +80,11 @@ impl Gpu {
         self.memory_mib * (1 << 20)
     }
 
-    /// The bytes of this GPU's memory that a process can use: the total that CUDA or HIP reports to a process, the
-    /// smallest where public messages print several, or the driver's total where no message is known.
+    /// The memory of this GPU that a process can use: what CUDA or HIP reports to a process, or the driver's total where
+    /// no message is known.
     #[must_use]
-    pub fn memory_for_processes(&self) -> u64 {
-        reported_to_processes(self.id).map_or(self.memory_bytes(), |(least, _)| least.0)
+    pub fn memory_for_processes(&self) -> GpuMemory {
+        reported_to_processes(self.id).unwrap_or_else(|| Bytes(self.memory_bytes()).into())
     }
 
     /// The same GPU in a rack whose `NVLink` switches join so many.

@@ -6,6 +6,7 @@ pub(super) use module::mamba_num_heads;
 pub use module::{Boundary, Derived, FirstStage, Module};
 
 use super::field::Decimal;
+use super::gpus::GpuMemory;
 use super::not_modelled::NotModelled;
 use super::problem::Refusal;
 use crate::units::Bytes;
@@ -16,7 +17,7 @@ pub struct Config {
     /// GPUs of the job.
     pub(crate) world_size: u64,
     /// Usable memory of one GPU, when one was chosen or typed.
-    pub(crate) gpu_memory: Option<Bytes>,
+    pub(crate) gpu_memory: Option<GpuMemory>,
     /// The modules in order; at least one.
     pub(crate) modules: Vec<Module>,
     /// What changes the job's memory and is not modelled, in the order of the keys.
@@ -40,9 +41,15 @@ impl Config {
         self.world_size
     }
 
-    /// Usable memory of one GPU, when known.
+    /// Usable memory of one GPU, when known: the least that such GPUs report.
     #[must_use]
     pub fn gpu_memory(&self) -> Option<Bytes> {
+        Some(self.gpu_memory?.least)
+    }
+
+    /// The same from the least to the most that such GPUs report, which verdicts are of.
+    #[must_use]
+    pub fn reported_gpu_memory(&self) -> Option<GpuMemory> {
         self.gpu_memory
     }
 

@@ -3,6 +3,7 @@
 use super::context::{LanguageModel, ModuleContext};
 use super::draft::Draft;
 use super::fields::{Args, FieldId};
+use super::gpus::GpuMemory;
 use super::job::{Config, Module};
 use super::layers::Layers;
 use super::module_links::connect;
@@ -15,7 +16,6 @@ use super::rules::Refusals;
 use super::{KnownModules, check, rules};
 use crate::parallel::mimo::{Field, LANGUAGE_MODULE, MimoInput};
 use crate::parallel::stages::{PipelineLayout, StageLayout};
-use crate::units::Bytes;
 use crate::value::Value;
 
 /// A job whose language model has fields that are read once.
@@ -27,7 +27,7 @@ pub struct Prepared {
     pipeline_layout: Option<PipelineLayout>,
     /// The layers, which most jobs share.
     layers: Layers,
-    gpu_memory: Option<Bytes>,
+    gpu_memory: Option<GpuMemory>,
     /// The index of the language model.
     language: usize,
     /// The parallelism that the modules of a job state; none where it lists no modules.

@@ -39,7 +39,7 @@ pub fn plot_csv(plot: &Plot<'_>, link: &str) -> String {
     for curve in plot.curves {
         for point in &curve.sweep.points {
             let memory = point.memory;
-            let gpu = memory.gpu.map_or_else(String::new, |gpu| gpu.0.to_string());
+            let gpu = memory.gpu_memory().map_or_else(String::new, |gpu| gpu.0.to_string());
             let fits = memory.gpu.map_or("", |_| if memory.has_room() { "yes" } else { "no" });
             let _ = write!(
                 out,

@@ -125,7 +125,7 @@ impl Sweep {
     /// The memory of the GPU; `None` where none is chosen, or no value is legal.
     #[must_use]
     pub fn gpu(&self) -> Option<Bytes> {
-        self.points.first()?.memory.gpu
+        self.points.first()?.memory.gpu_memory()
     }
 
     /// The largest value that fits, where all smaller ones fit too and some larger one does not.

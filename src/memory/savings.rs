@@ -7,6 +7,7 @@ use crate::config::choices::{
     AttentionVariant, OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule, TransformerImpl,
 };
 use crate::config::fields::FieldId;
+use crate::config::gpus::GpuMemory;
 use crate::config::job::{Config, Module};
 use crate::config::layers::MlpKind;
 use crate::config::raw::RawJob;
@@ -57,7 +58,7 @@ pub struct Saved {
     /// The memory that the device shows at that peak, from the least to the most.
     pub device: (Bytes, Bytes),
     /// The memory of a GPU; `None` where no GPU is chosen.
-    pub gpu: Option<Bytes>,
+    pub gpu: Option<GpuMemory>,
     /// The time of what is recomputed, in millionths of that of the matrix products of the stage's forward pass.
     pub recomputed_ppm: u64,
     /// The recomputed floating-point operations of one GPU in one iteration.
@@ -169,7 +170,7 @@ pub fn savings(job: &RawJob, stage: StageRef) -> Vec<Saving> {
                     saves: signed(now).saturating_sub(signed(peak)),
                     worst,
                     device,
-                    gpu: config.gpu_memory(),
+                    gpu: config.reported_gpu_memory(),
                     recomputed_ppm: work.ppm,
                     recomputed_flops: work.flops,
                 }

@@ -91,7 +91,7 @@ impl Plot<'_> {
     pub fn sentence(&self, point: &SweepPoint) -> String {
         let scale = Scale::coarse(self.unit);
         let memory = point.memory;
-        let of_gpu = memory.gpu.map_or_else(String::new, |gpu| {
+        let of_gpu = memory.gpu_memory().map_or_else(String::new, |gpu| {
             let verdict = memory.verdict.words().to_lowercase();
             format!(", of {}: {verdict}", scale.amount(gpu))
         });

@@ -254,7 +254,7 @@ fn cell_color(config: &Config, estimate: &Estimate, span: &Span, coloring: Color
         }
         Coloring::Memory => {
             let shown = device(config, module, span.memory.total, span.memory.graphs);
-            let over = Verdict::of_memory(config.gpu_memory(), shown) == Verdict::DoesNotFit;
+            let over = Verdict::of_memory(config.reported_gpu_memory(), shown) == Verdict::DoesNotFit;
             let most = estimate.worst_rank.total.0;
             CellColor {
                 class: String::from(if over { "rank-over" } else { "rank-memory" }),

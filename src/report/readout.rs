@@ -59,7 +59,7 @@ pub fn readout(subject: &Subject<'_>, target: &Target) -> Option<Readout> {
 }
 
 fn whole_stage(subject: &Subject<'_>, place: StageRef, stage: &StageEstimate) -> Readout {
-    let gpu = subject.config.gpu_memory();
+    let gpu = subject.config.reported_gpu_memory();
     let layers = layers(subject.config, place);
     let headroom = gpu.and_then(|gpu| {
         let device = device(subject.config, place.module, stage.total, stage.graphs);

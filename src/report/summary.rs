@@ -3,7 +3,7 @@
 use super::amount::{Scale, Unit, grouped};
 use super::verdict::{another_job, refused};
 use crate::config::gpus::GpuGeneration::{Ada, Ampere, Blackwell, BlackwellSm12x, Cdna3, Cdna4, Hopper, Rubin, Volta};
-use crate::config::gpus::{self, Certainty};
+use crate::config::gpus::{self, Certainty, GpuMemory};
 use crate::config::job::Config;
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
@@ -19,7 +19,7 @@ impl Standing {
             Some(gpu) => {
                 let range = scale.range(low, high);
                 let range = range.strip_suffix(scale.unit.symbol()).unwrap_or(&range);
-                format!("allocated, {range}on the device, of {}", scale.amount(gpu))
+                format!("allocated, {range}on the device, of {}", gpu.words(low, scale))
             }
             None => format!("allocated, {} on the device", scale.range(low, high)),
         }
@@ -28,7 +28,7 @@ impl Standing {
     /// What the GPU has, in words that follow the number of allocated memory in large type: `peak of 79.1`.
     #[must_use]
     pub fn headline_words(&self, scale: Scale) -> String {
-        match self.gpu {
+        match self.gpu_memory() {
             Some(gpu) => format!("peak of {}", scale.number(gpu)),
             None => String::from("peak"),
         }
@@ -69,14 +69,14 @@ pub fn device_monitor(config: &Config) -> &'static str {
 pub fn gpu_words(config: &Config, scale: Scale) -> Option<String> {
     let name = config.modules().first()?.args().gpu.as_deref()?;
     let gpu = gpus::by_id(name)?;
-    if config.gpu_memory() != Some(Bytes(gpu.memory_for_processes())) {
+    if config.reported_gpu_memory() != Some(gpu.memory_for_processes()) {
         return None;
     }
     let fine = Scale::fine(Unit::Gib);
     let to_processes = match (gpus::reported_to_processes(gpu.id), gpu.certainty) {
-        (Some((least, most)), _) => format!(
-            "as its driver reports; CUDA reports {} to a process, as PyTorch prints it in public messages, and the least of \
-             it counts.",
+        (Some(GpuMemory { least, most }), _) => format!(
+            "as its driver reports; CUDA reports {} to a process, as PyTorch prints it in public messages. A job fits where \
+             the least of it is enough, and does not where the most is not.",
             fine.range(least, most)
         ),
         (None, Certainty::SharedWithCpu) => "as CUDA reports to a process, of memory that the CPU uses too.".to_owned(),

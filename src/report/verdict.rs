@@ -13,14 +13,14 @@ pub fn reason(config: &Config, (low, high): (Bytes, Bytes)) -> String {
         return reason;
     }
     let scale = Scale::fine(Unit::Gib);
-    let Some(gpu) = config.gpu_memory() else {
+    let Some(gpu) = config.reported_gpu_memory() else {
         return String::from("no GPU is chosen");
     };
     format!(
         "the device shows {} to {}, and the GPU has {}",
         scale.amount(low),
         scale.amount(high),
-        scale.amount(gpu)
+        gpu.words(low, scale)
     )
 }
 

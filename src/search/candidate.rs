@@ -7,6 +7,7 @@ use super::options::Order;
 use super::placement::Crossing;
 use super::step_cost::StepCost;
 use super::traffic::Traffic;
+use crate::config::gpus::GpuMemory;
 use crate::config::job::{Config, Module};
 use crate::memory::bucket::Bucket;
 use crate::memory::savings::choice_of;
@@ -38,7 +39,7 @@ pub struct Candidate {
     /// The most memory that the device shows at that peak.
     pub most: Bytes,
     /// The memory of a GPU; `None` where no GPU is chosen.
-    pub gpu: Option<Bytes>,
+    pub gpu: Option<GpuMemory>,
     /// The stage with the largest peak.
     pub worst: StageRef,
     /// GPUs of the job.
@@ -125,7 +126,7 @@ impl Candidate {
             peak: worst.peak,
             least,
             most,
-            gpu: config.gpu_memory(),
+            gpu: config.reported_gpu_memory(),
             worst: worst.at,
             gpus: config.world_size(),
             replica: replica(language),
@@ -176,12 +177,12 @@ impl Candidate {
     /// Whether the layout fits, but leaves less than [`ROOM_FOR_SPEED`] free, so that it runs slower than predicted.
     #[must_use]
     pub fn is_nearly_full(&self) -> bool {
-        let free = self.gpu.map(|gpu| gpu.saturating_sub(self.peak));
+        let free = self.gpu.map(|gpu| gpu.least.saturating_sub(self.peak));
         self.verdict() == Verdict::Fits && free.is_some_and(|free| free < ROOM_FOR_SPEED)
     }
 
     /// The verdict on the layout by its numbers, on a GPU with this memory.
-    pub(super) fn verdict_on(&self, gpu: Option<Bytes>) -> Verdict {
+    pub(super) fn verdict_on(&self, gpu: Option<GpuMemory>) -> Verdict {
         Verdict::of_memory(gpu, (self.least, self.most))
     }
 
@@ -189,7 +190,7 @@ impl Candidate {
     #[must_use]
     pub fn headroom(&self) -> Option<i64> {
         let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
-        self.gpu.map(|gpu| signed(gpu).saturating_sub(signed(self.peak)))
+        self.gpu.map(|gpu| signed(gpu.least).saturating_sub(signed(self.peak)))
     }
 }
 

@@ -4,7 +4,6 @@ use super::candidate::Candidate;
 use super::space::Space;
 use crate::config::gpus::{Certainty, GPUS, Gpu, GpuGeneration};
 use crate::memory::savings::{Choice, savings};
-use crate::units::Bytes;
 use crate::verdict::Verdict;
 
 /// Changes with which a layout fits the GPU, each by itself.
@@ -33,7 +32,7 @@ pub fn suggestion(space: &Space, candidate: &Candidate) -> Suggestion {
         gpu.connected
             && gpu.generation >= GpuGeneration::Ampere
             && gpu.certainty != Certainty::Announced
-            && candidate.verdict_on(Some(Bytes(gpu.memory_for_processes()))) != Verdict::DoesNotFit
+            && candidate.verdict_on(Some(gpu.memory_for_processes())) != Verdict::DoesNotFit
     });
     Suggestion {
         recompute: enough.min_by_key(|(again, _)| *again).map(|(_, choice)| choice),

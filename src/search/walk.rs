@@ -9,6 +9,7 @@ use super::candidate::{Candidate, WorstStage};
 use super::slice::{Keep, Slice, count};
 use super::space::Space;
 use crate::config::fields::Args;
+use crate::config::gpus::GpuMemory;
 use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
 use crate::config::{KnownModules, Prepared, validate_known};
@@ -258,7 +259,7 @@ impl Walk<'_> {
         {
             return Trial::TooLarge;
         }
-        let limit = nearest.zip(config.gpu_memory()).zip(config.modules().first());
+        let limit = nearest.zip(config.reported_gpu_memory()).zip(config.modules().first());
         let Some(((nearest, gpu), m)) = limit else {
             return Trial::Legal(self.candidate(at, &config));
         };
@@ -327,7 +328,7 @@ impl Walk<'_> {
     /// Whether the model states of a job alone are more than the GPU has, and more than the peak of the combination
     /// that is nearest to fitting.
     fn states_are_too_large(&mut self, config: &Config, nearest: &Candidate) -> bool {
-        let (Some(m), Some(gpu)) = (config.modules().first(), config.gpu_memory()) else {
+        let (Some(m), Some(gpu)) = (config.modules().first(), config.reported_gpu_memory()) else {
             return false;
         };
         let states = match shareable(config) {
@@ -391,8 +392,8 @@ impl Walk<'_> {
 }
 
 /// Whether a device shows more than a GPU has where a job of one module allocates so much, even at the least.
-fn is_too_large(m: &Module, peak: Bytes, gpu: Bytes) -> bool {
-    let range = memory_range(m, Some(gpu), peak, Bytes::ZERO);
+fn is_too_large(m: &Module, peak: Bytes, gpu: GpuMemory) -> bool {
+    let range = memory_range(m, Some(gpu.least), peak, Bytes::ZERO);
     Verdict::of_memory(Some(gpu), (range.low, range.high)) == Verdict::DoesNotFit
 }
 

@@ -207,6 +207,20 @@ fn a_message_alone_says_what_its_amounts_say() {
     );
 }
 
+/// What the amounts of a message say does not wait for the answers that its job needs.
+#[test]
+fn a_message_beside_open_questions_says_what_its_amounts_say() {
+    let script = include_str!("jobs/open.sh");
+    let message = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 79.19 \
+                   GiB of which 2.00 GiB is free. Of the allocated memory 60.00 GiB is allocated by PyTorch, and 9.00 GiB \
+                   is reserved by PyTorch but unallocated.";
+    let Ended { status, output, .. } = run(&["check", "-"], &format!("{script}\n{message}\n"));
+    assert_eq!(status, 5, "{output}");
+    let [question, cause] =
+        ["--var NODES_OF_THE_CLUSTER=VALUE", "Fragmentation: 3.91 GiB"].map(|said| output.find(said));
+    assert!(question.is_some() && question < cause, "{output}");
+}
+
 #[test]
 fn a_job_without_a_result_has_no_number_in_json() {
     let ended = run(&["check", "--json", "deepseek-v3", "illegal.sh", "open.sh"], "");

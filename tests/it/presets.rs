@@ -9,7 +9,7 @@ use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::formats::share_url::{decode, encode};
 use megatron_memory::memory::estimate;
 use megatron_memory::presets::encoders::ENCODERS;
-use megatron_memory::presets::gpus::{self, GPUS};
+use megatron_memory::presets::gpus::{self, GPUS, GpuMemory};
 use megatron_memory::presets::jobs::JOBS;
 use megatron_memory::presets::{PRESETS, Preset, by_id};
 use megatron_memory::report::summary::{Standing, Verdict};
@@ -376,7 +376,7 @@ fn gpus_have_plausible_memory() {
         assert!(!gpu.certainty.note().is_empty());
         let page = gpus::source_of_reported(gpu.id);
         assert!(page.is_none_or(|page| page.starts_with("https://")));
-        if let Some((least, most)) = gpus::reported_to_processes(gpu.id) {
+        if let Some(GpuMemory { least, most }) = gpus::reported_to_processes(gpu.id) {
             // The driver's total has what it keeps for itself too.
             assert!(least <= most && most.0 < gpu.memory_bytes(), "{}", gpu.id);
         }

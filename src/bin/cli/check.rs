@@ -15,6 +15,7 @@ use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::{self, Estimate};
 use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::card::layout_words;
+use megatron_memory::report::diagnosis::message::of_message;
 use megatron_memory::report::offers::OfferRow;
 use megatron_memory::report::summary::{Standing, Verdict, stage_name};
 use megatron_memory::units::{Bytes, MIB};
@@ -129,6 +130,11 @@ fn largest_parts(estimate: &Estimate) -> Vec<LargestPart> {
         .collect()
 }
 
+/// An out-of-memory error with what is said of it.
+fn of_error(error: &OutOfMemory, sentences: &[String]) -> String {
+    format!("out of memory, line {}: {}", error.line, sentences.join(" "))
+}
+
 /// What the out-of-memory errors of a text come from, and for a job that does not surely fit, the first
 /// change with which it fits.
 fn explain(
@@ -141,8 +147,7 @@ fn explain(
     let mut lines = Vec::new();
     for error in errors {
         let found = diagnose(error, config, estimate);
-        let sentences = report::diagnosis::sentences(error, config, &found);
-        lines.push(format!("out of memory, line {}: {}", error.line, sentences.join(" ")));
+        lines.push(of_error(error, &report::diagnosis::sentences(error, config, &found)));
     }
     if !matches!(verdict, Verdict::Tight | Verdict::DoesNotFit) {
         return lines;
@@ -223,7 +228,16 @@ impl Check {
         if !problems.is_empty() {
             let reason = "The text leaves questions open".to_owned();
             let report = report(Status::Unreadable, "open_questions", reason);
-            return (Status::Unreadable, Report { problems, ..report });
+            let explanation = loaded.errors.iter().map(|error| of_error(error, &of_message(error)));
+            let explanation = explanation.collect();
+            return (
+                Status::Unreadable,
+                Report {
+                    explanation,
+                    problems,
+                    ..report
+                },
+            );
         }
         let checked = config::check(&share.setup.job);
         let Some(config) = &checked.config else {
@@ -257,7 +271,7 @@ impl Check {
         let (low, high) = summary.device;
         let limit = summary.gpu.map_or_else(
             || "; --gpu or --max says what it may be".to_owned(),
-            |gpu| format!(", of {}", scale.amount(gpu)),
+            |gpu| format!(", of {}", gpu.words(low, scale)),
         );
         let reason = format!(
             "{}: {} allocated, {} to {} on the device{limit}",
@@ -274,7 +288,7 @@ impl Check {
             peak_bytes: summary.total.0,
             device_bytes_low: low.0,
             device_bytes_high: high.0,
-            limit_bytes: summary.gpu.map(|gpu| gpu.0),
+            limit_bytes: summary.gpu_memory().map(|gpu| gpu.0),
             gpu: gpu(config),
             layout: format!("{} GPUs · {}", grouped(config.world_size()), layout_words(config)),
             worst_stage: stage_name(config, summary.worst),

@@ -111,7 +111,7 @@ fn row_of_gpu(gpu: &Gpu) -> Markup {
         .child(number(fine.amount(Bytes(gpu.memory_bytes()))))
         .child(number(to_processes.map_or_else(
             || "the driver's".to_owned(),
-            |(least, most)| fine.range(least, most),
+            |memory| fine.range(memory.least, memory.most),
         )))
         .child(source)
 }

@@ -1,6 +1,8 @@
 //! What CUDA and HIP report to a process as a GPU's memory, which is what a process can have: less than the total of
 //! `nvidia-smi`, which counts what the driver keeps for itself.
 
+use serde::{Deserialize, Serialize};
+
 use crate::units::{Bytes, GIB};
 
 /// One GPU's memory as PyTorch prints it in out-of-memory errors ("total capacity"), in hundredths of a GiB: the
@@ -48,6 +50,25 @@ const fn reported(gpu: &'static str, least: u64, most: u64, source: &'static str
     }
 }
 
+/// What one GPU's memory may be to a process. Drivers report different amounts of the same kind of GPU; of memory that
+/// was typed both are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuMemory {
+    /// The least that is known to be reported, with which a job surely has to do.
+    pub least: Bytes,
+    /// The most. A job that needs more runs on no GPU of the kind.
+    pub most: Bytes,
+}
+
+impl From<Bytes> for GpuMemory {
+    fn from(bytes: Bytes) -> Self {
+        Self {
+            least: bytes,
+            most: bytes,
+        }
+    }
+}
+
 /// A page with a message of a GPU of this id; `None` where no message is known, or its address was not kept.
 #[must_use]
 pub fn source_of_reported(gpu: &str) -> Option<&'static str> {
@@ -55,10 +76,13 @@ pub fn source_of_reported(gpu: &str) -> Option<&'static str> {
     (!row.source.is_empty()).then_some(row.source)
 }
 
-/// The least and the most that a GPU of this id reports to a process; `None` where no message is known.
+/// What a GPU of this id reports to a process; `None` where no message is known.
 #[must_use]
-pub fn reported_to_processes(gpu: &str) -> Option<(Bytes, Bytes)> {
+pub fn reported_to_processes(gpu: &str) -> Option<GpuMemory> {
     let bytes = |hundredths: u64| Bytes(hundredths.saturating_mul(GIB) / 100);
     let of_gpu = REPORTED.iter().find(|row| row.gpu == gpu);
-    of_gpu.map(|row| (bytes(row.least), bytes(row.most)))
+    of_gpu.map(|row| GpuMemory {
+        least: bytes(row.least),
+        most: bytes(row.most),
+    })
 }

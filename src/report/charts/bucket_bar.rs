@@ -40,7 +40,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
         .map(|segment| (segment, segment.bytes(|bucket| rank.bytes(bucket))))
         .filter(|(_, bytes)| *bytes > Bytes::ZERO)
         .collect();
-    let whole = summary.device.1.max(summary.gpu.unwrap_or(Bytes::ZERO));
+    let whole = summary.device.1.max(summary.gpu_memory().unwrap_or(Bytes::ZERO));
     let at = |bytes: Bytes| subject.width.share(bytes.0.into(), whole.0.into());
     let size = |from: Px, to: Px| ((to - from).max(Px::ZERO), BAR);
 
@@ -88,7 +88,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
     }
     behind.extend(legend(&unnamed, subject.width, device_text(&summary, scale, at).1));
     let mut before = Vec::new();
-    if let Some(gpu) = summary.gpu {
+    if let Some(gpu) = summary.gpu_memory() {
         let x = at(gpu);
         before.push(Drawing::line(Class::Gpu, (x, TOP - BEYOND), (x, TOP + BAR + BEYOND)));
         let name = format!("GPU {}", scale.amount(gpu));

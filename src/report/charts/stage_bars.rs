@@ -45,7 +45,7 @@ impl<'a> Slot<'a> {
 fn draw(subject: &Subject<'_>) -> Scene {
     let summary = Standing::new(subject.config, subject.estimate);
     let scale = Scale::coarse(subject.unit);
-    let gpu = gpu_within(summary.gpu, summary.total);
+    let gpu = gpu_within(summary.gpu_memory(), summary.total);
     let most = summary.device.1.max(gpu.unwrap_or(Bytes::ZERO));
     let axis = Axis::new(most, subject.unit, subject.width);
     let mut behind = axis.grid();
@@ -88,7 +88,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
         }
         x += MODULE_GAP;
     }
-    let before = axis.gpu(summary.gpu, gpu.is_some());
+    let before = axis.gpu(summary.gpu_memory(), gpu.is_some());
     Scene {
         id: CHART.id,
         width: subject.width,

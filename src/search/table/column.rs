@@ -118,7 +118,7 @@ impl Column {
             Self::Axis(level, _) => space.digit(c.index, level).into(),
             Self::Chunks => c.vpp.into(),
             Self::Peak => c.peak.0.into(),
-            Self::Headroom => c.gpu.map_or(0, |gpu| i128::from(gpu.0) - i128::from(c.most.0)),
+            Self::Headroom => c.gpu.map_or(0, |gpu| i128::from(gpu.least.0) - i128::from(c.most.0)),
             Self::Stage => i128::try_from(c.worst.pp_rank).unwrap_or(i128::MAX),
             Self::Replica => c.replica.into(),
             Self::Dp => c.dp.into(),

@@ -132,7 +132,7 @@ impl Pill {
 /// The buckets of the fullest stage on one line, behind them the range that the device shows, and the GPU's memory as
 /// its end or as a mark in it.
 fn meter(headline: &Headline, grouping: Grouping) -> impl IntoView + use<> {
-    let gpu = headline.summary.gpu;
+    let gpu = headline.summary.gpu_memory();
     let (_, device) = headline.summary.device;
     let full = device.max(gpu.unwrap_or_default()).0.max(1);
     // A thousandth is finer than any screen.

@@ -173,6 +173,33 @@ fn free_memory_is_a_range_on_the_basis_of_the_verdict() {
     }
 }
 
+/// Drivers report different amounts of the same kind of GPU: what fits some of them is tight.
+#[test]
+fn a_job_that_only_some_gpus_of_a_kind_hold_is_tight() {
+    let of = |hundredths: u64| Bytes(hundredths * GIB / 100);
+    let job = Job::small(json!({"gpu": "h20"}));
+    let gpu = job.config.reported_gpu_memory().unwrap();
+    assert_eq!((gpu.least, gpu.most), (of(9_500), of(9_522)));
+    assert_eq!(job.config.gpu_memory(), Some(gpu.least));
+    for (low, expected, words) in [
+        (9_400, Verdict::Tight, "of 95.0 GiB"),
+        (9_510, Verdict::Tight, "of 95.0 to 95.2 GiB"),
+        (9_523, Verdict::DoesNotFit, "of 95.0 GiB"),
+    ] {
+        let device = (of(low), of(9_900));
+        let verdict = Verdict::of(&job.config, device);
+        assert_eq!(verdict, expected, "{low}");
+        let summary = Standing {
+            device,
+            verdict,
+            ..Standing::new(&job.config, &job.estimate)
+        };
+        let said = summary.device_words(Scale::coarse(Unit::Gib));
+        assert!(said.ends_with(words), "{said}");
+    }
+    assert_eq!(Verdict::of(&job.config, (of(9_000), gpu.least)), Verdict::Fits);
+}
+
 #[test]
 fn the_headline_is_the_fullest_stage_against_the_gpu() {
     let job = Job::small(json!({"gpu_memory_mib": 8192}));

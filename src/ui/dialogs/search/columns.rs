@@ -32,7 +32,11 @@ pub(super) fn text(column: Column, space: &Space, c: &Candidate, unit: Unit) -> 
     match column {
         Column::Peak => scale.number(c.peak),
         Column::Headroom => c.gpu.map_or_else(String::new, |gpu| {
-            format!("{} to {}", free(gpu, c.most, unit), free(gpu, c.least, unit))
+            format!(
+                "{} to {}",
+                free(gpu.least, c.most, unit),
+                free(gpu.least, c.least, unit)
+            )
         }),
         Column::Network => scale.number(c.traffic.far),
         Column::Near => scale.number(c.traffic.near),

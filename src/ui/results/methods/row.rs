@@ -72,7 +72,7 @@ fn amounts(
     config: Option<&Config>,
     scale: Scale,
 ) -> MethodAmounts {
-    let gpu = config.and_then(Config::gpu_memory);
+    let gpu = config.and_then(Config::reported_gpu_memory);
     let verdict = config.map_or(Verdict::Unknown, |config| Verdict::of(config, memory.device));
     MethodAmounts {
         peak: scale.amount(memory.peak),

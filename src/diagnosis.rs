@@ -15,7 +15,7 @@ pub use expected::{ESTIMATE_ERROR_PPM, expected};
 use crate::config::job::Config;
 use crate::formats::out_of_memory::{FailedPhase, OutOfMemory};
 use crate::memory::allocations::{Allocation, allocations};
-use crate::memory::{Estimate, StageRef, gathered_to_save, rank_memory};
+use crate::memory::{Estimate, StageRef, gathered_to_save, rank_memory, scattered_to_load};
 use crate::units::Bytes;
 
 /// An explained out-of-memory error.
@@ -37,6 +37,9 @@ pub struct Diagnosis {
     pub allocated: Option<(Bytes, Bytes)>,
     /// Where a checkpoint was saved: what the first data-parallel rank of the stage may gather on the GPU at a time.
     pub gathered: Option<Bytes>,
+    /// Where a checkpoint was loaded: what the first tensor-parallel rank of the stage has on the GPU at a time of weights of
+    /// Hugging Face.
+    pub scattered: Option<Bytes>,
     /// Why there was no room.
     pub cause: Cause,
 }
@@ -70,6 +73,9 @@ pub fn diagnose(error: &OutOfMemory, config: &Config, estimate: &Estimate) -> Di
             .map(|(allocated, requested)| (allocated.bytes, allocated.bytes + requested.bytes)),
         gathered: (error.phase == Some(FailedPhase::SavingCheckpoint))
             .then(|| gathered_to_save(config, estimate, stage))
+            .flatten(),
+        scattered: (error.phase == Some(FailedPhase::LoadingCheckpoint))
+            .then(|| scattered_to_load(config, estimate, stage))
             .flatten(),
         cause: Cause::of(error, config, estimate, stage, &longer, expected),
         longer,

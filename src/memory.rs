@@ -18,6 +18,7 @@ pub mod graph_phase;
 mod job_moment;
 mod largest_states;
 pub mod line;
+mod loading;
 mod local_graphs;
 pub mod methods;
 pub mod overhead;
@@ -42,6 +43,7 @@ pub use estimate::{
 };
 pub use job_moment::JobMoment;
 pub use largest_states::largest_states;
+pub use loading::scattered_to_load;
 pub use ranks::rank_memory;
 pub(crate) use ranks_apart::are_apart;
 pub use saving::gathered_to_save;

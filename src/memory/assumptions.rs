@@ -12,8 +12,9 @@ use crate::units::Bytes;
 /// (`TorchDistLoadShardedStrategy.load` of megatron-core).
 pub const COVERED: &str = "Estimates cover building the model, forward and backward passes, the optimizer step, the capture \
      of CUDA graphs and saving a checkpoint. Loading one in Megatron's default format, torch_dist, fills the tensors that are \
-     there and needs no more than stays between steps; evaluation, which keeps nothing for a backward pass, needs no more \
-     with the same micro batch. Not covered are converting checkpoints and generation.";
+     there and needs no more than stays between steps; weights of Hugging Face come one tensor at a time. Evaluation, which \
+     keeps nothing for a backward pass, needs no more with the same micro batch. Not covered are writing checkpoints of \
+     Hugging Face and generation.";
 
 /// The assumptions in force for a job.
 #[must_use]

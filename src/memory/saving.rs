@@ -5,6 +5,7 @@ use super::states::main_grad_bytes;
 use super::{Estimate, StageEstimate, StageRef};
 use crate::config::job::{Config, Module};
 use crate::model::Architecture;
+use crate::model::tensor::ParamTensor;
 use crate::parallel::groups::View;
 use crate::units::{Bytes, multiply};
 
@@ -30,7 +31,7 @@ pub fn gathered_to_save(config: &Config, estimate: &Estimate, stage: StageRef) -
     let bucket = a.overlap_grad_reduce.then(|| {
         let of_ranks = multiply(ELEMENTS_PER_RANK, multiply(m.dp, m.cp));
         let full = a.ddp_bucket_size.unwrap_or(of_ranks.max(LEAST_ELEMENTS));
-        full.saturating_add(largest_parameter(m, held))
+        full.saturating_add(largest_parameter(m, held, |_| true))
     });
     let gathered = Bucket::ALL.into_iter().filter_map(|kind| {
         let Some((State::MainGrads, view)) = kind.state() else {
@@ -48,8 +49,8 @@ pub fn gathered_to_save(config: &Config, estimate: &Estimate, stage: StageRef) -
     gathered.max().filter(|bytes| *bytes > Bytes::ZERO)
 }
 
-/// Elements of the largest parameter of a stage.
-fn largest_parameter(m: &Module, held: &StageEstimate) -> u64 {
+/// Elements of the largest parameter that a rank of a stage has, of those that are meant.
+pub(super) fn largest_parameter(m: &Module, held: &StageEstimate, is_meant: impl Fn(&ParamTensor) -> bool) -> u64 {
     let architecture = Architecture::new(m);
     let is_held = |place: usize| {
         let mut counts = held.chunks.iter().filter_map(|chunk| chunk.parts.get(place));
@@ -59,6 +60,7 @@ fn largest_parameter(m: &Module, held: &StageEstimate) -> u64 {
     let of_stage = parts.filter(|(place, _)| is_held(*place));
     let parameters = of_stage.flat_map(|(_, part)| &part.parameters);
     parameters
+        .filter(|parameter| is_meant(parameter))
         .map(|parameter| parameter.shape.elements())
         .max()
         .unwrap_or(0)

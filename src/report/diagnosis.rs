@@ -23,6 +23,7 @@ pub fn sentences(error: &OutOfMemory, config: &Config, diagnosis: &Diagnosis) ->
     sentences.extend(block(error, diagnosis, scale));
     sentences.extend(moment(error, diagnosis, &place, scale));
     sentences.extend(diagnosis.gathered.map(|bytes| gathered(bytes, scale)));
+    sentences.extend(diagnosis.scattered.map(|bytes| scattered(bytes, scale)));
     sentences
 }
 
@@ -195,6 +196,24 @@ fn gathered(bytes: Bytes, scale: Scale) -> String {
          --overlap-grad-reduce cuts the buffers that are gathered into buckets, and \
          --distrib-optim-fully-reshardable-mem-efficient gathers on the host.",
         scale.amount(bytes)
+    )
+}
+
+/// What loading weights of Hugging Face has on the GPU.
+fn scattered(bytes: Bytes, scale: Scale) -> String {
+    let of_hugging_face = if bytes == Bytes::ZERO {
+        "are copied from the host one tensor at a time".to_owned()
+    } else {
+        format!(
+            "are split one tensor at a time: Megatron-Bridge has up to {} of pieces on the first tensor-parallel rank, beside \
+             the parameters",
+            scale.amount(bytes)
+        )
+    };
+    format!(
+        "Weights of Hugging Face {of_hugging_face}. A torch_dist checkpoint is read into the tensors that are there; with \
+         --ckpt-fully-parallel-load ranks send one another theirs, of which one that a rank does not need may stand beside \
+         them at a time."
     )
 }
 

@@ -169,6 +169,32 @@ fn a_failure_while_saving_says_what_is_gathered() {
     }
 }
 
+/// Weights of Hugging Face are scattered tensor by tensor: the embedding of Llama 3 is the largest, padded to 512 rows
+/// for four ranks.
+#[test]
+fn a_failure_while_loading_says_what_is_scattered() {
+    let frames = serde_json::json!([[
+        "megatron/training/checkpointing.py",
+        "load_checkpoint",
+        "state_dict = dist_checkpointing.load("
+    ]]);
+    let text = traceback(&frames) + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has";
+    for (tp, expected) in [(1, 0), (4, 128_512 * 4_096 * 2 / 4 * 5)] {
+        let mut job = Setup::of_preset(presets::by_id("llama3-8b").unwrap()).job;
+        job.put(0, FieldId::tensor_model_parallel_size, Value::Int(tp));
+        let config = check(&job).config.unwrap();
+        let estimate = estimate(&config);
+        let error = error(&text);
+        let found = diagnose(&error, &config, &estimate);
+        assert_eq!(found.scattered, Some(Bytes(expected)), "TP {tp}");
+        let said = sentences(&error, &config, &found).join(" ");
+        assert!(
+            said.contains("Weights of Hugging Face") && said.contains("--ckpt-fully-parallel-load"),
+            "{said}"
+        );
+    }
+}
+
 /// A job with every kind of layer that presets have is named tensor by tensor.
 #[test]
 fn every_large_tensor_of_a_job_is_named_by_its_failed_allocation() {

@@ -67,7 +67,7 @@ pub const fn ways_out(phase: Option<FailedPhase>) -> &'static str {
         }
         Some(FailedPhase::LoadingCheckpoint) => {
             "Megatron's default format, torch_dist, is read into the tensors that are there, the optimizer's moments among \
-             them: --no-load-optim leaves those for the first step. Conversion from Hugging Face also gathers whole tensors."
+             them: --no-load-optim leaves those for the first step. Weights of Hugging Face come one whole tensor at a time."
         }
         Some(FailedPhase::SavingCheckpoint) => {
             "Megatron's default format, torch_dist, copies every tensor to the host and makes none on the GPU; other \

@@ -5,14 +5,18 @@
 
 use super::framework::{Defaults, Framework};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant, Role};
-use super::meaning::look_up;
+use super::meaning::{Decides, KeyRole, look_up};
 use super::megatron_lm;
 use crate::config::canonical::is_on;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::NotModelled;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::derivations::{batch, gpus, hybrid, lengths, model, vocabulary};
+use crate::formats::import::draft::JobDraft;
+use crate::formats::import::keys::Keys;
+use crate::formats::import::values::int;
 use crate::formats::megatron_args::{self, Arity};
+use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
 /// slime: Megatron-LM's flags and some of its own.
@@ -25,6 +29,7 @@ pub static SLIME: Framework = Framework {
         vocabulary::of_tokenizer,
         gpus::of_nodes,
         lengths::of_samples,
+        pad_rows,
         batch::global,
     ],
     after_defaults: model::without_question,
@@ -33,6 +38,33 @@ pub static SLIME: Framework = Framework {
     ..Framework::PLAIN
 };
 
+/// `data_pad_size_multiplier`: tokens for each tensor-parallel rank that rows are filled up to a multiple of.
+const PADDED: KeyRole = KeyRole::kept("padded_rows", Decides::field(FieldId::max_seqlen_per_dp_cp_rank));
+/// Its default.
+const PADDED_BY: u64 = 128;
+
+/// Fills the fullest micro batch up (`get_batch` in `slime/backends/megatron_utils/data.py`).
+fn pad_rows(draft: &mut JobDraft, keys: &Keys<'_>) {
+    let id = FieldId::max_seqlen_per_dp_cp_rank;
+    let given = keys.get(PADDED);
+    let ranks = draft.number(FieldId::tensor_model_parallel_size).unwrap_or(1);
+    let multiple = given.and_then(int).unwrap_or(PADDED_BY).saturating_mul(ranks).max(1);
+    if let Some(tokens) = draft
+        .number(id)
+        .and_then(|tokens| tokens.checked_next_multiple_of(multiple))
+    {
+        draft.settings.set(id, Value::Int(tokens.into()));
+    }
+    if let Some(item) = given {
+        draft.row(
+            item,
+            KeyStatus::Derived,
+            Some(id),
+            "rows are filled up to a multiple of it times TP",
+        );
+    }
+}
+
 /// The flags, without leading dashes.
 const KEYS: &[(&str, KeyMeaning)] = &[
     ("actor-num-nodes", Role(gpus::NODES)),
@@ -40,6 +72,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("hf-checkpoint", Role(model::HUGGING_FACE)),
     ("max-tokens-per-gpu", Role(lengths::TOKENS)),
     ("use-dynamic-batch-size", Role(lengths::DYNAMIC)),
+    ("data-pad-size-multiplier", Role(PADDED)),
     ("rollout-batch-size", Role(batch::PROMPTS)),
     ("n-samples-per-prompt", Role(batch::SAMPLES)),
     ("rollout-max-response-len", Role(lengths::RESPONSE)),
@@ -161,7 +194,7 @@ const ELSEWHERE: &[(Arity, &str)] = &[
             custom-generate-function-path custom-megatron-before-log-prob-hook-path \
             custom-megatron-before-train-step-hook-path custom-pg-loss-reducer-function-path \
             custom-reward-post-process-path custom-rm-path custom-rollout-log-function-path \
-            custom-tis-function-path custom-update-weight-post-write-path data-pad-size-multiplier \
+            custom-tis-function-path custom-update-weight-post-write-path \
             data-source-path dump-details dynamic-sampling-filter-path eps-clip eps-clip-c \
             eps-clip-high eval-config eval-function-path eval-input-key eval-label-key eval-max-context-len \
             eval-max-prompt-len eval-max-response-len eval-min-new-tokens eval-reward-key eval-temperature \

@@ -7,6 +7,7 @@
 //! `verl/other_models.rs`.
 
 mod other_models;
+mod parents;
 
 use super::bridge;
 use super::framework::{Defaults, Framework};
@@ -280,7 +281,7 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
     ("checkpoint", Irrelevant),
     ("critic", Irrelevant),
     ("custom_reward_function", Irrelevant),
-    ("defaults", Irrelevant),
+    ("defaults", Role(parents::PARENTS)),
     ("env", Irrelevant),
     ("global_profiler", Irrelevant),
     ("hydra", Irrelevant),

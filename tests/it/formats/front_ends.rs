@@ -145,6 +145,27 @@ fn slime_scripts_leave_models_to_other_files_and_split_batches_into_steps() {
 }
 
 #[test]
+fn slime_fills_rows_up() {
+    for (tokens, rest, padded) in [
+        (9_000, "--tensor-model-parallel-size 2", 9_216),
+        (9_216, "--tensor-model-parallel-size 2", 9_216),
+        (
+            9_216,
+            "--tensor-model-parallel-size 4 --data-pad-size-multiplier 1024",
+            12_288,
+        ),
+    ] {
+        let import = read(&format!(
+            "python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate --rollout-batch-size 32 \
+             --n-samples-per-prompt 8 --rollout-max-response-len 8192 --use-dynamic-batch-size --max-tokens-per-gpu {tokens} {rest}"
+        ));
+        let id = FieldId::max_seqlen_per_dp_cp_rank;
+        assert_eq!(number(&import, id), Some(padded), "{tokens} {rest}");
+        assert_eq!(number(&import, FieldId::seq_length), Some(tokens));
+    }
+}
+
+#[test]
 fn swift_generates_samples_of_prompt_and_response() {
     let job = |rest: &str| {
         read(&format!(

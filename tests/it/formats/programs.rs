@@ -81,6 +81,27 @@ fn files_of_nemo_rl_have_what_their_parents_say() {
     assert_eq!(number(&import, FieldId::num_layers), Some(64));
 }
 
+/// verl's own configurations say what is the default; what another file says is not in the text.
+#[test]
+fn files_of_verl_build_on_its_own_or_are_marked() {
+    let marks = |parents: &str| -> Vec<String> {
+        let text = format!(
+            "hydra:\n  searchpath:\n    - file://verl/trainer/config\n\ndefaults:\n{parents}  - _self_\n\nactor_rollout_ref:\n  \
+             actor:\n    megatron:\n      tensor_model_parallel_size: 2\n      use_mbridge: true\n"
+        );
+        let import = read(&text, None);
+        assert_eq!(import.dialect, "verl");
+        let marks = import.state.setup.job.not_modelled.iter();
+        marks.map(|mark| mark.key.clone()).collect()
+    };
+    assert_eq!(marks("  - ppo_megatron_trainer\n"), [""; 0]);
+    assert_eq!(
+        marks("  - actor@actor_rollout_ref.actor: megatron_actor\n  - reward_manager@reward_manager\n"),
+        [""; 0]
+    );
+    assert_eq!(marks("  - my_trainer\n"), ["defaults"]);
+}
+
 #[test]
 fn recipes_of_megatron_bridge_are_named_with_gpus() {
     let import = read(

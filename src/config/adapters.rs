@@ -9,7 +9,7 @@ pub use map::{PeftSetting, read_peft, read_setting};
 pub use modules::{AdapterNames, LinearModule, LinearModules};
 pub(crate) use targets::{Target, Targets, present};
 
-use super::choices::{AdapterDropout, AdapterType};
+use super::choices::{AdapterDropout, AdapterType, ModuleToSave};
 use super::fields::Args;
 use super::layers::Layers;
 use crate::parallel::stages::Chunk;
@@ -85,8 +85,13 @@ impl Adapters {
         self.mtp = targets.modules(inner, grouped);
         let of_depth = targets.modules("mtp.layers.0.", grouped);
         let outside = targets.modules("", grouped);
-        self.outside = outside
-            .only(LinearModule::OutputLayer)
+        // A module that is trained as a whole has no adapters.
+        let of_output = if a.peft_modules_to_save.contains(ModuleToSave::OutputLayer) {
+            LinearModules::default()
+        } else {
+            outside.only(LinearModule::OutputLayer)
+        };
+        self.outside = of_output
             .or(of_depth.only(LinearModule::EhProj))
             .or(outside.both(LinearModules::of_projectors(a)));
     }

@@ -157,6 +157,18 @@ choices! {
         Slime = "slime",
         /// ms-swift's log-probabilities in GRPO and GKD, which take the labels from the model.
         Swift = "ms_swift",
+        /// ms-swift's loss of embeddings: the normalized output of the last norm, without an output layer.
+        SwiftEmbedding = "ms_swift_embedding",
+        /// ms-swift's loss of a generative reranker: the logits of two tokens.
+        SwiftReranker = "ms_swift_reranker",
+    }
+
+    /// `modules_to_save` of PEFT: modules outside of the layers that are trained as a whole beside adapters.
+    ModuleToSave {
+        /// The word embedding.
+        WordEmbeddings = "word_embeddings",
+        /// The output layer.
+        OutputLayer = "output_layer",
     }
 
     /// `--cp-comm-type`.

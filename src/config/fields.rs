@@ -9,10 +9,10 @@
 use super::choices::{
     AdapterDropout, AdapterType, AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, CudaGraphImpl,
     CudaGraphModule, DsaKernelBackend, FlexBackend, Fp4Format, Fp8Format, Fp8Recipe, FrontEnd, FsdpDtype,
-    GpuGeneration, HybridStackSpec, Launcher, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization,
-    OffloadModule, OptimizerKind, OuterShardingStrategy, PositionEmbedding, ProjectorKind, ProjectorNorm,
-    RecomputeGranularity, RecomputeMethod, RecomputeModule, RopeType, RouterDtype, RouterScore, ShardingStrategy,
-    SoftmaxType, SoftwareFact, SoftwareStack, TokenDispatcher, TokenLoss, TransformerImpl,
+    GpuGeneration, HybridStackSpec, Launcher, MainGradsDtype, MainParamsDtype, ModuleToSave, MomentDtype,
+    Normalization, OffloadModule, OptimizerKind, OuterShardingStrategy, PositionEmbedding, ProjectorKind,
+    ProjectorNorm, RecomputeGranularity, RecomputeMethod, RecomputeModule, RopeType, RouterDtype, RouterScore,
+    ShardingStrategy, SoftmaxType, SoftwareFact, SoftwareStack, TokenDispatcher, TokenLoss, TransformerImpl,
 };
 use super::condition::Condition::{
     Adapters as HasAdapters, ChunkedLogits, CompressedAttention, CudaGraphs, DeltaProducts, Encoder as IsEncoder,
@@ -430,7 +430,8 @@ fields! {
     /// The program that computes the loss: Megatron's cross-entropy, or what programs of reinforcement learning have in
     /// its place. nemo_rl: NeMo-RL with logits in fp32. nemo_rl_deferred: with defer_fp32_logits. verl_fused: verl with
     /// use_fused_kernels, which makes no logits. chatlearn: ChatLearn, with the entropy of every token. slime: slime.
-    /// ms_swift: ms-swift in GRPO and GKD.
+    /// ms_swift: ms-swift in GRPO and GKD. ms_swift_embedding: ms-swift's embeddings, which have no output layer.
+    /// ms_swift_reranker: its generative rerankers, with the logits of two tokens.
     token_loss: TokenLoss = Field::choice(TokenLoss::NAMES, "megatron").at(Kernels, All, "tloss", "Loss computed by").own().also(&["defer_fp32_logits", "use_fused_kernels"]);
     /// Tokens whose logits NeMo-RL (logprob_chunk_size) or slime (log_probs_chunk_size) takes at a time.
     logprob_chunk_size: Option<u64> = Field::derived(1, 100_000_000, "all tokens at once").at(Kernels, All, "lpchunk", "Tokens of a chunk of logits").unit("tokens").own().relevant_if(ChunkedLogits);
@@ -808,6 +809,12 @@ fields! {
     /// In place of adapted layers: all linear layers get adapters but these. Names or full names with *, separated by
     /// commas.
     peft_exclude_modules: Option<String> = Field::text(20_000, "only the adapted layers have adapters").at(Adapters, All, "pexclude", "Layers without adapters").own().also(&["exclude_modules"]).relevant_if(HasAdapters);
+    /// Tensor-parallel ranks split one matrix of an adapter and have the other in full, as in ms-swift: the first one
+    /// beside column-parallel layers, the second beside row-parallel ones. Otherwise they split both, as in
+    /// Megatron-Bridge.
+    peft_whole_matrices: bool = Field::flag(false).at(Adapters, All, "pwhole", "Adapters split one matrix").own().relevant_if(HasAdapters);
+    /// Modules of which PEFT trains a whole copy beside the adapters; the original stays, frozen.
+    peft_modules_to_save: NameSet<ModuleToSave> = Field::set(ModuleToSave::NAMES, "").at(Adapters, More, "psave", "Modules trained as a whole").own().also(&["modules_to_save"]).relevant_if(HasAdapters);
     /// With sequence parallelism, adapters of linear_qkv and linear_fc1 keep this rank's part of their input and gather
     /// it again in the backward pass.
     peft_sequence_parallel_input_regather: bool = Field::flag(false).at(Adapters, More, "pgather", "Adapters gather their input again").own().also(&["sequence_parallel_input_regather"]).relevant_if(HasAdapters);

@@ -12,11 +12,14 @@ mod ref_model;
 mod site;
 pub(crate) mod stash;
 
-use crate::config::choices::{AttentionBackend, RouterDtype, SoftwareFact, TokenDispatcher, TransformerImpl};
+use crate::config::choices::{
+    AttentionBackend, RouterDtype, SoftwareFact, TokenDispatcher, TokenLoss, TransformerImpl,
+};
 use crate::config::job::Module;
 use crate::memory::fsdp;
 use crate::memory::parameters::one_tensor;
 use crate::model::kernels::rotary;
+use crate::model::output_layer::{has_output_layer, is_trained};
 use crate::model::quantization::quantizes_output;
 use crate::model::sizes::Sizes;
 use crate::model::tape::block;
@@ -100,7 +103,7 @@ impl BufferRules {
         }
         let (torch, kib) = self.workspaces;
         let unfused = a.attention_backend == AttentionBackend::Unfused;
-        let multiplies = output && a.num_labels.is_none() && !quantizes_output(m);
+        let multiplies = output && a.num_labels.is_none() && has_output_layer(m) && !quantizes_output(m);
         if multiplies || moe || !te || unfused {
             let what = if SoftwareFact::HipBlasLtWorkspaces.holds(a) {
                 "hipBLASLt workspaces of PyTorch"
@@ -173,7 +176,8 @@ fn stand_in_of_output(m: &Module) -> Option<(u64, u64)> {
     let Some(labels) = m.args.num_labels else {
         let cached = !SoftwareFact::NoOutputStandIn.holds(&m.args);
         let rows = m.padded_vocab_size / m.tp.max(1);
-        return (cached && trained(m, Component::OutputLayer)).then_some((rows, hidden));
+        let by_megatron = !matches!(m.args.token_loss, TokenLoss::SwiftEmbedding | TokenLoss::SwiftReranker);
+        return (cached && by_megatron && is_trained(m)).then_some((rows, hidden));
     };
     let is_trained = m.adapters().is_some() || trained(m, Component::OutputLayer);
     let cached = !SoftwareFact::NoLinearStandIns.holds(&m.args);

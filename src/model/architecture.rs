@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::layer_spec::{LayerPrecision, LayerSpec};
+use super::output_layer::has_output_layer;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::ParamTensor;
@@ -192,7 +193,7 @@ impl Architecture {
     pub fn chunk_parts(&self, m: &Module, chunk: &Chunk) -> PartCounts {
         // A tied output layer needs a weight of its own unless the embedding is on the same chunk.
         let own_output_weight =
-            m.io.is_language() && chunk.output && (m.args.untie_embeddings_and_output_weights || !chunk.embedding);
+            has_output_layer(m) && chunk.output && (m.args.untie_embeddings_and_output_weights || !chunk.embedding);
         let layers = chunk.layers.start as usize..chunk.layers.end as usize;
         self.counts(self.layers.get(layers).unwrap_or_default(), |kind| match kind {
             PartKind::Layer(_) => 0,
@@ -209,7 +210,7 @@ impl Architecture {
     /// The parts of the whole model, counted once.
     #[must_use]
     pub fn whole_model_parts(&self, m: &Module) -> PartCounts {
-        let own_output_weight = m.io.is_language() && m.args.untie_embeddings_and_output_weights;
+        let own_output_weight = has_output_layer(m) && m.args.untie_embeddings_and_output_weights;
         self.counts(&self.layers, |kind| match kind {
             PartKind::Layer(_) | PartKind::MtpEmbedding => 0,
             PartKind::Embedding | PartKind::FinalNorm => 1,

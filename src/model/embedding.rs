@@ -6,15 +6,18 @@ use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, ParamTensor, factor};
 use super::weights::Weights;
 use super::{hidden, hyper_connections};
-use crate::config::choices::PositionEmbedding;
+use crate::config::choices::{ModuleToSave, PositionEmbedding};
 use crate::config::job::Module;
-use crate::source::{EMBEDDING, MIMO_MODEL};
+use crate::source::{EMBEDDING, MIMO_MODEL, MODULES_TO_SAVE};
 
 /// The word embedding over the padded vocabulary.
 pub(crate) fn word_weight(m: &Module) -> ParamTensor {
-    let vocabulary = factor("V", m.padded_vocab_size);
-    let name = "embedding.word_embeddings.weight";
-    Weights::of(m, Component::Embedding, EMBEDDING).column_parallel(name, &[vocabulary, hidden(m)], 2)
+    let name = if m.saves(ModuleToSave::WordEmbeddings) {
+        "embedding.word_embeddings.original_module.weight"
+    } else {
+        "embedding.word_embeddings.weight"
+    };
+    Weights::of(m, Component::Embedding, EMBEDDING).over_vocabulary(name)
 }
 
 /// The embedding of the first stage. It keeps token numbers, which are too small to list, and with
@@ -23,6 +26,11 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
     let m = sizes.m;
     tape.at(Family::Output, EMBEDDING);
     tape.declare([word_weight(m)]);
+    if m.saves(ModuleToSave::WordEmbeddings) {
+        let weights = Weights::of(m, Component::Adapters, MODULES_TO_SAVE);
+        let name = "embedding.word_embeddings.modules_to_save.default.weight";
+        tape.declare([weights.over_vocabulary(name)]);
+    }
     if m.args.position_embedding_type == PositionEmbedding::LearnedAbsolute {
         let weights = Weights::of(m, Component::PositionEmbedding, EMBEDDING);
         let rows = factor("max_position_embeddings", m.max_position_embeddings);
@@ -65,10 +73,15 @@ pub(crate) fn lookup(sizes: &Sizes<'_>, tape: &mut AutogradTape, name: &'static 
     // Batches come first until they are transposed, and whole sequences until the ranks' parts are summed.
     let whole = tape.tensor("embedded tokens of whole sequences", sizes.gathered(), sizes.width());
     let weight = word_weight(m).shape;
-    let gradient = tape.tensor_if(!m.is_frozen(), "gradient of the word embedding", weight, sizes.width());
+    let has_copy = m.saves(ModuleToSave::WordEmbeddings);
+    let is_trained = has_copy || !m.is_frozen();
+    let gradient = tape.tensor_if(is_trained, "gradient of the word embedding", weight, sizes.width());
     tape.op(name, Work::MemoryBound, &[], &[output])
         .forward(&[whole])
         .backward(gradient.as_slice());
+    if has_copy {
+        tape.is_adapter();
+    }
     if m.sequence_parallel {
         tape.backward(&[whole]);
     }

@@ -29,8 +29,13 @@ pub(crate) fn weight_gradient(sizes: &Sizes<'_>, tape: &mut AutogradTape, weight
 }
 
 /// The tensor of the output layer's weight gradient, which counts among its operations with FSDP2 too.
-pub(crate) fn weight_gradient_of_output(sizes: &Sizes<'_>, tape: &mut AutogradTape, weight: Shape) -> Option<TensorId> {
-    let separate = !sizes.m.args.gradient_accumulation_fusion && !sizes.m.is_frozen();
+pub(crate) fn weight_gradient_of_output(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    weight: Shape,
+    is_trained: bool,
+) -> Option<TensorId> {
+    let separate = !sizes.m.args.gradient_accumulation_fusion && is_trained;
     tape.tensor_if(separate, "weight gradient", weight, sizes.width())
 }
 

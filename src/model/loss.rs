@@ -7,13 +7,13 @@ mod swift;
 use super::adapter::{self, AdapterInput};
 use super::linear::Linear;
 use super::norm::{FINAL, after_layers};
-use super::output_layer::{output_linear, output_weight};
+use super::output_layer::{is_trained, output_linear, output_weight};
 use super::quantization::quantizes_output;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, Product, TensorId, Work};
 use super::tensor::{Shape, factor};
 use super::{hyper_connections, labels, linear, mtp, softcap};
-use crate::config::choices::{CrossEntropyFusion, SoftwareFact, TokenLoss};
+use crate::config::choices::{CrossEntropyFusion, ModuleToSave, SoftwareFact, TokenLoss};
 use crate::source::{
     CROSS_ENTROPY, FALCON_H1_MODEL, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, GEMMA_2_OUTPUT_LAYER,
     OUTPUT_LAYER, OUTPUT_LAYER_IN_FP8, TE_CROSS_ENTROPY,
@@ -37,7 +37,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId, dep
     }
     // `GPTModel` of mcore-bridge runs MTP depths only with the labels of a language model.
     let num_labels = sizes.m.args.num_labels;
-    let has_labels = num_labels.is_none() && sizes.m.args.token_loss != TokenLoss::Swift;
+    let has_labels = num_labels.is_none() && !is_without_labels(sizes.m.args.token_loss);
     let depths = if has_labels { depths } else { 0 };
     // With hyper-connections MTP depths read the streams that the final norm is not yet made of.
     let mut hidden_states = if hyper_connections::has(sizes.m) { x } else { normed };
@@ -59,22 +59,43 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId, dep
                 bucket,
             );
         }
-        if let Some(count) = num_labels {
-            labels::build(sizes, tape, normed, count, bucket);
-        } else if sizes.m.args.token_loss == TokenLoss::VerlFused {
-            logprobs::fused(sizes, tape, normed, bucket);
-        } else {
-            head(
+        match (num_labels, sizes.m.args.token_loss) {
+            (Some(count), _) => labels::build(sizes, tape, normed, count, bucket),
+            (None, TokenLoss::VerlFused) => logprobs::fused(sizes, tape, normed, bucket),
+            (None, TokenLoss::SwiftEmbedding) => labels::embeddings(sizes, tape, normed),
+            (None, TokenLoss::SwiftReranker) => labels::two_tokens(sizes, tape, normed, bucket),
+            (
+                None,
+                TokenLoss::Megatron
+                | TokenLoss::NemoRl
+                | TokenLoss::NemoRlDeferred
+                | TokenLoss::ChatLearn
+                | TokenLoss::Slime
+                | TokenLoss::Swift,
+            ) => head(
                 sizes,
                 tape,
                 normed,
                 ["output_layer", MAIN_LOSS],
                 ["logits", "loss by token"],
                 bucket,
-            );
+            ),
         }
     } else {
         tape.output = Some(hidden_states);
+    }
+}
+
+/// Whether the model gets no labels, as with ms-swift's own losses.
+const fn is_without_labels(loss: TokenLoss) -> bool {
+    match loss {
+        TokenLoss::Swift | TokenLoss::SwiftEmbedding | TokenLoss::SwiftReranker => true,
+        TokenLoss::Megatron
+        | TokenLoss::NemoRl
+        | TokenLoss::NemoRlDeferred
+        | TokenLoss::VerlFused
+        | TokenLoss::ChatLearn
+        | TokenLoss::Slime => false,
     }
 }
 
@@ -120,7 +141,8 @@ fn head(
     }
     adapter::beside(sizes, tape, &linear, |tape, linear| {
         let width = sizes.width();
-        let frozen = m.adapters().is_some();
+        let has_copy = m.saves(ModuleToSave::OutputLayer);
+        let frozen = m.adapters().is_some() && !has_copy;
         let what = if frozen {
             "gradient of the gathered input"
         } else {
@@ -128,7 +150,7 @@ fn head(
         };
         let whole = tape.tensor_if(parallel, what, sizes.gathered(), width);
         let once = tape.tensor_if(parallel && frozen, "gathered input", sizes.gathered(), width);
-        let gradient = linear::weight_gradient_of_output(sizes, tape, linear.weight.shape);
+        let gradient = linear::weight_gradient_of_output(sizes, tape, linear.weight.shape, is_trained(m));
         let whole_input = if parallel {
             sizes.gathered()
         } else {
@@ -143,6 +165,9 @@ fn head(
         tape.op(names[0], Work::Product(product), &[input], &[linear.output]);
         if !frozen {
             tape.saves(&[input]);
+        }
+        if has_copy {
+            tape.is_adapter();
         }
         tape.forward(once.as_slice())
             .backward(whole.as_slice())
@@ -192,6 +217,8 @@ fn loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId, name: &'st
         | TokenLoss::ChatLearn
         | TokenLoss::Slime
         | TokenLoss::Swift
+        | TokenLoss::SwiftEmbedding
+        | TokenLoss::SwiftReranker
         | TokenLoss::VerlFused
         | TokenLoss::Megatron => {}
     }

@@ -1,22 +1,36 @@
 //! The output layer: its weight over the vocabulary, or over the labels of a sequence classification.
 
-use super::hidden;
 use super::linear::Linear;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, TensorId, Work};
 use super::tensor::{Component, Factor, ParamTensor, factor};
 use super::weights::Weights;
+use super::{hidden, trained};
+use crate::config::choices::{ModuleToSave, TokenLoss};
 use crate::config::job::Module;
-use crate::source::{LABEL_LAYER, LABEL_LAYER_COPY, OUTPUT_LAYER};
+use crate::source::{LABEL_LAYER, MODULES_TO_SAVE, OUTPUT_LAYER};
 
 /// The output layer's weight: its own, or on another stage a second copy of the tied embedding.
 pub(crate) fn output_weight(m: &Module) -> ParamTensor {
     if let Some(count) = m.args.num_labels {
         return label_weight(m, count);
     }
-    let vocabulary = factor("V", m.padded_vocab_size);
-    let name = "output_layer.weight";
-    Weights::of(m, Component::OutputLayer, OUTPUT_LAYER).column_parallel(name, &[vocabulary, hidden(m)], 2)
+    let name = if m.saves(ModuleToSave::OutputLayer) {
+        "output_layer.original_module.weight"
+    } else {
+        "output_layer.weight"
+    };
+    Weights::of(m, Component::OutputLayer, OUTPUT_LAYER).over_vocabulary(name)
+}
+
+/// Whether a module has an output layer: encoders have none, nor have ms-swift's models for embeddings.
+pub(crate) fn has_output_layer(m: &Module) -> bool {
+    m.io.is_language() && m.args.token_loss != TokenLoss::SwiftEmbedding
+}
+
+/// Whether the output layer over the vocabulary has a weight that is trained: its own, or beside adapters a copy.
+pub(crate) fn is_trained(m: &Module) -> bool {
+    trained(m, Component::OutputLayer) || m.saves(ModuleToSave::OutputLayer)
 }
 
 /// The output layer between these tensors.
@@ -61,12 +75,16 @@ pub(super) fn label_weight(m: &Module, count: u64) -> ParamTensor {
     weights.whole(name, &[labels(count), hidden(m)], 2)
 }
 
-/// The copy of the weight that is trained with adapters (`ModulesToSaveWrapper` of PEFT); none without adapters or
-/// labels.
+/// The copy of the weight that is trained with adapters (`ModulesToSaveWrapper` of PEFT): always of a head for labels,
+/// and where it is asked for of the output layer over the vocabulary.
 pub(crate) fn trained_copy(m: &Module) -> Option<ParamTensor> {
-    let count = m.args.num_labels?;
     m.adapters()?;
     let name = "output_layer.modules_to_save.default.weight";
-    let weights = Weights::of(m, Component::Adapters, LABEL_LAYER_COPY);
-    Some(weights.whole(name, &[labels(count), hidden(m)], 2))
+    let weights = Weights::of(m, Component::Adapters, MODULES_TO_SAVE);
+    match m.args.num_labels {
+        Some(count) => Some(weights.whole(name, &[labels(count), hidden(m)], 2)),
+        None => m
+            .saves(ModuleToSave::OutputLayer)
+            .then(|| weights.over_vocabulary(name)),
+    }
 }

@@ -2,7 +2,7 @@
 //! it keeps for its backward pass come from one build.
 
 use super::tensor::{Component, Factor, ParamTensor, Row, Shape, Sharding, factor};
-use super::tp;
+use super::{hidden, tp};
 use crate::config::job::Module;
 use crate::source::Source;
 
@@ -53,6 +53,12 @@ impl<'a> Weights<'a> {
             Sharding::TpSharded
         };
         self.tensor(name, shape, sharding, dimensions, row(&shape, dimensions))
+    }
+
+    /// A matrix with a row for each number of the padded vocabulary, which tensor-parallel ranks split.
+    pub(crate) fn over_vocabulary(self, name: &'static str) -> ParamTensor {
+        let vocabulary = factor("V", self.m.padded_vocab_size);
+        self.column_parallel(name, &[vocabulary, hidden(self.m)], 2)
     }
 
     /// A matrix of so many rows that tensor-parallel ranks split by its second dimension, as `RowParallelLinear` does

@@ -57,10 +57,15 @@ pub const LABEL_LAYER: Source = Source::page(
     "https://github.com/modelscope/mcore-bridge/blob/f020e479a2/src/mcore_bridge/model/gpt_model.py",
     "OutputLayerLinear, GPTModel._postprocess",
 );
-/// The copy of it that is trained beside adapters.
-pub const LABEL_LAYER_COPY: Source = Source::page(
+/// The copies of whole modules that are trained beside adapters.
+pub const MODULES_TO_SAVE: Source = Source::page(
     "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/utils/utils.py",
     "get_modules_to_save",
+);
+/// The output of models for embeddings, and that of generative rerankers.
+pub const EMBEDDING_OUTPUT: Source = Source::page(
+    "https://github.com/modelscope/mcore-bridge/blob/f020e479a2/src/mcore_bridge/model/gpt_model.py",
+    "GPTModel._postprocess, GPTModel._forward_generative_reranker",
 );
 /// The loss of sequence classification.
 pub const LABEL_LOSS: Source = Source::page(

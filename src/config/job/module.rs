@@ -4,7 +4,7 @@ use core::ops::Deref;
 
 use super::{Moe, Precision};
 use crate::config::adapters::Adapters;
-use crate::config::choices::{Normalization, OptimizerKind, RecomputeGranularity};
+use crate::config::choices::{ModuleToSave, Normalization, OptimizerKind, RecomputeGranularity};
 use crate::config::fields::Args;
 use crate::config::gpus::GpuGeneration;
 use crate::config::hybrid_pattern::HybridPattern;
@@ -216,10 +216,17 @@ impl Module {
         self.args.frozen || self.adapters.is_some()
     }
 
-    /// Whether the embedding's output has a gradient: the embedding is trained, or an encoder before it; or full
-    /// recompute has turned it on for the sake of adapters.
+    /// Whether a whole copy of a module is trained beside adapters.
+    #[must_use]
+    pub fn saves(&self, module: ModuleToSave) -> bool {
+        self.adapters.is_some() && self.io.is_language() && self.args.peft_modules_to_save.contains(module)
+    }
+
+    /// Whether the embedding's output has a gradient: the embedding or a copy of it is trained, or an encoder before it;
+    /// or full recompute has turned it on for the sake of adapters.
     pub(crate) fn embedding_has_gradient(&self) -> bool {
         self.adapters.is_none()
+            || self.saves(ModuleToSave::WordEmbeddings)
             || self.boundary.received > 0
             || self.args.recompute_granularity == Some(RecomputeGranularity::Full)
     }

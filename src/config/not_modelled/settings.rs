@@ -1,7 +1,9 @@
 //! Settings that Megatron accepts and that are modelled, but not together.
 
 use super::{NotModelled, canonical};
-use crate::config::choices::{CudaGraphImpl, CudaGraphModule, RecomputeGranularity, RecomputeModule, SoftwareStack};
+use crate::config::choices::{
+    CudaGraphImpl, CudaGraphModule, RecomputeGranularity, RecomputeModule, SoftwareStack, TokenLoss,
+};
 use crate::config::job::Module;
 
 /// All marks of a job: those that it was given, and those that the settings of its modules make.
@@ -11,7 +13,8 @@ pub(crate) fn marks(given: &[NotModelled], modules: &[Module]) -> Vec<NotModelle
     let offloaded = modules.iter().filter_map(offloaded_states);
     let critics = modules.iter().filter_map(critic);
     let streams = modules.iter().filter_map(hyper_connections);
-    let of_settings = graphs.chain(offloaded).chain(critics).chain(streams);
+    let saved = modules.iter().filter_map(modules_to_save);
+    let of_settings = graphs.chain(offloaded).chain(critics).chain(streams).chain(saved);
     let marks: Vec<_> = given.iter().cloned().chain(of_settings).collect();
     canonical(&marks)
 }
@@ -34,6 +37,26 @@ fn critic(m: &Module) -> Option<NotModelled> {
     let is_split = a.use_megatron_fsdp || a.use_torch_fsdp2;
     let reason = "a critic beside adapters, MTP depths or FSDP";
     (a.critic && (is_other || is_split)).then(|| NotModelled::new("critic", reason))
+}
+
+/// Whole copies beside adapters are those of ms-swift: of weights that nothing else shares, in bf16 as the model.
+fn modules_to_save(m: &Module) -> Option<NotModelled> {
+    let a = &m.args;
+    if m.adapters().is_none() || a.peft_modules_to_save.is_empty() {
+        return None;
+    }
+    let reason = if !a.untie_embeddings_and_output_weights {
+        "copies of an embedding that the output layer shares"
+    } else if m.mtp_num_layers > 0 {
+        "copies of modules that MTP depths use too"
+    } else if a.token_loss == TokenLoss::VerlFused || a.fp8_output_proj {
+        "copies of an output layer that other kernels run"
+    } else if a.use_megatron_fsdp || a.use_torch_fsdp2 {
+        "copies of modules beside FSDP"
+    } else {
+        return None;
+    };
+    Some(NotModelled::new("peft_modules_to_save", reason))
 }
 
 /// What is not modelled with hyper-connections: settings that do not run the layers one after the other, and FSDP, which

@@ -10,8 +10,9 @@ use super::framework::{Defaults, Framework, Release};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant, Opposite, Role};
 use super::meaning::{Decides, KeyRole, look_up, same_field};
 use super::megatron_lm;
-use crate::config::choices::AdapterType;
+use crate::config::choices::{AdapterType, ModuleToSave};
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::MemoryEffect;
 use crate::formats::derivations::environment::listed_variable;
 use crate::formats::derivations::nested::NESTED;
 use crate::formats::derivations::{adapters, hybrid, lengths, model, packing, precision};
@@ -40,6 +41,7 @@ pub static SWIFT: Framework = Framework {
     derivations: &[
         checkpoint,
         adapters,
+        modules_to_save,
         training::head,
         training::algorithm,
         hybrid::layers,
@@ -95,10 +97,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("lora_alpha", Role(adapters::SETTING)),
     ("lora_dropout", Role(adapters::SETTING)),
     ("use_dora", Role(adapters::SETTING)),
-    (
-        "modules_to_save",
-        KeyMeaning::more("whole trained copies of modules beside the adapters are not counted"),
-    ),
+    ("modules_to_save", Role(MODULES_TO_SAVE)),
     ("freeze_llm", KeyMeaning::more("frozen parameters have no gradients")),
     ("freeze_vit", KeyMeaning::more("the vision tower is not counted")),
     ("freeze_aligner", KeyMeaning::nothing("the vision tower is not counted")),
@@ -328,6 +327,8 @@ fn adapters(draft: &mut JobDraft, keys: &Keys<'_>) {
         (FieldId::peft_dim, Value::Int(8)),
         (FieldId::peft_dropout, Value::Float(0.05)),
         (FieldId::peft_share_expert_adapters, Value::Bool(false)),
+        // `LoraParallelLinear` of mcore-bridge.
+        (FieldId::peft_whole_matrices, Value::Bool(true)),
     ];
     let tuner = adapters::find(keys, "tuner_type").or_else(|| adapters::find(keys, "train_type"));
     let kind = match tuner.map(|item| (word(&item.value), item)) {
@@ -340,6 +341,45 @@ fn adapters(draft: &mut JobDraft, keys: &Keys<'_>) {
         _ => Ok(None),
     };
     adapters::set(draft, keys, kind, DEFAULTS);
+}
+
+/// `modules_to_save`: modules of which a whole copy is trained beside the adapters.
+const MODULES_TO_SAVE: KeyRole = KeyRole::kept("modules_to_save", Decides::field(FieldId::peft_modules_to_save));
+
+/// Sets the modules that are trained as a whole (`get_modules_to_save` in `swift/megatron/utils/utils.py`).
+fn modules_to_save(draft: &mut JobDraft, keys: &Keys<'_>) {
+    let Some(item) = keys.get(MODULES_TO_SAVE) else { return };
+    if draft.settings.get(FieldId::peft_type).is_none() {
+        return draft.row(item, KeyStatus::Ignored, None, "there are no adapters");
+    }
+    let given = match &item.value {
+        Value::List(names) => names.iter().map(word).collect::<Vec<_>>().join(" "),
+        other => word(other),
+    };
+    let mut modules = Vec::new();
+    for name in given.split([' ', ',']).filter(|name| !name.is_empty()) {
+        modules.push(match name {
+            "word_embeddings" | "embedding.word_embeddings" | "all-embedding" => ModuleToSave::WordEmbeddings,
+            "output_layer" => ModuleToSave::OutputLayer,
+            _ => {
+                let reason =
+                    "whole trained copies of modules other than word_embeddings and output_layer are not counted";
+                return draft.not_modelled(item, MemoryEffect::More, reason);
+            }
+        });
+    }
+    let names = modules
+        .iter()
+        .map(|module| Value::Text(module.name().to_owned()))
+        .collect();
+    let note = "a whole copy of each is trained beside the adapters";
+    draft.set(
+        item,
+        FieldId::peft_modules_to_save,
+        Value::List(names),
+        KeyStatus::Derived,
+        note,
+    );
 }
 
 /// `packing`: samples are put into rows of one length before training.

@@ -1,6 +1,7 @@
 //! Megatron's buffer that tensors of several operations share.
 
 use super::list::List;
+use crate::config::choices::{ModuleToSave, TokenLoss};
 use crate::model::kernels::AttentionKernel;
 use crate::model::quantization::quantizes_output;
 use crate::model::sizes::Sizes;
@@ -12,9 +13,11 @@ use crate::source::MEMORY_BUFFER;
 pub(super) fn buffer(sizes: &Sizes<'_>, output: bool, out: &mut List) {
     let (m, a) = (sizes.m, &sizes.m.args);
     let mut asked = Vec::new();
-    // A frozen output layer gathers its input into a tensor of its own (`linear_with_frozen_weight`), and so does one
-    // of labels.
-    let own_input = m.adapters().is_some() || a.num_labels.is_some() || quantizes_output(m);
+    // A frozen output layer gathers its input into a tensor of its own (`linear_with_frozen_weight`), and so do the heads
+    // of ms-swift.
+    let frozen = m.adapters().is_some() && !m.saves(ModuleToSave::OutputLayer);
+    let of_swift = matches!(a.token_loss, TokenLoss::SwiftEmbedding | TokenLoss::SwiftReranker);
+    let own_input = frozen || a.num_labels.is_some() || of_swift || quantizes_output(m);
     if m.sequence_parallel && output && !own_input {
         let what = "buffer for the gathered input of the output layer";
         asked.push((what, sizes.gathered()));

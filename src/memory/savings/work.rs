@@ -4,7 +4,7 @@
 use core::ops::AddAssign;
 
 use super::Choice;
-use crate::config::choices::RecomputeModule;
+use crate::config::choices::{RecomputeModule, TokenLoss};
 use crate::config::compress_ratios::CompressRatio;
 use crate::config::job::{Module, Precision};
 use crate::config::layers::{self as config, Mixer, MlpKind};
@@ -272,7 +272,18 @@ pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> ChunkWork {
     let mut whole = 0u128;
     let mut again = 0u128;
     let mut again_elements = 0u128;
-    let output = u128::from(m.args.hidden_size) * u128::from(m.args.num_labels.unwrap_or(m.padded_vocab_size));
+    let columns = match m.args.token_loss {
+        TokenLoss::SwiftEmbedding => 0,
+        TokenLoss::SwiftReranker => 2,
+        TokenLoss::Megatron
+        | TokenLoss::NemoRl
+        | TokenLoss::NemoRlDeferred
+        | TokenLoss::VerlFused
+        | TokenLoss::ChatLearn
+        | TokenLoss::Slime
+        | TokenLoss::Swift => m.padded_vocab_size,
+    };
+    let output = u128::from(m.args.hidden_size) * u128::from(m.args.num_labels.unwrap_or(columns));
     let range = chunk.layers.start as usize..chunk.layers.end as usize;
     let layers = m.layers().decoder().get(range).unwrap_or_default();
     // Most layers are like the one before.

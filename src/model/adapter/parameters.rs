@@ -81,14 +81,16 @@ impl Adapter<'_> {
             Parallel::Column | Parallel::Whole => Row::Elements(input.value()),
         };
         let Width([a, b]) = input;
-        self.matrix(name, Shape::of(&[rank, a, b]), row, self.layout(shared))
+        let layout = self.with_whole(self.layout(shared), self.parallel != Parallel::Row);
+        self.matrix(name, Shape::of(&[rank, a, b]), row, layout)
     }
 
     /// The second matrix, from the rank to the layer's output: a row of it is as long as the rank.
     fn second(&self, name: &'static str, rank: Factor, Width([a, b]): Width) -> ParamTensor {
         let shared = self.module == LinearModule::ExpertsFc2;
         let row = Row::Elements(rank.value);
-        self.matrix(name, Shape::of(&[a, b, rank]), row, self.layout(shared))
+        let layout = self.with_whole(self.layout(shared), self.parallel != Parallel::Column);
+        self.matrix(name, Shape::of(&[a, b, rank]), row, layout)
     }
 
     fn matrix(&self, name: &'static str, shape: Shape, row: Row, layout: Layout) -> ParamTensor {
@@ -108,9 +110,19 @@ impl Adapter<'_> {
         let (sharding, source) = match (self.is_expert(), layout.each_expert) {
             (true, true) => (Sharding::Expert, EXPERT_ADAPTERS),
             (true, false) => (Sharding::Expert, ADAPTERS),
-            (false, _) => (Sharding::TpSharded, ADAPTERS),
+            (false, _) if layout.split => (Sharding::TpSharded, ADAPTERS),
+            (false, _) => (Sharding::Replicated, ADAPTERS),
         };
         Weights::of(m, Component::Adapters, source).tensor(name, shape, sharding, 2, row)
+    }
+
+    /// The layout of a matrix that ranks have in full where they split one of the two alone, if it is `other` than that.
+    fn with_whole(&self, layout: Layout, other: bool) -> Layout {
+        let whole = self.sizes.m.args.peft_whole_matrices && other;
+        Layout {
+            split: layout.split && !whole,
+            ..layout
+        }
     }
 
     /// How the matrices of experts are laid out. `shared` is the one that experts share with shared outer matrices.

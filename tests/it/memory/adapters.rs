@@ -65,6 +65,23 @@ fn peak_gb(job: &Json) -> f64 {
     gb
 }
 
+/// ms-swift's adapters have one matrix of each pair in full on every tensor-parallel rank: of rank 32, beside four layers
+/// whose residual stream has 4,096 values.
+#[test]
+fn ranks_that_split_one_matrix_have_the_other_in_full() {
+    let trainable = |job: &Json| {
+        let config = config(job);
+        estimate(&config).modules[0].stages[0]
+            .parameters()
+            .trainable(&config.modules()[0])
+    };
+    let job = qwen3_8b();
+    let whole = with(&job, &json!({"peft_whole_matrices": true}));
+    assert_eq!(trainable(&whole) - trainable(&job), 36 * 4 * 32 * 4_096 / 2);
+    let alone = json!({"tensor_model_parallel_size": 1, "sequence_parallel": false});
+    assert_eq!(trainable(&with(&whole, &alone)), trainable(&with(&job, &alone)));
+}
+
 fn regathering(job: &Json) -> Json {
     with(job, &json!({"peft_sequence_parallel_input_regather": true}))
 }

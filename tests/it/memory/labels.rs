@@ -53,6 +53,53 @@ fn beside_adapters_a_copy_of_the_head_is_trained_and_the_first_one_stays_frozen(
 }
 
 #[test]
+fn beside_adapters_whole_modules_are_trained_as_copies() {
+    let lora = |settings: Json| {
+        let config = config(&with(&with(&job(), &json!({"peft_type": "lora"})), &settings));
+        let module = &estimate(&config).modules[0];
+        let parameters = module.stages[0].parameters();
+        let trainable = parameters.trainable(&config.modules()[0]);
+        (parameters.total(), trainable, module.stages[0].total.0)
+    };
+    let (total, trainable, peak) = lora(json!({}));
+    let one = VOCABULARY * HIDDEN;
+    for (modules, copies) in [
+        ("word_embeddings", 1),
+        ("output_layer", 1),
+        ("word_embeddings,output_layer", 2),
+    ] {
+        let (with_copies, trained, more) = lora(json!({"peft_modules_to_save": modules}));
+        assert_eq!(
+            (with_copies - total, trained - trainable),
+            (copies * one, copies * one),
+            "{modules}"
+        );
+        // The copy with its main gradient, main parameter and moments.
+        assert!(more - peak >= copies * one * (2 + 4 + 4 + 4 + 4), "{modules}");
+    }
+}
+
+/// Models for embeddings have no output layer. Generative rerankers have theirs, whose gradient is a tensor of its own
+/// and which makes two logits a token.
+#[test]
+fn embeddings_and_rerankers_make_no_logits_over_the_vocabulary() {
+    let of = |loss: &str, vocabulary: u64| module(&json!({"token_loss": loss, "padded_vocab_size": vocabulary}));
+    let parameters = |loss: &str| of(loss, VOCABULARY).parameters.total();
+    let language_model = parameters("megatron");
+    assert_eq!(language_model - parameters("ms_swift_embedding"), VOCABULARY * HIDDEN);
+    assert_eq!(language_model, parameters("ms_swift_reranker"));
+    let more = |loss: &str| {
+        let peak = |vocabulary| of(loss, vocabulary).stages[0].total.0;
+        (peak(8 * VOCABULARY) - peak(4 * VOCABULARY)) / (4 * VOCABULARY * HIDDEN)
+    };
+    // Of each matrix over the vocabulary: itself, main gradient, main parameter and moments; and one gradient in bf16.
+    let matrix = 2 + 4 + 4 + 4 + 4;
+    assert_eq!(more("ms_swift_embedding"), matrix + 2);
+    assert_eq!(more("ms_swift_reranker"), 2 * matrix + 2);
+    assert!(more("megatron") > 2 * matrix + TOKENS * 4 / HIDDEN);
+}
+
+#[test]
 fn logits_are_those_of_labels() {
     let peak = |count: u64, settings: &Json| labels(count, settings).stages[0].total.0;
     let count = VOCABULARY / 2;

@@ -1,6 +1,7 @@
 //! What ms-swift trains: the head that it builds on a model (`swift/model/model_meta.py`, `GPTModel` of mcore-bridge),
 //! and the algorithm of `megatron rlhf` (`swift/megatron/trainers`).
 
+use crate::config::choices::TokenLoss;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
 use crate::formats::derivations::batch::with_rows_of_samples;
@@ -51,10 +52,19 @@ pub(super) fn head(draft: &mut JobDraft, keys: &Keys<'_>) {
                 let reason = "ms-swift needs num_labels beside it";
                 draft.not_modelled(task, MemoryEffect::More, reason);
             }
-            other => {
-                // Pairs, and a positive sample with seven negative ones (`loss_scale` and `template` of ms-swift).
-                with_rows_of_samples(draft, if other == "embedding" { 2 } else { 8 });
-                let reason = "heads other than those of language models and classification are not counted";
+            // Pairs, and a positive sample with seven negative ones (`loss_scale` and `template` of ms-swift).
+            "embedding" => {
+                with_rows_of_samples(draft, 2);
+                let note = "no output layer, and two rows for each sample: more where samples have negative ones";
+                loss(draft, task, TokenLoss::SwiftEmbedding, note);
+            }
+            "generative_reranker" => {
+                with_rows_of_samples(draft, 8);
+                let note = "the logits of two tokens, and eight rows for each sample, of which seven are negative ones";
+                loss(draft, task, TokenLoss::SwiftReranker, note);
+            }
+            _ => {
+                let reason = "heads other than those of language models, classification, embeddings and generative rerankers are not counted";
                 draft.not_modelled(task, MemoryEffect::More, reason);
             }
         }
@@ -63,6 +73,12 @@ pub(super) fn head(draft: &mut JobDraft, keys: &Keys<'_>) {
         let note = "only for sequence classification";
         draft.row(labels, KeyStatus::Ignored, None, note);
     }
+}
+
+/// Sets what computes the loss, because of this key.
+fn loss(draft: &mut JobDraft, item: &KeyValue, loss: TokenLoss, note: &'static str) {
+    let value = Value::Text(loss.name().to_owned());
+    draft.set(item, FieldId::token_loss, value, KeyStatus::Derived, note);
 }
 
 /// Sets the labels. The head has a weight of its own (`untie_embeddings_and_output_weights` in ms-swift's
@@ -91,6 +107,11 @@ fn kind<'k>(keys: &'k Keys<'_>) -> Option<(&'k KeyValue, String)> {
 pub(super) fn algorithm(draft: &mut JobDraft, keys: &Keys<'_>) {
     let Some((item, kind)) = kind(keys) else { return };
     let has_adapters = draft.settings.get(FieldId::peft_type).is_some();
+    if matches!(kind.as_str(), "grpo" | "gkd") {
+        // Their trainers take the labels away from the model and work out log-probabilities of its logits.
+        let value = Value::Text(TokenLoss::Swift.name().to_owned());
+        draft.settings.set(FieldId::token_loss, value);
+    }
     match kind.as_str() {
         "gkd" => {
             let note = "no reference model; the teacher has an argument of its own";

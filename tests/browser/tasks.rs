@@ -125,12 +125,17 @@ const OUT_OF_MEMORY: &str = "document.querySelector('.out-of-memory')";
 
 /// Pastes a text on the page, and waits for its import to be ready.
 fn paste(page: &Page, text: &str) {
+    drop_in(page, text);
+    page.until(&format!("document.querySelector('{APPLY}')?.ariaDisabled === 'false'"));
+}
+
+/// Pastes a text on the page.
+fn drop_in(page: &Page, text: &str) {
     page.eval(&format!(
         "(() => {{ const data = new DataTransfer(); data.setData('text', {});
             document.body.dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true }})); }})()",
         json!(text)
     ));
-    page.until(&format!("document.querySelector('{APPLY}')?.ariaDisabled === 'false'"));
 }
 
 /// The button of the import dialog that takes the job.
@@ -159,6 +164,25 @@ fn a_pasted_thread_has_its_cause_and_a_job_that_fits_in_two_actions() {
     );
     page.click(".summary .primary");
     page.until(&format!("{VERDICT} === 'Fits'"));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// A script names its model and not its sizes: the preset of that name is one press away.
+#[test]
+fn the_preset_of_a_model_that_a_script_names_is_proposed() {
+    let page = Page::open("");
+    drop_in(
+        &page,
+        "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B --max_length 4096 --tensor_model_parallel_size 2",
+    );
+    let proposed = "[name=take-preset]";
+    page.until(&format!(
+        "document.querySelector('{proposed}')?.innerText === 'Take Qwen3 8B'"
+    ));
+    page.click(proposed);
+    page.until(&format!("document.querySelector('{proposed}')?.ariaPressed === 'true'"));
+    page.click(APPLY);
+    page.until("document.querySelector('[data-testid=device]').innerText.includes('on the device')");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 

@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use super::amount::amount;
 use super::exit::{Failure, Status};
-use super::job::JobOptions;
+use super::job::{JobOptions, Loaded};
 use super::output;
 
 /// Arguments of `check`.
@@ -200,17 +200,7 @@ impl Check {
     }
 
     fn check(&self, job: &str) -> (Status, Report) {
-        let report = |status: Status, verdict, reason: String| Report {
-            job: job.to_owned(),
-            verdict,
-            refused_by: None,
-            reason,
-            exit_status: status as u8,
-            memory: None,
-            explanation: Vec::new(),
-            problems: Vec::new(),
-            link: None,
-        };
+        let report = |status, verdict, reason| Report::without_memory(job, status, verdict, reason);
         let loaded = match self.options.load(job) {
             Ok(loaded) => loaded,
             Err(failure) => {
@@ -224,20 +214,8 @@ impl Check {
             job.set(FieldId::gpu_memory_mib, Value::Int((max.0 / MIB).into()));
         }
         let link = Some(share_url::encode(&share));
-        let problems = loaded.open_questions();
-        if !problems.is_empty() {
-            let reason = "The text leaves questions open".to_owned();
-            let report = report(Status::Unreadable, "open_questions", reason);
-            let explanation = loaded.errors.iter().map(|error| of_error(error, &of_message(error)));
-            let explanation = explanation.collect();
-            return (
-                Status::Unreadable,
-                Report {
-                    explanation,
-                    problems,
-                    ..report
-                },
-            );
+        if let Some(open) = Report::of_open_questions(job, &loaded) {
+            return (Status::Unreadable, open);
         }
         let checked = config::check(&share.setup.job);
         let Some(config) = &checked.config else {
@@ -312,6 +290,34 @@ impl Check {
 }
 
 impl Report {
+    /// The result for a job without an estimate.
+    fn without_memory(job: &str, status: Status, verdict: &'static str, reason: String) -> Self {
+        Self {
+            job: job.to_owned(),
+            verdict,
+            refused_by: None,
+            reason,
+            exit_status: status as u8,
+            memory: None,
+            explanation: Vec::new(),
+            problems: Vec::new(),
+            link: None,
+        }
+    }
+
+    /// The result for a text that leaves questions open, with what its out-of-memory errors say by themselves; `None` for
+    /// others.
+    fn of_open_questions(job: &str, loaded: &Loaded) -> Option<Self> {
+        let problems = loaded.open_questions();
+        let reason = "The text leaves questions open".to_owned();
+        let explanation = loaded.errors.iter().map(|error| of_error(error, &of_message(error)));
+        (!problems.is_empty()).then(|| Self {
+            explanation: explanation.collect(),
+            problems,
+            ..Self::without_memory(job, Status::Unreadable, "open_questions", reason)
+        })
+    }
+
     /// The result in words, with a line for each problem.
     fn text(&self) -> String {
         let lines = [format!("{}: {}", self.job, self.reason)];

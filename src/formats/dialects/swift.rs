@@ -5,14 +5,13 @@
 //! written out, and several defaults are its own.
 
 mod training;
+mod tuner;
 
 use super::framework::{Defaults, Framework, Release};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant, Opposite, Role};
 use super::meaning::{Decides, KeyRole, look_up, same_field};
 use super::megatron_lm;
-use crate::config::choices::{AdapterType, ModuleToSave};
 use crate::config::fields::FieldId;
-use crate::config::not_modelled::MemoryEffect;
 use crate::formats::derivations::environment::listed_variable;
 use crate::formats::derivations::nested::NESTED;
 use crate::formats::derivations::{adapters, hybrid, lengths, model, packing, precision};
@@ -22,7 +21,7 @@ use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::tower::{Frozen, Outcome, Recompute, Tower};
 use crate::formats::import::towers::{has_adapters, is_on, said};
-use crate::formats::import::values::{is_off, truth, word};
+use crate::formats::import::values::{truth, word};
 use crate::formats::megatron_args::{self, Known};
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
@@ -40,8 +39,8 @@ pub static SWIFT: Framework = Framework {
     unknown_value: recompute_nothing,
     derivations: &[
         checkpoint,
-        adapters,
-        modules_to_save,
+        tuner::of_tuner,
+        tuner::modules_to_save,
         training::head,
         training::algorithm,
         hybrid::layers,
@@ -97,7 +96,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("lora_alpha", Role(adapters::SETTING)),
     ("lora_dropout", Role(adapters::SETTING)),
     ("use_dora", Role(adapters::SETTING)),
-    ("modules_to_save", Role(MODULES_TO_SAVE)),
+    ("modules_to_save", Role(tuner::MODULES_TO_SAVE)),
     ("freeze_llm", KeyMeaning::more("frozen parameters have no gradients")),
     ("freeze_vit", KeyMeaning::more("the vision tower is not counted")),
     ("freeze_aligner", KeyMeaning::nothing("the vision tower is not counted")),
@@ -320,68 +319,6 @@ fn special(draft: &mut JobDraft, _: &mut Keys<'_>, item: &KeyValue, _: &str) -> 
     true
 }
 
-/// The adapters that `tuner_type` asks for.
-fn adapters(draft: &mut JobDraft, keys: &Keys<'_>) {
-    /// Its experts have adapters of their own.
-    const DEFAULTS: &[(FieldId, Value)] = &[
-        (FieldId::peft_dim, Value::Int(8)),
-        (FieldId::peft_dropout, Value::Float(0.05)),
-        (FieldId::peft_share_expert_adapters, Value::Bool(false)),
-        // `LoraParallelLinear` of mcore-bridge.
-        (FieldId::peft_whole_matrices, Value::Bool(true)),
-    ];
-    let tuner = adapters::find(keys, "tuner_type").or_else(|| adapters::find(keys, "train_type"));
-    let kind = match tuner.map(|item| (word(&item.value), item)) {
-        Some((tuner, _)) if tuner == "lora" || tuner == adapters::LANGUAGE_ALONE => {
-            let dora = adapters::find(keys, "use_dora").is_some_and(|on| !is_off(&on.value));
-            let kind = if dora { AdapterType::Dora } else { AdapterType::Lora };
-            Ok(Some(adapters::named(kind)))
-        }
-        Some((tuner, item)) if tuner != "full" && !is_off(&item.value) => Err(item),
-        _ => Ok(None),
-    };
-    adapters::set(draft, keys, kind, DEFAULTS);
-}
-
-/// `modules_to_save`: modules of which a whole copy is trained beside the adapters.
-const MODULES_TO_SAVE: KeyRole = KeyRole::kept("modules_to_save", Decides::field(FieldId::peft_modules_to_save));
-
-/// Sets the modules that are trained as a whole (`get_modules_to_save` in `swift/megatron/utils/utils.py`).
-fn modules_to_save(draft: &mut JobDraft, keys: &Keys<'_>) {
-    let Some(item) = keys.get(MODULES_TO_SAVE) else { return };
-    if draft.settings.get(FieldId::peft_type).is_none() {
-        return draft.row(item, KeyStatus::Ignored, None, "there are no adapters");
-    }
-    let given = match &item.value {
-        Value::List(names) => names.iter().map(word).collect::<Vec<_>>().join(" "),
-        other => word(other),
-    };
-    let mut modules = Vec::new();
-    for name in given.split([' ', ',']).filter(|name| !name.is_empty()) {
-        modules.push(match name {
-            "word_embeddings" | "embedding.word_embeddings" | "all-embedding" => ModuleToSave::WordEmbeddings,
-            "output_layer" => ModuleToSave::OutputLayer,
-            _ => {
-                let reason =
-                    "whole trained copies of modules other than word_embeddings and output_layer are not counted";
-                return draft.not_modelled(item, MemoryEffect::More, reason);
-            }
-        });
-    }
-    let names = modules
-        .iter()
-        .map(|module| Value::Text(module.name().to_owned()))
-        .collect();
-    let note = "a whole copy of each is trained beside the adapters";
-    draft.set(
-        item,
-        FieldId::peft_modules_to_save,
-        Value::List(names),
-        KeyStatus::Derived,
-        note,
-    );
-}
-
 /// `packing`: samples are put into rows of one length before training.
 const PACKING: KeyRole = KeyRole::kept("packing", Decides::field(FieldId::sft));
 /// `padding_free`: the samples of a micro batch are put into one row.
@@ -447,6 +384,7 @@ fn after_model(import: &mut Import) {
     {
         shared.set(length, Value::Int(longest.saturating_add(response).into()));
     }
+    tuner::all_linear(shared);
     let is_dense = shared.get(FieldId::hidden_size).is_some() && shared.get(FieldId::num_experts).is_none();
     for id in [
         FieldId::expert_model_parallel_size,

@@ -17,6 +17,38 @@ fn adapters(text: &str) -> [String; 3] {
     })
 }
 
+/// ms-swift puts adapters beside all linear layers that the model has.
+#[test]
+fn all_linear_layers_are_those_of_the_model() {
+    let targets = |model: &str, rest: &str| {
+        let text = format!("megatron sft --model org/model --tuner_type lora --max_length 2048 {rest}");
+        let options = ImportOptions {
+            model: Some(model.to_owned()),
+            ..ImportOptions::default()
+        };
+        let job = import_text(&text, &options).unwrap().import.state.setup.job;
+        job.shared.get(FieldId::peft_target_modules).cloned()
+    };
+    let names = |more: &str| {
+        Some(Value::Text(format!(
+            "linear_qkv, linear_proj, linear_fc1, linear_fc2, {more}"
+        )))
+    };
+    assert_eq!(targets("qwen3-8b", ""), None);
+    assert_eq!(targets("qwen3-next-80b-a3b", ""), names("in_proj, out_proj"));
+    let latent = "linear_q_down_proj, linear_q_up_proj, linear_kv_down_proj, linear_kv_up_proj";
+    assert_eq!(targets("deepseek-v3", "--target_modules all-linear"), names(latent));
+    assert_eq!(
+        targets("deepseek-v3", "--mtp_num_layers 1"),
+        names(&format!("{latent}, eh_proj"))
+    );
+    let given = "--target_modules linear_proj";
+    assert_eq!(
+        targets("deepseek-v3", given),
+        Some(Value::Text("linear_proj".to_owned()))
+    );
+}
+
 #[test]
 fn adapters_are_read_from_every_front_end() {
     for (text, expected) in [

@@ -22,7 +22,7 @@ const ACCEPTED: [(&str, usize, &str); 1] = [(
 /// Rules that refuse argument sets which the launcher takes, since it builds nothing, and where Megatron stops at them
 /// later: when it makes process groups and the optimizer, builds layers, runs the first pass or the schedule, or asks the
 /// GPU.
-const MET_LATER: [(&str, &str); 53] = [
+const MET_LATER: [(&str, &str); 54] = [
     ("attention_backend", "get_attention_backend of Transformer Engine"),
     ("delta_product_heads", "GatedDeltaProductMixer.__init__"),
     ("distributed_sgd", "DistributedOptimizer.__init__"),
@@ -63,6 +63,7 @@ const MET_LATER: [(&str, &str); 53] = [
     ),
     ("linear_attention_freq", "get_linear_attention_pattern"),
     ("local_impl", "DotProductAttention.__init__"),
+    ("mamba_groups_by_cp", "MambaContextParallel.__init__"),
     ("mamba_heads_by_groups", "MambaMixer.__init__"),
     ("microbatch_group", "forward_backward_pipelining_with_interleaving"),
     (
@@ -210,10 +211,14 @@ fn what_megatron_runs_is_accepted() {
     assert!(refused <= 181, "{refused}");
 }
 
-/// Argument sets that no rule was written from, those of two seeds.
+/// Argument sets that no rule was written from, those of three seeds.
 #[test]
 fn what_is_kept_back_is_judged_as_megatron_does() {
-    for file in ["refusals_held_out.json", "refusals_third_seed.json"] {
+    for file in [
+        "refusals_held_out.json",
+        "refusals_third_seed.json",
+        "refusals_fourth_seed.json",
+    ] {
         let data = oracle::json(file);
         let (mut refused, mut accepted, mut taken, mut wrong) = (0, Vec::new(), 0, BTreeMap::new());
         for row in data["rows"].as_array().unwrap() {
@@ -231,7 +236,7 @@ fn what_is_kept_back_is_judged_as_megatron_does() {
             }
         }
         assert!(wrong.is_empty(), "{file}: {wrong:#?}");
-        assert!(refused > 800 && taken > 800, "{file}: {refused} {taken}");
+        assert!(refused > 700 && taken > 800, "{file}: {refused} {taken}");
         assert!(
             accepted.len() * 100 <= refused,
             "{file}: {} of {refused}: {accepted:#?}",

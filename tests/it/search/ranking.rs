@@ -195,3 +195,29 @@ fn the_language_model_of_several_modules_is_searched() {
     let own = space.own_candidate().unwrap();
     assert_eq!(own.peak, estimate(&config(&job)).worst_rank.total);
 }
+
+/// Those of several modules are all that a check accepts, each with what its estimate says.
+#[test]
+fn layouts_of_several_modules_are_what_checks_and_estimates_say() {
+    use Axis::{Context, MicroBatch, Pipeline, Recompute, Tensor, Virtual};
+    let job = preset("v1;m=qwen2.5-vl-7b@1");
+    let axes = [Pipeline, Virtual, Tensor, Context, MicroBatch, Recompute];
+    let space = Space::new(&job, &vary(&axes)).unwrap();
+    let found = all(&space).candidates;
+    assert!(found.len() > 500, "{}", found.len());
+    let mut accepted = 0;
+    // A step that has no factor in common with the lengths of the axes.
+    for index in (0..space.total()).step_by(7) {
+        let place = found.binary_search_by_key(&index, |candidate| candidate.index);
+        let checked = check(&space.job(index));
+        let is_refused = checked.refusals().next().is_some();
+        assert_eq!(place.is_err(), is_refused, "{}", space.sizes(index));
+        if let Ok(place) = place {
+            let estimate = estimate(&checked.config.unwrap());
+            assert_eq!(found[place].peak, estimate.worst_rank.total, "{}", space.sizes(index));
+            assert_eq!(found[place].worst, estimate.worst, "{}", space.sizes(index));
+            accepted += 1;
+        }
+    }
+    assert!(accepted > 80, "{accepted}");
+}

@@ -150,14 +150,13 @@ impl Prepared {
         let mut world_size = 1;
         for (index, range) in ranges.iter().enumerate() {
             let range = range.as_ref();
-            let (end, module) = match args.take_if(|_| index == self.language) {
-                Some(args) => self.check_language((args, range, &language), split, refusals)?,
-                None => {
-                    let check = || check::check_module(&self.raw, index, range, &language);
-                    let (end, module, problems) = known.module(index, &language, range, check);
-                    refusal(&problems)?;
-                    (end, module.ok_or("modules")?)
-                }
+            let (end, module) = if let Some(args) = args.take_if(|_| index == self.language) {
+                self.check_language((args, range, &language), split, refusals)?
+            } else {
+                let check = || check::check_module(&self.raw, index, range, &language);
+                let (end, module, problems) = known.module(index, &language, range, check);
+                refusal(&problems)?;
+                (end, module.ok_or("modules")?)
             };
             world_size = world_size.max(end);
             modules.push(module);

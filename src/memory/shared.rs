@@ -139,6 +139,7 @@ pub(crate) struct SharedTables {
     plain_without_experts: BTreeMap<TapeKey, Rc<PlainTapes>>,
     /// Of the latest layouts, which differ only in what is recomputed.
     baseline: Option<(BaselineKey, Rc<BaselineTables>)>,
+    /// The heaviest stages of modules beside the language model.
     pub(super) encoders: HeaviestOfEncoders,
 }
 

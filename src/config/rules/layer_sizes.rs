@@ -4,7 +4,7 @@ use super::rule::FixValue::Default;
 use super::rule::rules;
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
-use crate::config::layer_sizes::{LayerSizes, LayerSizesList};
+use crate::config::layer_sizes::{LayerSize, LayerSizesList};
 use crate::config::layers::{Layer, MlpKind};
 use crate::config::nearby::{near_divisors, near_multiples, or_list};
 use crate::config::problem::Problem;
@@ -56,28 +56,13 @@ fn divided(d: &Draft<'_>) -> Option<Problem> {
 /// The size of a layer that cannot be split, in words.
 fn undivided(d: &Draft<'_>, layer: Layer) -> Option<Problem> {
     let tp = d.tensor_parts();
-    let LayerSizes {
-        num_attention_heads,
-        num_query_groups,
-        ffn_hidden_size,
-        num_experts,
-        moe_ffn_hidden_size,
-        ..
-    } = layer.sizes;
-    let [
-        num_attention_heads,
-        num_query_groups,
-        ffn_hidden_size,
-        num_experts,
-        moe_ffn_hidden_size,
-    ] = [
-        num_attention_heads,
-        num_query_groups,
-        ffn_hidden_size,
-        num_experts,
-        moe_ffn_hidden_size,
-    ]
-    .map(|size| size.map(u64::from));
+    let sizes = layer.sizes;
+    let number = |size: Option<LayerSize>| size.map(u64::from);
+    let num_attention_heads = number(sizes.num_attention_heads);
+    let num_query_groups = number(sizes.num_query_groups);
+    let ffn_hidden_size = number(sizes.ffn_hidden_size);
+    let num_experts = number(sizes.num_experts);
+    let moe_ffn_hidden_size = number(sizes.moe_ffn_hidden_size);
     let heads = num_attention_heads.unwrap_or(d.args.num_attention_heads);
     let of_module = if d.args.group_query_attention {
         d.num_query_groups

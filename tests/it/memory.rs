@@ -28,6 +28,7 @@ mod packed;
 mod pairs;
 mod parallel_layer;
 mod ref_model;
+mod saved_bytes;
 mod savings;
 mod softcap;
 mod stash;

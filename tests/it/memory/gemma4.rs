@@ -1,13 +1,9 @@
 //! What the norms of Gemma 4 around experts and on values keep, against PyTorch's operations.
 
-use megatron_memory::model::kernels::Kernels;
-use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
-use megatron_memory::model::tape::recompute::{RecomputeOptions, kept};
-use megatron_memory::model::{LayerSpec, layer_tape};
 use serde_json::json;
 
-use super::jobs::config;
+use super::saved_bytes::Layer;
 use crate::oracle;
 
 #[test]
@@ -17,7 +13,7 @@ fn norms_keep_copies_in_fp32() {
         let tensors = oracle[key].as_array().unwrap().iter();
         tensors.map(|bytes| bytes.as_u64().unwrap()).sum()
     };
-    let config = config(&json!({
+    let job = json!({
         "num_layers": 1, "hidden_size": 64, "num_attention_heads": 4, "kv_channels": 16, "group_query_attention": true,
         "num_query_groups": 2, "ffn_hidden_size": 32, "seq_length": 16, "micro_batch_size": 1, "vocab_size": 128,
         "bf16": true, "geglu": true, "normalization": "RMSNorm", "add_bias_linear": false, "qk_layernorm": true,
@@ -25,13 +21,8 @@ fn norms_keep_copies_in_fp32() {
         "moe_router_topk": 2, "moe_ffn_hidden_size": 32, "moe_shared_expert_intermediate_size": 32,
         "moe_grouped_gemm": true, "moe_token_dispatcher_type": "alltoall", "post_layernorm": true,
         "separate_moe_norms": true, "value_layernorm": true,
-    }));
-    let sizes = Sizes {
-        kernels: Kernels::TE_LIKE,
-        ..Sizes::new(&config.modules()[0])
-    };
-    let tape = layer_tape(&sizes, LayerSpec::all(sizes.m)[0]);
-    let kept = kept(&tape, RecomputeOptions::NONE);
+    });
+    let kept = Layer::of(&job, 0).kept;
     let of = |symbol: &str, width: u64| -> u64 {
         let tensors = kept
             .iter()

@@ -2,37 +2,11 @@
 
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::{StageEstimate, estimate};
-use megatron_memory::model::kernels::Kernels;
-use megatron_memory::model::sizes::Sizes;
-use megatron_memory::model::tape::ActivationTensor;
-use megatron_memory::model::tape::recompute::{RecomputeOptions, kept};
-use megatron_memory::model::{LayerSpec, layer_tape};
 use serde_json::{Value as Json, json};
 
 use super::jobs::{config, kept_by_a_layer, small_model, with};
+use super::saved_bytes::{Layer, bytes};
 use crate::oracle;
-
-/// The job of a record: one layer on one GPU.
-fn job(record: &Json) -> Json {
-    let settings = json!({
-        "num_layers": 1, "vocab_size": 128, "bf16": true, "swiglu": true, "normalization": "RMSNorm",
-        "add_bias_linear": false, "position_embedding_type": "none", "attention_dropout": 0, "hidden_dropout": 0,
-        "software_stack": "megatron_dev", "enable_mhc_connections": true,
-    });
-    let mut job = with(record, &settings);
-    let measured = [
-        "output",
-        "output_bytes",
-        "input_is_saved",
-        "input_bytes",
-        "saved_bytes",
-        "tensors",
-    ];
-    job.as_object_mut()
-        .unwrap()
-        .retain(|key, _| !measured.contains(&&**key));
-    job
-}
 
 /// A small model with hyper-connections on four pipeline stages.
 fn deep_model() -> Json {
@@ -44,41 +18,18 @@ fn deep_model() -> Json {
     with(&small_model(), &settings)
 }
 
-fn bytes(tensors: &[ActivationTensor]) -> u64 {
-    tensors.iter().map(ActivationTensor::bytes).sum()
-}
-
 #[test]
 fn a_layer_keeps_what_a_real_one_keeps() {
     let oracle = oracle::json("hyper_connections.json");
     let records = oracle["records"].as_array().unwrap();
     assert_eq!(records.len(), 3);
     for record in records {
-        let config = config(&job(record));
-        let sizes = Sizes {
-            kernels: Kernels::TE_LIKE,
-            ..Sizes::new(&config.modules()[0])
-        };
-        let tape = layer_tape(&sizes, LayerSpec::all(sizes.m)[0]);
-        let tensors = kept(&tape, RecomputeOptions::NONE);
-        let mut each: Vec<u64> = tensors.iter().map(ActivationTensor::bytes).collect();
-        let measured = record["tensors"].as_array().unwrap().iter();
-        let mut measured: Vec<u64> = measured.map(|tensor| tensor["bytes"].as_u64().unwrap()).collect();
-        each.sort_unstable();
-        measured.sort_unstable();
-        assert_eq!(each, measured, "{record}");
-        assert_eq!(Some(bytes(&tensors)), record["saved_bytes"].as_u64(), "{record}");
-        let of = |id| tape.get(id).unwrap().bytes();
-        assert_eq!(
-            Some(of(tape.input.unwrap())),
-            record["input_bytes"].as_u64(),
-            "{record}"
-        );
-        assert_eq!(
-            Some(of(tape.output.unwrap())),
-            record["output_bytes"].as_u64(),
-            "{record}"
-        );
+        let settings = json!({"software_stack": "megatron_dev", "enable_mhc_connections": true});
+        let layer = Layer::measured(record, &settings);
+        layer.assert_keeps_what_was_measured(record);
+        let ends = [layer.input().bytes(), layer.output().bytes()];
+        let measured = ["input_bytes", "output_bytes"].map(|key| record[key].as_u64().unwrap());
+        assert_eq!(ends, measured, "{record}");
     }
 }
 

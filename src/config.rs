@@ -1,6 +1,7 @@
 //! What a user may set, and how raw values become a checked configuration.
 
 pub mod adapters;
+pub mod attention_residuals;
 pub mod canonical;
 mod check;
 pub mod choices;

@@ -12,6 +12,7 @@ pub mod gated_delta_product;
 mod hyper_connections;
 mod items;
 pub mod kernels;
+mod kimi;
 mod labels;
 mod layer;
 pub mod layer_spec;
@@ -40,6 +41,7 @@ mod weights;
 use crate::config::job::Module;
 pub use architecture::{Architecture, Part, PartCounts, PartKind};
 pub(crate) use factors::{hidden, tp};
+pub(crate) use kimi::residuals::{received_stream, sent_stream};
 use layer::build_layer;
 pub use layer_spec::{Experts, LayerPrecision, LayerSpec, Mixer, Mlp, MlpKind};
 use sizes::Sizes;
@@ -57,7 +59,7 @@ pub fn layer_tape(sizes: &Sizes<'_>, spec: LayerSpec) -> AutogradTape {
     }
     let sizes = &sizes;
     let mut tape = AutogradTape::new(Family::Residual, crate::source::BIAS_DROPOUT);
-    let x = tape.tensor("layer input", sizes.streams(), sizes.stream_width());
+    let x = tape.tensor("layer input", received_stream(sizes, &spec), sizes.stream_width());
     tape.input = Some(x);
     tape.output = Some(build_layer(sizes, &mut tape, spec, x));
     tape.computes_weight_gradients(0);

@@ -180,4 +180,10 @@ presets! {
     ("seed-oss-36b", 1, "Seed-OSS 36B", "ByteDance", "Seed", 36_151_104_512, None, "2025-08");
     ("smollm3-3b", 1, "SmolLM3 3B", "Hugging Face", "SmolLM", 3_075_098_624, None, "2025-07");
     ("hunyuan-a13b", 1, "Hunyuan-A13B", "Tencent", "Hunyuan", 80_393_183_232, Some(13_000_000_000), "2025-06");
+    ("deepseek-v4-flash", 1, "DeepSeek-V4-Flash", "DeepSeek", "DeepSeek", 284_000_000_000, Some(13_000_000_000), "2026-04");
+    ("deepseek-v4-pro", 1, "DeepSeek-V4-Pro", "DeepSeek", "DeepSeek", 1_600_000_000_000, Some(49_000_000_000), "2026-04");
+    ("kimi-k3", 1, "Kimi K3", "Moonshot AI", "Kimi", 2_800_000_000_000, None, "2026-07");
+    ("gemma-4-26b-a4b", 1, "Gemma 4 26B-A4B", "Google", "Gemma", 25_233_141_760, Some(3_800_000_000), "2026-04");
+    ("falcon-h1-7b", 1, "Falcon-H1 7B", "TII", "Falcon", 7_590_000_000, None, "2025-05");
+    ("falcon-h1-34b", 1, "Falcon-H1 34B", "TII", "Falcon", 33_600_000_000, None, "2025-05");
 }

@@ -1,9 +1,11 @@
 //! Where numbers come from: one closed list of papers and of Megatron files and symbols at one pinned
 //! revision. Moving the pin is one edit here and a run of the oracle tests.
 
+mod bridge_models;
 mod citation;
 mod frameworks;
 
+pub use bridge_models::*;
 pub use citation::{Origin, Source};
 pub use frameworks::*;
 
@@ -121,51 +123,6 @@ pub const LAYER_SCALING: Source =
 /// Norms on queries and keys over all heads of a rank.
 pub const INTERNVIT_ATTENTION: Source =
     Source::megatron("examples/multimodal/nvlm/internvit.py", "InternViTSelfAttention");
-/// Attention whose values have a width of their own and are scaled.
-pub const MIMO_V2_FLASH_ATTENTION: Source = Source::megatron_bridge(
-    "src/megatron/bridge/models/mimo_v2_flash/modeling_mimo_v2_flash.py",
-    "MiMoV2FlashTEDotProductAttention",
-);
-/// Norms that PyTorch runs in fp32 around experts.
-pub const GEMMA_4_NORM: Source = Source::megatron_bridge(
-    "src/megatron/bridge/models/gemma/modeling_gemma4.py",
-    "_gemma4_rms_norm",
-);
-/// Attention with a norm on its values.
-pub const GEMMA_4_ATTENTION: Source = Source::megatron_bridge(
-    "src/megatron/bridge/models/gemma/modeling_gemma4.py",
-    "Gemma4SelfAttention.get_query_key_value_tensors",
-);
-/// A router whose input and probabilities are multiplied by learned factors.
-pub const GEMMA_4_ROUTER: Source = Source::megatron_bridge(
-    "src/megatron/bridge/models/gemma/modeling_gemma4.py",
-    "Gemma4TopKRouter",
-);
-/// Layers with a Mamba mixer beside attention.
-pub const FALCON_H1_LAYER: Source = Source::megatron_bridge(
-    "src/megatron/bridge/models/falcon_h1/modeling_falconh1/falconh1_layer.py",
-    "FalconH1Layer",
-);
-/// The factors on what `in_proj` of such a Mamba mixer puts out.
-pub const FALCON_H1_MAMBA_MIXER: Source = Source::megatron_bridge(
-    "src/megatron/bridge/models/falcon_h1/modeling_falconh1/falconh1_layer.py",
-    "FalconH1MambaMixer._scale_zxbc_dt",
-);
-/// The factor on the keys of such attention.
-pub const FALCON_H1_ATTENTION: Source = Source::megatron_bridge(
-    "src/megatron/bridge/models/falcon_h1/modeling_falconh1/falconh1_layer.py",
-    "FalconH1SelfAttention",
-);
-/// The MLP of such layers.
-pub const FALCON_H1_MLP: Source = Source::megatron_bridge(
-    "src/megatron/bridge/models/falcon_h1/modeling_falconh1/falconh1_layer.py",
-    "FalconH1MLP",
-);
-/// The factor on the logits of such models.
-pub const FALCON_H1_MODEL: Source = Source::megatron_bridge(
-    "src/megatron/bridge/models/falcon_h1/modeling_falconh1/falconh1_model.py",
-    "FalconH1Model",
-);
 /// Linear attention.
 pub const GATED_DELTA_NET: Source = Source::megatron("megatron/core/ssm/gated_delta_net/common.py", "_GDNBase");
 /// Hyper-connections of the dev branch.

@@ -764,6 +764,13 @@ fields! {
     /// router's input and for each expert. PyTorch runs these norms in fp32 and keeps fp32 copies. Megatron-Bridge builds
     /// Gemma 4 so.
     separate_moe_norms: bool = Field::flag(false).at(Model, All, "moenorms", "Separate norms around experts").own().relevant_if(Experts);
+    /// The router's weight stays in fp32 although the model is trained in 16 bits, and the router keeps a copy of its input
+    /// in fp32. Megatron-Bridge builds MiniMax-M3 so.
+    moe_router_weight_in_fp32: bool = Field::flag(false).at(Moe, All, "rw32", "Router's weight in fp32").own().also(&["MiniMax-M3"]).relevant_if(Experts);
+    /// Inner width of the experts of a second pool, which only tokens of images and videos visit: it has a router and as
+    /// many experts of its own, beside the one for tokens of text. Megatron-Bridge builds ERNIE 4.5 VL so. All tokens are
+    /// counted as text, whose experts are as wide or wider.
+    moe_vision_ffn_hidden_size: Option<u64> = Field::derived(1, 10_000_000, "one pool of experts for all tokens").at(Moe, All, "fev", "Width of vision experts").symbol("f_v").own().also(&["ERNIE 4.5 VL", "vision_moe_layer", "moe_intermediate_size"]).relevant_if(Experts);
     /// A norm without weights on the values of attention, which PyTorch runs in fp32. Megatron-Bridge builds Gemma 4 so.
     value_layernorm: bool = Field::flag(false).at(Attention, All, "vnorm", "Norm on values").own().relevant_if(OwnKeysAndValues);
     /// Every layer has a Mamba mixer beside its attention: both read the same normed input, and their outputs are added.
@@ -774,6 +781,12 @@ fields! {
     mamba_rms_norm: bool = Field::flag(true).at(Model, All, "mnorm", "Norm in Mamba mixers").own().relevant_if(MambaLayers);
     /// Tokens that one step of Mamba's scan works on.
     mamba_chunk_size: u64 = Field::int(1, 65_536, 128).at(Model, All, "mchunk", "Mamba chunk size").unit("tokens").own().relevant_if(MambaLayers);
+    /// Layers of a block of Kimi K3, as Megatron-Bridge builds it. The first layer of each block takes a snapshot of the
+    /// residual stream; attention and MLP of every layer read a weighted sum of all snapshots and the stream, which PyTorch
+    /// computes in fp32. Layers that linear_attention_freq lists have delta attention, with linear_num_value_heads heads
+    /// and a convolution of its own for queries, keys and values, the others latent attention without positions; the
+    /// outputs of both have a gate, MLPs have SiTU, and a norm stands before routed experts leave the latent space.
+    kimi_attn_res_block_size: Option<u64> = Field::derived(1, 10_000, "plain residual connections").at(Model, All, "attnres", "Layers of an attention residual").unit("layers").own().also(&["Kimi K3", "attn_res_block_size", "AttnRes", "attention residuals", "KDA", "kimi_kda_layers"]);
     /// The layer of an MTP depth has a dense MLP although the last layer of the model has experts. Megatron-Bridge
     /// builds K-EXAONE and Step-3.5 so.
     mtp_dense: bool = Field::flag(false).at(Model, All, "mtpdense", "MTP layers without experts").own().relevant_if(MtpDepths);

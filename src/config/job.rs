@@ -129,13 +129,15 @@ pub enum Activation {
     QuickGeGlu,
     /// Squared ReLU, not gated.
     SquaredRelu,
+    /// SiTU of Kimi K3, gated: SiLU whose gate and other half a tanh bounds.
+    SiTu,
 }
 
 impl Activation {
     /// Whether fc1 is twice as wide, for value and gate.
     #[must_use]
     pub const fn gated(self) -> bool {
-        matches!(self, Self::SwiGlu | Self::GeGlu | Self::QuickGeGlu)
+        matches!(self, Self::SwiGlu | Self::GeGlu | Self::QuickGeGlu | Self::SiTu)
     }
 }
 

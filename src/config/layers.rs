@@ -4,6 +4,7 @@
 use core::iter::repeat;
 use std::sync::Arc;
 
+use super::attention_residuals::AttentionResiduals;
 use super::choices::{AttentionVariant, HybridStackSpec, RecomputeModule};
 use super::compress_ratios::{CompressRatio, CompressRatios};
 use super::fields::Args;
@@ -30,6 +31,8 @@ pub struct Layer {
     pub mlp: Option<MlpKind>,
     /// The sizes that are not those of its module.
     pub sizes: LayerSizes,
+    /// What it does with snapshots of the residual stream; `None` in a model without attention residuals.
+    pub residuals: Option<AttentionResiduals>,
 }
 
 /// All layers of a module.
@@ -158,6 +161,7 @@ impl Layers {
                     MlpKind::Dense
                 }),
                 sizes: layer.sizes,
+                residuals: None,
             };
         }
     }
@@ -277,6 +281,7 @@ impl Layer {
             mixer,
             mlp,
             sizes: LayerSizes::default(),
+            residuals: None,
         }
     }
 
@@ -286,6 +291,7 @@ impl Layer {
             mixer: self.mixer.filter(|_| !own.no_attention),
             mlp: self.mlp.filter(|_| !own.no_mlp),
             sizes: own.without_halves(),
+            ..self
         }
     }
 
@@ -302,7 +308,9 @@ impl Layer {
             | Mixer::GatedDeltaNet2
             | Mixer::Mamba
             | Mixer::GatedDeltaProduct
-            | Mixer::MambaBesideAttention => mixer,
+            | Mixer::MambaBesideAttention
+            | Mixer::KimiDeltaAttention
+            | Mixer::KimiLatentAttention => mixer,
         });
         Self { mixer, ..self }
     }
@@ -319,7 +327,9 @@ impl Layer {
             | Mixer::GatedDeltaNet2
             | Mixer::Mamba
             | Mixer::GatedDeltaProduct
-            | Mixer::MambaBesideAttention => mixer,
+            | Mixer::MambaBesideAttention
+            | Mixer::KimiDeltaAttention
+            | Mixer::KimiLatentAttention => mixer,
         });
         Self { mixer, ..self }
     }
@@ -340,7 +350,13 @@ pub(super) fn indexer_layer(a: &Args, number: u64) -> u64 {
 /// Layer `index` (from 0) of a `GPTModel`.
 fn of_gpt(a: &Args, index: u64) -> Layer {
     Layer {
-        mixer: Some(if is_linear(a, index) {
+        mixer: Some(if a.kimi_attn_res_block_size.is_some() {
+            if lists_linear(a, index) {
+                Mixer::KimiDeltaAttention
+            } else {
+                Mixer::KimiLatentAttention
+            }
+        } else if is_linear(a, index) {
             gated_delta_net(a)
         } else if a.experimental_attention_variant == Some(AttentionVariant::Dsa) {
             Mixer::SparseAttention {
@@ -363,6 +379,7 @@ fn of_gpt(a: &Args, index: u64) -> Layer {
             MlpKind::Dense
         }),
         sizes: LayerSizes::default(),
+        residuals: AttentionResiduals::of(a, index),
     }
 }
 
@@ -379,8 +396,13 @@ fn gated_delta_net(a: &Args) -> Mixer {
 fn is_linear(a: &Args, index: u64) -> bool {
     a.experimental_attention_variant
         .is_some_and(AttentionVariant::is_gated_delta_net)
-        && match &a.linear_attention_freq {
-            LayerPattern::Every(n) => !(index.saturating_add(1)).is_multiple_of((*n).max(1)),
-            LayerPattern::List(_) => a.linear_attention_freq.is_moe(index),
-        }
+        && lists_linear(a, index)
+}
+
+/// Whether `linear_attention_freq` gives linear attention to layer `index` (from 0).
+fn lists_linear(a: &Args, index: u64) -> bool {
+    match &a.linear_attention_freq {
+        LayerPattern::Every(n) => !(index.saturating_add(1)).is_multiple_of((*n).max(1)),
+        LayerPattern::List(_) => a.linear_attention_freq.is_moe(index),
+    }
 }

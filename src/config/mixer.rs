@@ -32,6 +32,10 @@ pub enum Mixer {
     GatedDeltaProduct,
     /// Attention and a Mamba-2 state space, which read the same normed input and whose outputs are added.
     MambaBesideAttention,
+    /// Linear attention by the delta rule, whose state forgets each channel of a key by itself, as Kimi K3 has it.
+    KimiDeltaAttention,
+    /// Multi-latent attention without positions whose output has a gate, as Kimi K3 has it.
+    KimiLatentAttention,
 }
 
 /// The names of a mixer in an estimate. In a hybrid model a mixer is a layer of its own; elsewhere a layer has a mixer
@@ -139,6 +143,20 @@ impl Mixer {
                 with: " with Mamba beside attention",
                 remark: "",
             },
+            Self::KimiDeltaAttention => MixerNames {
+                id: "kda",
+                id_beside_mlp: "kda",
+                label: "Kimi delta attention",
+                with: " with delta attention",
+                remark: "",
+            },
+            Self::KimiLatentAttention => MixerNames {
+                id: "gated_mla",
+                id_beside_mlp: "gated_mla",
+                label: "gated MLA",
+                with: " with gated latent attention",
+                remark: "",
+            },
         }
     }
 
@@ -159,7 +177,7 @@ impl Mixer {
             Self::Attention | Self::MambaBesideAttention => LayerSymbol::Attention,
             Self::MultiLatentAttention => LayerSymbol::MultiLatentAttention,
             Self::SparseAttention { .. } => LayerSymbol::SparseAttention,
-            Self::CompressedAttention { .. } => return None,
+            Self::CompressedAttention { .. } | Self::KimiDeltaAttention | Self::KimiLatentAttention => return None,
             Self::GatedDeltaNet | Self::GatedDeltaNet2 => LayerSymbol::GatedDeltaNet,
             Self::Mamba | Self::GatedDeltaProduct => LayerSymbol::Mamba,
         })
@@ -176,7 +194,9 @@ impl Mixer {
             | Self::CompressedAttention { .. }
             | Self::GatedDeltaNet
             | Self::GatedDeltaNet2
-            | Self::MambaBesideAttention => LayerClass::TransformerLayer,
+            | Self::MambaBesideAttention
+            | Self::KimiDeltaAttention
+            | Self::KimiLatentAttention => LayerClass::TransformerLayer,
         }
     }
 
@@ -185,10 +205,14 @@ impl Mixer {
     pub const fn core_attention(self) -> CoreAttention {
         match self {
             Self::Attention | Self::MambaBesideAttention => CoreAttention::Heads,
-            Self::MultiLatentAttention => CoreAttention::Latent,
+            Self::MultiLatentAttention | Self::KimiLatentAttention => CoreAttention::Latent,
             Self::SparseAttention { .. } => CoreAttention::Sparse,
             Self::CompressedAttention { .. } => CoreAttention::Compressed,
-            Self::GatedDeltaNet | Self::GatedDeltaNet2 | Self::Mamba | Self::GatedDeltaProduct => CoreAttention::None,
+            Self::GatedDeltaNet
+            | Self::GatedDeltaNet2
+            | Self::Mamba
+            | Self::GatedDeltaProduct
+            | Self::KimiDeltaAttention => CoreAttention::None,
         }
     }
 
@@ -205,7 +229,27 @@ impl Mixer {
             | Self::GatedDeltaNet
             | Self::GatedDeltaNet2
             | Self::Mamba
-            | Self::GatedDeltaProduct => 1,
+            | Self::GatedDeltaProduct
+            | Self::KimiDeltaAttention
+            | Self::KimiLatentAttention => 1,
+        }
+    }
+
+    /// Whether tensor-parallel ranks gather the residual stream once for all projections of it, although some of these
+    /// are split over no ranks.
+    #[must_use]
+    pub const fn gathers_stream(self) -> bool {
+        match self {
+            Self::KimiDeltaAttention | Self::KimiLatentAttention => true,
+            Self::Attention
+            | Self::MultiLatentAttention
+            | Self::SparseAttention { .. }
+            | Self::CompressedAttention { .. }
+            | Self::GatedDeltaNet
+            | Self::GatedDeltaNet2
+            | Self::Mamba
+            | Self::GatedDeltaProduct
+            | Self::MambaBesideAttention => false,
         }
     }
 
@@ -221,7 +265,9 @@ impl Mixer {
             | Self::CompressedAttention { .. }
             | Self::Mamba
             | Self::GatedDeltaProduct
-            | Self::MambaBesideAttention => None,
+            | Self::MambaBesideAttention
+            | Self::KimiDeltaAttention
+            | Self::KimiLatentAttention => None,
         }
     }
 
@@ -229,7 +275,11 @@ impl Mixer {
     #[must_use]
     pub const fn recompute_modules(self) -> &'static [RecomputeModule] {
         match self {
-            Self::Attention | Self::Mamba | Self::MambaBesideAttention => &[],
+            Self::Attention
+            | Self::Mamba
+            | Self::MambaBesideAttention
+            | Self::KimiDeltaAttention
+            | Self::KimiLatentAttention => &[],
             Self::MultiLatentAttention | Self::SparseAttention { .. } | Self::CompressedAttention { .. } => {
                 &[RecomputeModule::MlaUpProj]
             }

@@ -102,6 +102,7 @@ impl ModuleSizes {
 
 fn activation(a: &Args) -> Activation {
     match (a.swiglu, a.squared_relu, a.quick_geglu, a.geglu) {
+        (true, ..) if a.kimi_attn_res_block_size.is_some() => Activation::SiTu,
         (true, ..) => Activation::SwiGlu,
         (_, true, ..) => Activation::SquaredRelu,
         (_, _, true, _) => Activation::QuickGeGlu,

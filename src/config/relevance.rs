@@ -98,7 +98,9 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         Condition::OwnKeysAndValues => !latent(),
         Condition::QueryGroups => on(F::group_query_attention) && !latent(),
         Condition::LinearAttention => {
-            variant().is_some_and(AttentionVariant::is_gated_delta_net) || pattern_has(&[LayerSymbol::GatedDeltaNet])
+            variant().is_some_and(AttentionVariant::is_gated_delta_net)
+                || pattern_has(&[LayerSymbol::GatedDeltaNet])
+                || number(F::kimi_attn_res_block_size) > 0
         }
         Condition::SparseAttention => {
             let sparse = [AttentionVariant::Dsa, AttentionVariant::Dsv4Hybrid];

@@ -16,6 +16,7 @@ mod graphs;
 mod hybrid;
 mod hyper_connections;
 mod kernels;
+mod kimi;
 mod labels;
 mod launcher;
 mod layer_sizes;
@@ -23,6 +24,7 @@ mod linear_attention;
 mod mamba_beside_attention;
 mod model;
 mod moe;
+mod moe_pools;
 mod op_fuser;
 mod optimizer;
 mod overlap;
@@ -49,7 +51,7 @@ use super::draft::Draft;
 use super::problem::{Problem, Severity, is_refused_by_launcher};
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 33] = [
+const TABLES: [&[Rule]; 35] = [
     hybrid::RULES,
     model::RULES,
     hyper_connections::RULES,
@@ -57,6 +59,7 @@ const TABLES: [&[Rule]; 33] = [
     labels::RULES,
     parallel_attention::RULES,
     mamba_beside_attention::RULES,
+    kimi::RULES,
     linear_attention::RULES,
     sparse_attention::RULES,
     compressed_attention::RULES,
@@ -65,6 +68,7 @@ const TABLES: [&[Rule]; 33] = [
     encoder::RULES,
     moe::RULES,
     separate_moe_norms::RULES,
+    moe_pools::RULES,
     op_fuser::RULES,
     stash::RULES,
     parallelism::RULES,

@@ -7,6 +7,7 @@ use core::fmt::Write;
 use super::arguments::{Argument, arguments, quoted};
 use crate::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
 use crate::config::choices::{AdapterType, CudaGraphImpl};
+use crate::config::compress_ratios::{CompressRatio, CompressRatios};
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
@@ -32,6 +33,8 @@ pub(super) enum OverrideValue {
     Name(String),
     /// A list of choices.
     Names(Vec<String>),
+    /// A list of whole numbers.
+    Numbers(Vec<u64>),
     /// Free text.
     Text(String),
     /// A Python expression.
@@ -124,6 +127,12 @@ impl Overrides {
         let padded = FieldId::padded_vocab_size;
         if meaning(padded, settings.get(padded)) == meaning(padded, None) {
             self.add("model.vocab_size", OverrideValue::Nothing);
+        }
+        // Routers that look experts up have a table of the vocabulary (`TransformerConfig.actual_vocab_size`).
+        let hashed = FieldId::moe_n_hash_layers;
+        if meaning(hashed, settings.get(hashed)) != meaning(hashed, None) {
+            self.settings
+                .extend(setting("model.actual_vocab_size", argument, false));
         }
     }
 
@@ -315,9 +324,20 @@ fn setting(key: &str, argument: &Argument, opposite: bool) -> Option<(String, Ov
             OverrideValue::Number(joined)
         }
         Meaning::Is(Parsed::Pattern(_)) => OverrideValue::Expression(joined),
+        // Megatron-Bridge takes no text for the list (`TransformerConfig.csa_compress_ratios`).
+        Meaning::Is(Parsed::Text(text)) if argument.id == FieldId::csa_compress_ratios => {
+            let CompressRatios(ratios) = text.parse().ok()?;
+            OverrideValue::Numbers(ratios.into_iter().map(CompressRatio::tokens).collect())
+        }
         Meaning::Is(Parsed::Text(_)) => OverrideValue::Text(joined),
     };
     Some((key.to_owned(), word))
+}
+
+/// A list of numbers, as both Hydra and Python write it.
+pub(super) fn number_list(numbers: &[u64], separator: &str) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    format!("[{}]", numbers.join(separator))
 }
 
 /// A value in Hydra's grammar.
@@ -327,6 +347,7 @@ fn hydra(word: &OverrideValue) -> String {
         OverrideValue::Flag(on) => on.to_string(),
         OverrideValue::Number(word) | OverrideValue::Name(word) => word.clone(),
         OverrideValue::Names(names) => format!("[{}]", names.join(",")),
+        OverrideValue::Numbers(numbers) => number_list(numbers, ","),
         OverrideValue::Text(text) | OverrideValue::Expression(text) => format!("\"{text}\""),
     }
 }

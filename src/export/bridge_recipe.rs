@@ -3,7 +3,7 @@
 
 use core::fmt::Write;
 
-use super::bridge::{OverrideValue, PEFT_CLASS, comments, overrides_of};
+use super::bridge::{OverrideValue, PEFT_CLASS, comments, number_list, overrides_of};
 use super::megatron_args::stack_spec;
 use crate::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
 use crate::config::check;
@@ -147,6 +147,7 @@ fn python(key: &str, word: &OverrideValue) -> String {
             let names: Vec<String> = names.iter().map(|name| text(name)).collect();
             format!("[{}]", names.join(", "))
         }
+        OverrideValue::Numbers(numbers) => number_list(numbers, ", "),
         OverrideValue::Name(name) => match (key, name.as_str()) {
             ("mixed_precision", name) => format!("{name}()"),
             ("model.activation_func", "silu" | "gelu") => format!("F.{name}"),

@@ -290,7 +290,8 @@ pub fn yaml(job: &RawJob) -> String {
     for flag in flags(&job.shared) {
         let arity = megatron_args::arity(&flag.name);
         let value = match (arity, flag.words.as_slice()) {
-            (Some(Arity::Switch | Arity::InvertedSwitch), _) => "true".to_owned(),
+            // A switch of the dev branch is unknown to the pinned revision.
+            (Some(Arity::Switch | Arity::InvertedSwitch), _) | (None, []) => "true".to_owned(),
             (_, words) if flag.many && words.len() != 1 => Value::Text(format!("[{}]", words.join(" "))).to_string(),
             (_, [word]) if word.bytes().all(|b| b.is_ascii_digit() || b == b'.') => word.clone(),
             (_, words) => Value::Text(words.join(" ")).to_string(),

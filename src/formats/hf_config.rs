@@ -13,6 +13,7 @@ mod family;
 mod gated_delta_net;
 mod hybrid;
 mod keys;
+mod kimi;
 mod layer_sizes;
 mod pattern;
 mod source;
@@ -151,9 +152,7 @@ pub(crate) fn effect(key: &str, reason: &str) -> MemoryEffect {
         | "indexer_types"
         | "conv_kernel"
         | "position_embedding_type"
-        | "lm_head_bias"
-        | "index_n_heads"
-        | "sparse_attention_config" => MemoryEffect::BelowTwoPercent,
+        | "lm_head_bias" => MemoryEffect::BelowTwoPercent,
         "model_type" if reason.contains("its norms") => MemoryEffect::BelowTwoPercent,
         _ => MemoryEffect::More,
     }
@@ -289,6 +288,9 @@ fn status_of_unused(family: &Family, entry: &Entry, outer: bool, has_experts: bo
         } else {
             (KeyStatus::Ignored, "about the multimodal model as a whole")
         };
+    }
+    if let Some((_, reason)) = family.without_effect.iter().find(|(other, _)| *other == key) {
+        return (KeyStatus::Ignored, reason);
     }
     if let Some((_, reason)) = family.not_modelled.iter().find(|(other, _)| *other == key) {
         let off = matches!(entry.node.data, Data::Null | Data::Bool(false) | Data::Int(0));

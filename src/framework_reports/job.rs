@@ -161,7 +161,8 @@ fn recompute_granularity(m: &Module) -> Option<&'static str> {
 /// The name of the activation function in a Megatron-Bridge configuration.
 fn activation_func(activation: Activation) -> &'static str {
     match activation {
-        Activation::SwiGlu => "silu",
+        // Megatron-Bridge marks SiTU as SiLU (`hf_to_megatron_activation`).
+        Activation::SwiGlu | Activation::SiTu => "silu",
         Activation::Gelu | Activation::GeGlu => "gelu",
         Activation::QuickGeGlu => "quick_gelu",
         Activation::SquaredRelu => "squared_relu",

@@ -16,7 +16,7 @@ use crate::model::tape::liveness::{CompiledTape, PassKind};
 use crate::model::tape::recompute::RecomputeOptions;
 use crate::model::tape::{AutogradTape, Part, block};
 use crate::model::tensor::{Shape, factor};
-use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape};
+use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape, received_stream, sent_stream};
 use crate::parallel::stages::Chunk;
 use crate::units::multiply;
 
@@ -99,7 +99,7 @@ impl<'a> CompiledTapes<'a> {
     }
 
     /// The tapes of a module without local CUDA graphs in this phase, of which other layouts with the same activations
-    /// may have made some. They have no operations. `plain` are the tapes before anything is recomputed.
+    /// may have made some. They have no plans. `plain` are the tapes before anything is recomputed.
     pub(crate) fn shared(
         m: &'a Module,
         architecture: &'a Architecture,
@@ -157,6 +157,21 @@ impl<'a> CompiledTapes<'a> {
     /// The shapes behind the tapes.
     pub(crate) fn sizes(&self) -> &Sizes<'a> {
         &self.sizes
+    }
+
+    /// Bytes of what a chunk receives from the chunk before it, and of what it sends to the next one: the residual stream
+    /// with all that layers hand on beside it.
+    pub(crate) fn boundaries(&self, chunk: &Chunk) -> [u64; 2] {
+        let width = self.sizes.stream_width();
+        let bytes = |shape: Shape| block(multiply(shape.elements(), width));
+        let layer = |index: u32| self.architecture.layer(index);
+        let first = layer(chunk.layers.start).filter(|_| chunk.num_layers() > 0);
+        let last = chunk.layers.end.checked_sub(1).and_then(layer);
+        let last = last.filter(|_| chunk.num_layers() > 0);
+        let stream = || self.sizes.streams();
+        let from_before = first.map_or_else(stream, |spec| received_stream(&self.sizes, &spec));
+        let to_next = last.map_or_else(stream, |spec| sent_stream(&self.sizes, &spec));
+        [bytes(from_before), bytes(to_next)]
     }
 
     /// The totals of chunks of a shape, which `profile` works out the first time. Whether the gradient of a chunk's

@@ -151,18 +151,19 @@ impl<'t> ChunkProfile<'t> {
             tapes.sizes().streams().elements(),
             tapes.sizes().stream_width(),
         ));
+        let [from_before, to_next] = tapes.boundaries(chunk);
         let mut passes = Self {
             received: if alone {
                 0
             } else if chunk.embedding {
                 block(m.boundary.received)
             } else {
-                residual
+                from_before
             },
             sent: if chunk.output && !alone {
                 block(m.boundary.sent)
             } else {
-                residual
+                to_next
             },
             prefetched: prefetched.map(|(kind, _)| kind),
             prefetched_bytes: prefetched.map_or(0, |(_, bytes)| bytes),
@@ -202,7 +203,7 @@ impl<'t> ChunkProfile<'t> {
         } else if keeps || alone {
             0
         } else {
-            residual
+            from_before
         };
         if local {
             passes.captures = captures(m, tapes, &blocks, residual);

@@ -94,7 +94,11 @@ impl Parameters {
         };
         let experts = self.held(Sharding::Expert) - shared;
         let chosen = m.moe.as_ref().map_or(0, |moe| {
-            let share = u128::from(experts) * u128::from(moe.topk.min(moe.num_experts)) / u128::from(moe.num_experts);
+            // A token visits one of two pools: counted is that of text.
+            let text = u128::from(moe.ffn_hidden_size);
+            let all = text + u128::from(m.args.moe_vision_ffn_hidden_size.unwrap_or(0));
+            let visited = u128::from(experts) * text / all.max(1);
+            let share = visited * u128::from(moe.topk.min(moe.num_experts)) / u128::from(moe.num_experts);
             u64::try_from(share).unwrap_or(u64::MAX)
         });
         self.total() - experts + chosen

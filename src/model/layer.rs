@@ -6,8 +6,8 @@ use super::tape::{AutogradTape, Capture, Family, Point, TensorId, Work};
 use super::tensor::Component;
 use super::weights::Weights;
 use super::{
-    attention, compressed_attention, gated_delta_net, gated_delta_product, hidden, hyper_connections, linear, mamba,
-    mamba_beside_attention, mla, mlp, moe, parallel_layer, sparse_attention,
+    attention, compressed_attention, gated_delta_net, gated_delta_product, hidden, hyper_connections, kimi, linear,
+    mamba, mamba_beside_attention, mla, mlp, moe, parallel_layer, sparse_attention,
 };
 use crate::config::mixer::Gates;
 use crate::source::{BIAS_DROPOUT, LAYER_SCALING};
@@ -49,11 +49,18 @@ fn build_halves(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: 
         Mixer::Mamba => mamba::build(sizes, tape, x),
         Mixer::GatedDeltaProduct => gated_delta_product::build(sizes, tape, x),
         Mixer::MambaBesideAttention => mamba_beside_attention::build(sizes, tape, x),
+        Mixer::KimiDeltaAttention => kimi::delta_attention::build(sizes, tape, x),
+        Mixer::KimiLatentAttention => kimi::latent_attention::build(sizes, tape, x),
     };
     let think = |tape: &mut AutogradTape, mlp, x| match mlp {
         Mlp::Dense => mlp::build(sizes, tape, x),
         Mlp::Moe(experts) => moe::build(sizes, tape, experts, x),
     };
+    if let (Some(residuals), Some(mixer), Some(mlp)) = (spec.residuals, spec.mixer, spec.mlp) {
+        let mix = |tape: &mut AutogradTape, x| mix(tape, mixer, x);
+        let think = |tape: &mut AutogradTape, x| think(tape, mlp, x);
+        return kimi::residuals::build(sizes, tape, residuals, x, mix, think);
+    }
     if hyper_connections::has(sizes.m) {
         return build_between_streams(sizes, tape, spec, x, (mix, think));
     }

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::config::adapters::LinearModules;
+use crate::config::attention_residuals::AttentionResiduals;
 use crate::config::field::Decimal;
 use crate::config::job::{Module, Moe};
 use crate::config::layer_sizes::LayerSizes;
@@ -23,6 +24,8 @@ pub struct LayerSpec {
     pub mlp: Option<Mlp>,
     /// The sizes that are not those of its module.
     pub sizes: LayerSizes,
+    /// What it does with snapshots of the residual stream; `None` in a model without attention residuals.
+    pub residuals: Option<AttentionResiduals>,
     /// Its adapters, in a module whose own parameters are frozen.
     pub adapters: Option<LayerAdapters>,
 }
@@ -203,6 +206,7 @@ impl LayerSpec {
                 (MlpKind::Moe, None) | (MlpKind::Dense, _) => Mlp::Dense,
             }),
             sizes: layer.sizes,
+            residuals: layer.residuals,
             adapters: None,
         }
     }
@@ -236,7 +240,8 @@ impl LayerSpec {
         });
         let own = self.sizes.to_string().replace('.', "_");
         let own = (!self.sizes.is_of_module()).then_some(own.as_str());
-        let words = [precision, mixer, mlp, own].into_iter().flatten();
+        let residuals = self.residuals.map(residuals_id);
+        let words = [precision, mixer, mlp, own, residuals.as_deref()].into_iter().flatten();
         let words: Vec<&str> = words.chain(self.adapters.and_then(LayerAdapters::id)).collect();
         words.join("_")
     }
@@ -268,8 +273,33 @@ impl LayerSpec {
             none if none.is_empty() => none,
             sizes => format!(" ({sizes})"),
         };
-        [kind, " ", noun, with, remark, precision, adapters, &own].concat()
+        let residuals = self.residuals.map(residuals_remark).unwrap_or_default();
+        [kind, " ", noun, with, remark, &residuals, precision, adapters, &own].concat()
     }
+}
+
+/// The part of a layer's name in paths about snapshots of the residual stream.
+fn residuals_id(residuals: AttentionResiduals) -> String {
+    let place = if residuals.last {
+        "_last"
+    } else if residuals.takes {
+        "_takes"
+    } else {
+        ""
+    };
+    format!("snapshots{}{place}", residuals.before)
+}
+
+/// The words of a layer's name about snapshots of the residual stream.
+fn residuals_remark(residuals: AttentionResiduals) -> String {
+    let read = match residuals.before {
+        0 => String::new(),
+        1 => String::from(" after 1 snapshot"),
+        count => format!(" after {count} snapshots"),
+    };
+    let takes = if residuals.takes { ", taking one" } else { "" };
+    let last = if residuals.last { ", the last" } else { "" };
+    [&read, takes, last].concat()
 }
 
 /// One such layer in words, such as `MoE layer with linear attention`.

@@ -7,10 +7,10 @@ use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
 use super::{hidden, mamba_beside_attention, norm};
 use crate::config::choices::RecomputeModule;
-use crate::config::job::Module;
-#[allow(unused_imports, reason = "a link of the documentation")]
-use crate::source::FALCON_H1_MLP;
+use crate::config::job::{Activation, Module};
 use crate::source::{BIAS_ACTIVATION, MLP, TE_LAYERNORM_LINEAR, TE_LINEAR};
+#[allow(unused_imports, reason = "links of the documentation")]
+use crate::source::{FALCON_H1_MLP, KIMI_K3_ACTIVATION};
 
 /// Columns of fc1: the inner width, twice where value and gate sit side by side.
 pub(crate) fn fc1_width(m: &Module, symbol: &'static str, gated_symbol: &'static str, width: u64) -> Factor {
@@ -92,6 +92,9 @@ pub(crate) fn activation_saves(
     input: TensorId,
     half: Shape,
 ) -> Vec<TensorId> {
+    if sizes.m.activation == Activation::SiTu {
+        return situ_saves(tape, half).to_vec();
+    }
     let mut kept = if sizes.m.args.mamba_beside_attention {
         vec![tape.tensor("gate times its factor", half, sizes.width())]
     } else {
@@ -106,6 +109,20 @@ pub(crate) fn activation_saves(
         kept.extend(tape.tensor_if(clamped, what, half, sizes.width()));
     }
     kept
+}
+
+/// What SiTU keeps, which PyTorch computes in fp32, operation by operation ([`KIMI_K3_ACTIVATION`]): a tanh of both
+/// halves, each times its bound, the sigmoid of the gate, and the gate.
+fn situ_saves(tape: &mut AutogradTape, half: Shape) -> [TensorId; 6] {
+    let kept = [
+        "tanh of the gate in fp32",
+        "bounded gate in fp32",
+        "sigmoid of the gate in fp32",
+        "gate in fp32",
+        "tanh of the other half in fp32",
+        "bounded other half in fp32",
+    ];
+    kept.map(|what| tape.tensor(what, half, 4))
 }
 
 /// The tensor that the activation function saves of its input: a copy in 1 byte, if the fused SwiGLU is told so.

@@ -2,13 +2,16 @@
 
 pub(crate) mod dispatch;
 pub(crate) mod experts;
+mod pools;
 mod rows;
 mod separate_norms;
 
 use self::dispatch::DispatchedTokens;
+use self::pools::Pool;
 pub(crate) use self::rows::{Rows, rows};
 use self::separate_norms::Inputs;
 use super::adapter::{self, AdapterInput};
+use super::kimi::norm::rms_norm;
 use super::layer_spec::Experts;
 use super::linear::{Linear, plain};
 use super::norm::{self, residual_norm};
@@ -20,7 +23,7 @@ use super::{hidden, shared_expert};
 use crate::config::choices::{
     CudaGraphImpl, OffloadModule, RecomputeModule, RouterDtype, SoftwareFact, TokenDispatcher,
 };
-use crate::source::{GEMMA_4_ROUTER, LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
+use crate::source::{GEMMA_4_ROUTER, KIMI_K3_EXPERTS, LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
 
 /// The MLP of a `MoE` layer from the residual stream to its output, with the norm before it.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x: TensorId) -> TensorId {
@@ -38,10 +41,12 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
             router: normed,
         }
     };
-    let normed = inputs.experts;
+    let before_pools = inputs.experts;
     tape.offload(OffloadModule::MlpNorm, before_norm);
     let start = tape.here();
     let ends_at = tape.ends_at();
+    let text = Pool::of_text(sizes, tape, moe, before_pools);
+    let normed = text.map_or(before_pools, |text| text.tokens);
     let for_router = if separate {
         separate_norms::router_input(sizes, tape, inputs.router)
     } else {
@@ -86,6 +91,13 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
     let of_experts = tokens.postprocess();
     let results = experts::build(sizes, tape, moe, arrived_rows, arrived, inner);
     let mut output = tokens.combine(tape, results);
+    if m.args.kimi_attn_res_block_size.is_some() {
+        tape.at(Family::Experts, KIMI_K3_EXPERTS);
+        let weights = Weights::of(m, Component::LatentProj, KIMI_K3_EXPERTS);
+        let norm = (norm::ROUTED_EXPERTS, weights.norm("mlp.routed_expert_norm", inner));
+        let of_tokens = |width| sizes.own_tokens(&[width]);
+        output = rms_norm(sizes, tape, norm, (output, inner), of_tokens);
+    }
     if m.args.moe_latent_size.is_some() {
         tape.at(Family::Experts, LATENT);
         let outer = tape.tensor("routed experts: output", sizes.residual(), bytes);
@@ -101,6 +113,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
         output = outer;
     }
     tape.computes_weight_gradients(of_experts);
+    if let Some(text) = text {
+        output = text.put_back(sizes, tape, output);
+    }
     output = with_shared(sizes, tape, output, shared);
     tape.section(Some(RecomputeModule::Moe), start, &inputs.each());
     if separate {
@@ -115,7 +130,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
     };
     if discards {
         let norm = before_norm..before_norm + 1;
-        tape.discarding_section(RecomputeModule::Layernorm, norm, &[x], &[normed]);
+        tape.discarding_section(RecomputeModule::Layernorm, norm, &[x], &[before_pools]);
     }
     output
 }
@@ -151,6 +166,14 @@ fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: Tens
         Some(RouterDtype::Fp32) => 4,
         None => sizes.width(),
     };
+    let in_fp32 = sizes.m.args.moe_router_weight_in_fp32 && sizes.width() < 4;
+    let normed = if in_fp32 {
+        let copy = tape.tensor("input of the router in fp32", sizes.residual(), 4);
+        tape.op("router.input.to", Work::MemoryBound, &[normed], &[copy]);
+        copy
+    } else {
+        normed
+    };
     let chosen = sizes.own_tokens(&[k]);
     let chosen_scores = tape.tensor("scores of the chosen experts in fp32", chosen, 4);
     let indices = tape.tensor("indices of the chosen experts", chosen, 8);
@@ -171,6 +194,7 @@ fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: Tens
     let weights = Weights::of(sizes.m, Component::Router, ROUTER);
     let hidden = hidden(sizes.m);
     let weight = weights.whole("mlp.router.weight", &[experts, hidden], 2);
+    let weight = if in_fp32 { weight.kept_in_fp32() } else { weight };
     tape.declare([weight]);
     if sizes.m.args.add_bias_linear {
         tape.declare([weights.whole("mlp.router.bias", &[experts], 1)]);

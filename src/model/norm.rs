@@ -98,6 +98,12 @@ pub(crate) const KEY_VALUE: NormNames = names(
     "key and value norm output",
     "key and value norm statistics",
 );
+/// The norm after routed experts, in their latent space.
+pub(crate) const ROUTED_EXPERTS: NormNames = names(
+    "routed_expert_norm",
+    "normed output of routed experts",
+    "statistics of the norm after routed experts",
+);
 /// The norm after the last layer.
 pub(crate) const FINAL: NormNames = names("final_layernorm", "final norm output", "final norm statistics");
 /// A vision encoder's norm before its layers.

@@ -142,6 +142,18 @@ impl<'a> Sizes<'a> {
         }
     }
 
+    /// The widest tensor that a stage sends to the next one: all residual streams, or the stream with the snapshots of all
+    /// layers before the last stage.
+    #[must_use]
+    pub fn widest_message(&self) -> Shape {
+        let first = self.m.stages().chunks().last().map(|chunk| chunk.layers.start);
+        let layer = first.and_then(|first| self.m.layers().decoder().get(first as usize));
+        match layer.and_then(|layer| layer.residuals) {
+            Some(residuals) => super::kimi::residuals::with_snapshots(self, residuals.before.into()),
+            None => self.streams(),
+        }
+    }
+
     /// The residual stream gathered over tensor-parallel ranks.
     #[must_use]
     pub fn gathered(&self) -> Shape {

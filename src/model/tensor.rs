@@ -103,6 +103,7 @@ impl ParamTensor {
                 | Component::FixedPositions
                 | Component::OutputLayer
                 | Component::HyperConnections
+                | Component::AttentionResiduals
                 | Component::Adapters
         );
         self.dimensions == 2 && !other && self.is_named("weight")

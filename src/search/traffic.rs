@@ -198,7 +198,7 @@ impl Sent {
         each.tensor += ends.0 * sent::for_embedding(m).in_passes(1);
         each.tensor += ends.1 * sent::for_output_layer(m).in_passes(1);
         let sizes = Sizes::new(m);
-        let boundary = u128::from(sizes.streams().elements()) * u128::from(sizes.stream_width());
+        let boundary = u128::from(sizes.widest_message().elements()) * u128::from(sizes.stream_width());
         let chunks = u128::from(m.stages.chunks_per_rank());
         let passes = match m.pp {
             0 | 1 => 0,

@@ -3,6 +3,7 @@
 //! Of a tensor of `S` bytes a rank of a group of `n` sends `S · (n - 1) / n` for an all-gather, a reduce-scatter or an
 //! all-to-all, and twice as much for an all-reduce ([`COLLECTIVES`]).
 
+use crate::config::fields::Args;
 use crate::config::job::Module;
 use crate::config::layers::{CoreAttention, Mixer};
 use crate::model::sizes::Sizes;
@@ -40,16 +41,25 @@ fn bytes(m: &Module, columns: u64) -> u128 {
 /// Bytes that a rank of tensor parallelism sends for a mixer ([`TP_COLLECTIVES`]).
 pub(crate) fn for_mixer(m: &Module, mixer: Mixer) -> Sent {
     let a = &m.args;
-    let input = match mixer.core_attention() {
+    let input = if mixer.gathers_stream() {
+        a.hidden_size
+    } else {
+        projected_input(a, mixer.core_attention())
+    };
+    let pairs = u128::from(mixer.parallel_pairs());
+    between_tensor_ranks(m, pairs * bytes(m, input), pairs * bytes(m, a.hidden_size))
+}
+
+/// Columns of what the split projections of a mixer read.
+fn projected_input(a: &Args, core: CoreAttention) -> u64 {
+    match core {
         // The compressed queries, keys and values, whose up projections are split.
         CoreAttention::Latent | CoreAttention::Sparse => {
             a.q_lora_rank.unwrap_or(a.hidden_size) + a.kv_lora_rank + a.qk_pos_emb_head_dim
         }
         // Their projections of one input are split over no ranks: there is one rank of tensor parallelism.
         CoreAttention::Compressed | CoreAttention::Heads | CoreAttention::None => a.hidden_size,
-    };
-    let pairs = u128::from(mixer.parallel_pairs());
-    between_tensor_ranks(m, pairs * bytes(m, input), pairs * bytes(m, a.hidden_size))
+    }
 }
 
 /// Bytes that a rank of tensor parallelism sends for a dense MLP, or for shared experts.

@@ -283,7 +283,7 @@ fn messages(m: &Module, on: &Hardware) -> f64 {
         return 0.0;
     }
     let sizes = Sizes::new(m);
-    let bytes = wide(sizes.streams().elements()) * wide(sizes.stream_width());
+    let bytes = wide(sizes.widest_message().elements()) * wide(sizes.stream_width());
     let speed = if group(m, GroupKind::Pipeline).crosses() {
         on.far
     } else {

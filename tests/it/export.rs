@@ -204,6 +204,7 @@ fn every_preset_comes_back_from_bridge_overrides() {
         FieldId::post_layernorm,
         FieldId::qk_layernorm_all_heads,
         FieldId::mtp_dense,
+        FieldId::kimi_attn_res_block_size,
         FieldId::layer_sizes,
         FieldId::v_channels,
         FieldId::attention_value_scale,

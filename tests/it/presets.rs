@@ -423,7 +423,7 @@ fn experts_are_trained_as_in_published_recipes() {
         assert!(named.contains(&dispatcher), "{}: {dispatcher:?}", preset.id);
         mixtures += 1;
     }
-    assert_eq!(mixtures, 47);
+    assert_eq!(mixtures, 51);
 }
 
 /// Versions that newer ones have taken the place of, and a sum over what `settings.txt` says of each. Lines are only

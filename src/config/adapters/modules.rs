@@ -242,7 +242,8 @@ impl LinearModules {
     pub(super) fn of_layer(layer: Layer, a: &Args) -> Self {
         use LinearModule as L;
         let mixer: &[LinearModule] = match layer.mixer {
-            None => &[],
+            // A rule refuses adapters beside Kimi K3's.
+            None | Some(Mixer::KimiDeltaAttention | Mixer::KimiLatentAttention) => &[],
             Some(Mixer::Attention) => &[L::LinearQkv, L::LinearProj],
             Some(Mixer::MambaBesideAttention) => &[L::LinearQkv, L::LinearProj, L::MixerInProj, L::MixerOutProj],
             Some(Mixer::MultiLatentAttention | Mixer::SparseAttention { .. }) => {
@@ -276,7 +277,9 @@ impl LinearModules {
                 | Mixer::GatedDeltaNet2
                 | Mixer::Mamba
                 | Mixer::GatedDeltaProduct
-                | Mixer::MambaBesideAttention,
+                | Mixer::MambaBesideAttention
+                | Mixer::KimiDeltaAttention
+                | Mixer::KimiLatentAttention,
             ) => &[],
         };
         let mlp: &[LinearModule] = match layer.mlp {

@@ -14,7 +14,9 @@ pub(crate) fn marks(given: &[NotModelled], modules: &[Module]) -> Vec<NotModelle
     let critics = modules.iter().filter_map(critic);
     let streams = modules.iter().filter_map(hyper_connections);
     let saved = modules.iter().filter_map(modules_to_save);
-    let of_settings = graphs.chain(offloaded).chain(critics).chain(streams).chain(saved);
+    let routers = modules.iter().filter_map(router_in_fp32);
+    let of_settings = graphs.chain(offloaded).chain(critics).chain(streams);
+    let of_settings = of_settings.chain(saved).chain(routers);
     let marks: Vec<_> = given.iter().cloned().chain(of_settings).collect();
     canonical(&marks)
 }
@@ -78,6 +80,15 @@ fn hyper_connections(m: &Module) -> Option<NotModelled> {
     };
     a.enable_mhc_connections
         .then(|| NotModelled::new("enable_mhc_connections", reason))
+}
+
+/// FSDP would split the weight of a router in fp32 beside parameters in bf16.
+fn router_in_fp32(m: &Module) -> Option<NotModelled> {
+    let a = &m.args;
+    let is_split = a.use_megatron_fsdp || a.use_torch_fsdp2;
+    let reason = "a router's weight in fp32 beside FSDP";
+    (a.moe_router_weight_in_fp32 && m.moe.is_some() && is_split)
+        .then(|| NotModelled::new("moe_router_weight_in_fp32", reason))
 }
 
 /// What of `cuda_graph_impl local` is not modelled together with the other settings of a module.

@@ -35,7 +35,13 @@ fn listed(pattern: &LayerPattern) -> Option<u64> {
     }
 }
 
+/// Whether layers may have linear attention.
 fn has_linear_attention(d: &Draft<'_>) -> bool {
+    has_delta_nets(d) || d.args.kimi_attn_res_block_size.is_some()
+}
+
+/// Whether that is a gated delta net.
+fn has_delta_nets(d: &Draft<'_>) -> bool {
     d.args
         .experimental_attention_variant
         .is_some_and(AttentionVariant::is_gated_delta_net)
@@ -51,7 +57,7 @@ fn linear_attention(d: &Draft<'_>) -> Option<Problem> {
     } else {
         return None;
     };
-    has_linear_attention(d).then(|| {
+    has_delta_nets(d).then(|| {
         let message = format!("experimental_attention_variant needs {missing}");
         let fields = [F::experimental_attention_variant, F::linear_attention_freq];
         Problem::error(&fields, message)

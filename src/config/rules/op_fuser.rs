@@ -37,7 +37,7 @@ fn knows_activations(d: &Draft<'_>) -> Option<Problem> {
     let known = match d.activation {
         Activation::SwiGlu | Activation::QuickGeGlu => true,
         Activation::SquaredRelu => d.args.use_fused_weighted_squared_relu,
-        Activation::Gelu | Activation::GeGlu => false,
+        Activation::Gelu | Activation::GeGlu | Activation::SiTu => false,
     };
     (fuses(d) && !known).then(|| {
         let message = "use_transformer_engine_op_fuser with moe_grouped_gemm needs swiglu, quick_geglu, or squared_relu \

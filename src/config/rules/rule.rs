@@ -1,6 +1,7 @@
 //! One rule, and what it says of a module that breaks it.
 
 use crate::config::draft::Draft;
+use crate::config::field::Kind;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_multiples, or_list};
 use crate::config::problem::Problem;
@@ -169,8 +170,19 @@ impl Alternatives {
 /// A setting that a kind of layer is not known with: whether the job has it, its field, and the value that leaves it out.
 pub(super) type Excluded = (bool, F, FixValue);
 
-/// The problem with the first of these settings that a job has beside `flag`, the switch for the kind of layer. `message`
-/// makes a sentence of the name of the setting's field.
+/// The FSDP of a job, if it has one, as a setting that a kind of layer is not known with.
+pub(super) fn any_fsdp(d: &Draft<'_>) -> Excluded {
+    let (megatron, torch) = (d.args.use_megatron_fsdp, d.args.use_torch_fsdp2);
+    let field = if megatron {
+        F::use_megatron_fsdp
+    } else {
+        F::use_torch_fsdp2
+    };
+    (megatron || torch, field, FixValue::Off)
+}
+
+/// The problem with the first of these settings that a job has beside `flag`, the field that asks for the kind of layer.
+/// `message` makes a sentence of the name of the setting's field.
 pub(super) fn first_excluded(
     flag: F,
     excluded: impl IntoIterator<Item = Excluded>,
@@ -178,5 +190,14 @@ pub(super) fn first_excluded(
 ) -> Option<Problem> {
     let (_, field, fix) = excluded.into_iter().find(|(is_set, ..)| *is_set)?;
     let problem = Problem::error(&[flag, field], message(field.field().name));
-    Some(problem.fix(field, fix).fix(flag, FixValue::Off))
+    let without = match flag.field().kind {
+        Kind::Flag => FixValue::Off,
+        Kind::Int { .. }
+        | Kind::Decimal { .. }
+        | Kind::Choice(_)
+        | Kind::Set(_)
+        | Kind::LayerPattern
+        | Kind::Text { .. } => FixValue::Default,
+    };
+    Some(problem.fix(field, fix).fix(flag, without))
 }

@@ -201,6 +201,7 @@ const SECOND_NAMES: &[(&str, KeyMeaning)] = &[
     ("model.actual_vocab_size", Irrelevant),
     ("model.num_residual_streams", Field("mhc_num_residual_streams")),
     ("model.use_fused_mhc", Field("use_fused_mhc")),
+    ("model.kimi_attn_res_block_size", Field("kimi_attn_res_block_size")),
     ("model.fp8_dot_product_attention", Field("fp8_dot_product_attention")),
     ("model.fp8_multi_head_attention", Field("fp8_multi_head_attention")),
     ("dataset.pack_sequences_in_batch", Field("sft")),

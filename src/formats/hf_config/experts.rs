@@ -3,6 +3,7 @@
 use super::family::Shared;
 use super::pattern;
 use super::source::Source;
+use crate::formats::node::Data;
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
@@ -32,6 +33,18 @@ pub(super) fn translate(source: &mut Source<'_>, layers: Option<i128>) {
 fn width(source: &mut Source<'_>) -> Option<i128> {
     let family = source.family;
     let (key, field) = (family.experts.width, "moe_ffn_hidden_size");
+    if family.experts.pools
+        && let Some(found) = source.find(key)
+        && let Data::List(items) = found.data
+        && let [text, vision] = items.as_slice()
+        && let (Data::Int(text @ 1..), Data::Int(vision @ 1..)) = (&text.data, &vision.data)
+    {
+        let note = "the first width is that of experts for text";
+        source.derive(&found, field, Value::Int(*text), note);
+        let note = "the second width is that of experts for images";
+        source.derive(&found, "moe_vision_ffn_hidden_size", Value::Int(*vision), note);
+        return Some(*text);
+    }
     if family.experts.width_may_be_dense
         && source.find(key).is_none()
         && let Some((found, width)) = source.count(family.dense_width, 1)

@@ -38,6 +38,8 @@ pub(super) struct Family {
     pub(super) hybrid: Option<HybridLayers>,
     /// Fields that have the same value in every model of the family.
     pub(super) fixed: &'static [(&'static str, Fixed)],
+    /// Keys without an effect on memory in this family alone, and why.
+    pub(super) without_effect: &'static [(&'static str, &'static str)],
     /// Keys that change memory in a way that the estimate does not follow, and why. `model_type` stands for the family
     /// as a whole.
     pub(super) not_modelled: &'static [(&'static str, &'static str)],
@@ -61,6 +63,8 @@ pub(super) enum Attention {
     Sparse,
     /// Heads over one head of keys, which are the values too, some of them for several tokens.
     Compressed,
+    /// Multi-head latent attention in some layers, and delta attention in the others, between attention residuals.
+    LatentAndDelta,
 }
 
 /// A property that all models of a family have, or none, or that a key decides.
@@ -97,6 +101,8 @@ pub(super) struct Experts {
     pub(super) bias: bool,
     /// The function that turns router logits into weights, where the file does not say.
     pub(super) score: &'static str,
+    /// Whether experts for images stand beside those for text: their width is the second of two.
+    pub(super) pools: bool,
 }
 
 /// Width of the shared experts, all of a layer taken as one MLP.
@@ -129,6 +135,8 @@ pub(super) enum MoeLayers {
     Interleaved,
     /// Every `moe_layer_interval`-th from `moe_layer_start_index` to `moe_layer_end_index`.
     Range,
+    /// All from `moe_layer_start_index` on.
+    FromStart,
 }
 
 /// The number that the vocabulary is padded to a multiple of, before tensor parallelism.
@@ -181,6 +189,7 @@ pub(super) const LLAMA_LIKE: Family = Family {
     vocab_multiple: VocabMultiple::PowerOfTwo,
     hybrid: None,
     fixed: RMS_ROPE,
+    without_effect: &[],
     not_modelled: &[],
 };
 
@@ -192,6 +201,7 @@ pub(super) const NO_SHARED: Experts = Experts {
     layers: MoeLayers::All,
     bias: false,
     score: "softmax",
+    pools: false,
 };
 
 /// [`RMS_ROPE`] with two more norms a layer, after attention and MLP.

@@ -58,12 +58,19 @@ const ALIASES: &[(&str, &[&str])] = &[
         "shared_expert_intermediate_size",
         &["moe_shared_expert_intermediate_size"],
     ),
-    ("scoring_func", &["score_function", "moe_router_activation"]),
+    (
+        "scoring_func",
+        &["score_function", "moe_router_activation", "moe_router_activation_func"],
+    ),
     ("num_nextn_predict_layers", &["num_mtp_layers", "mtp_num_hidden_layers"]),
 ];
 
 /// Keys that a family keeps in a map: the key, the map and the key in it.
 const INNER: &[(&str, &str, &str)] = &[
+    ("linear_num_value_heads", "linear_attn_config", "num_heads"),
+    ("linear_value_head_dim", "linear_attn_config", "head_dim"),
+    ("linear_conv_kernel_dim", "linear_attn_config", "short_conv_kernel_size"),
+    ("kda_layers", "linear_attn_config", "kda_layers"),
     ("num_key_value_heads", "attn_config", "kv_n_heads"),
     ("num_experts", "ffn_config", "moe_num_experts"),
     ("num_experts_per_tok", "ffn_config", "moe_top_k"),
@@ -283,7 +290,11 @@ const IGNORED: &[(&[&str], &str)] = &[
             "expert_dtype",
             "experts_per_token",
             "moe_router_scaling_factor",
+            "latent_moe_use_norm",
+            "moe_renormalize",
             "n_group",
+            "num_expert_group",
+            "use_grouped_topk",
             "need_fp32_gate",
             "norm_expert_weight",
             "norm_topk_prob",

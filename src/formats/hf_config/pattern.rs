@@ -28,6 +28,17 @@ pub(super) fn translate(source: &mut Source<'_>, layers: usize) {
         MoeLayers::SparseStep => sparse_step(source, layers),
         MoeLayers::Interleaved => interleaved(source, layers),
         MoeLayers::Range => Some(range(source, layers)),
+        MoeLayers::FromStart => {
+            // The first of two numbers, for experts of text and of images, counts for both.
+            let start = rule(source, "moe_layer_start_index", 0, 1);
+            for key in ["moe_layer_end_index", "moe_layer_interval"] {
+                if let Some(found) = source.find(key) {
+                    let note = "Megatron-Bridge puts experts into every layer from the first one on";
+                    source.row(&found, KeyStatus::Ignored, Some(PATTERN), note);
+                }
+            }
+            Some((0..layers).map(|layer| layer >= start).collect())
+        }
     });
     if let Some(pattern) = pattern {
         let value = if pattern.iter().all(|&moe| moe) {

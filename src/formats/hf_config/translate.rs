@@ -6,6 +6,7 @@ use super::experts;
 use super::family::{Activation, Attention, Switch, VocabMultiple};
 use super::gated_delta_net;
 use super::hybrid;
+use super::kimi;
 use super::layer_sizes;
 use super::source::{Source, last};
 use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
@@ -53,6 +54,10 @@ pub(super) fn translate(source: &mut Source<'_>) {
             indexer(source);
         }
         Attention::Compressed => compressed_attention::translate(source, layers),
+        Attention::LatentAndDelta => {
+            latent_attention(source);
+            kimi::translate(source, layers);
+        }
     }
     if let Some(key) = source.family.l2_norm {
         switch(source, Switch::Key(key), "qk_l2_norm", &[]);
@@ -278,6 +283,8 @@ fn activation(source: &mut Source<'_>) {
     let (on, sure) = match (family, name) {
         (Activation::QuickGated, _) | (Activation::Gated, "quick_gelu") => (Some("quick_geglu"), true),
         (Activation::Gated, "silu" | "swish") => (Some("swiglu"), true),
+        // With attention residuals, SwiGLU is SiTU.
+        (Activation::Gated, "situ") if source.family.attention == Attention::LatentAndDelta => (Some("swiglu"), true),
         (Activation::Gated, _) if is_gelu => (Some("geglu"), true),
         (Activation::Gated, _) => (Some("swiglu"), false),
         (_, "relu2" | "squared_relu") => (Some("squared_relu"), true),

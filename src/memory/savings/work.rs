@@ -68,6 +68,12 @@ fn layer(m: &Module, of: config::Layer) -> Layer {
         Some(Mixer::GatedDeltaNet2) => gated_delta_net_2(m, &mut out),
         Some(Mixer::Mamba) => out.projections = mamba(m),
         Some(Mixer::GatedDeltaProduct) => gated_delta_product(m, &mut out),
+        Some(Mixer::KimiDeltaAttention) => kimi_delta_attention(m, &mut out),
+        Some(Mixer::KimiLatentAttention) => {
+            latent_attention(m, &mut out);
+            // The gate of the output is as wide as the output.
+            out.projections += wide(m.args.hidden_size) * wide(m.args.num_attention_heads) * wide(m.args.v_head_dim);
+        }
     }
     match of.mlp {
         None => {}
@@ -184,6 +190,21 @@ fn gated_delta_net_2(m: &Module, out: &mut Layer) {
     let state = 2 * values * wide(a.linear_key_head_dim);
     out.projections = wide(a.hidden_size) * (4 * keys + 4 * values) + state;
     out.gated_norm = 3 * values;
+}
+
+/// Queries, keys, values, an output gate and the output, a narrow gate that becomes one of every channel, and the writing
+/// strengths.
+fn kimi_delta_attention(m: &Module, out: &mut Layer) {
+    let a = &m.args;
+    let (hidden, heads, width) = (
+        wide(a.hidden_size),
+        wide(a.linear_num_value_heads),
+        wide(a.linear_key_head_dim),
+    );
+    let all = heads * width;
+    let state = 2 * all * width;
+    out.projections = hidden * (5 * all + width + heads) + width * all + state;
+    out.gated_norm = 3 * all;
 }
 
 fn gated_delta_product(m: &Module, out: &mut Layer) {

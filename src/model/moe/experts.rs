@@ -83,7 +83,7 @@ pub(crate) fn build(
     let fused = match m.activation {
         Activation::SquaredRelu => m.args.use_fused_weighted_squared_relu,
         Activation::SwiGlu | Activation::GeGlu | Activation::QuickGeGlu => m.args.bias_swiglu_fusion,
-        Activation::Gelu => false,
+        Activation::Gelu | Activation::SiTu => false,
     };
     if fused || one_operation {
         // SwiGLU clamps within its kernel.

@@ -122,6 +122,8 @@ components! {
     CsaCompressor: "csa_compressor", "mtp_csa_compressor", "Compressors of keys";
     /// What mixes several residual streams around each half of a layer, and makes one of them behind the last.
     HyperConnections: "hyper_connections", "mtp_hyper_connections", "Hyper-connections";
+    /// What scores snapshots of the residual stream before each half of a layer, and behind the last.
+    AttentionResiduals: "attention_residuals", "mtp_attention_residuals", "Attention residuals";
     /// Adapters beside frozen linear layers.
     Adapters: "adapters", "mtp_adapters", "Adapters";
 }

@@ -53,6 +53,13 @@ fn more_cases() -> Vec<(Json, Json)> {
     let beside = json!({"mamba_beside_attention": true, "mamba_num_heads": 32, "mamba_num_groups": 4,
         "add_bias_linear": false, "position_embedding_type": "rope"});
     let beside = |change: Json| (with(dense(), beside.clone()), change);
+    let kimi = json!({"kimi_attn_res_block_size": 4, "q_lora_rank": 64, "qk_layernorm": true, "linear_num_key_heads": 4,
+        "linear_num_value_heads": 4, "position_embedding_type": "none", "normalization": "RMSNorm", "hidden_dropout": 0,
+        "add_bias_linear": false});
+    let kimi = with(with(dense(), mla.clone()), kimi);
+    let kimi = |change: Json| (kimi.clone(), change);
+    let pools = json!({"moe_vision_ffn_hidden_size": 128, "moe_ffn_hidden_size": 256});
+    let pools = |change: Json| (with(moe(), pools.clone()), change);
     let shared = json!({"moe_shared_expert_intermediate_size": 512});
     let adapters = |kind: &str, targets: Json, change: Json| {
         let adapters = json!({"peft_type": kind, "peft_target_modules": targets});
@@ -140,6 +147,13 @@ fn more_cases() -> Vec<(Json, Json)> {
         experts(json!({"parallel_attention": true})),
         experts(json!({"separate_moe_norms": true, "fp32_residual_connection": true})),
         beside(json!({"qk_layernorm": true})),
+        kimi(json!({"context_parallel_size": 2})),
+        kimi(json!({"hidden_dropout": 0.1})),
+        kimi(json!({"q_lora_rank": null})),
+        kimi(json!({"recompute_granularity": "selective"})),
+        kimi(json!({"linear_num_value_heads": 8})),
+        pools(json!({"moe_latent_size": 128})),
+        pools(json!({"moe_ffn_hidden_size": 64})),
         beside(json!({"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1})),
         experts(json!({"moe_expert_rank_capacity_factor": 1.5})),
         experts(json!({"moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "ncclep"})),

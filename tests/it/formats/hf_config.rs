@@ -492,6 +492,10 @@ fn every_family_has_readable_class_defaults() {
         "exaone",
         "exaone4_5",
         "exaone4_5_text",
+        "ernie4_5_moe_vl",
+        "ernie4_5_vl_moe",
+        "ernie4_5_vl_moe_text",
+        "kimi_k3",
     ];
     let mut read_families = 0;
     for (model_type, family) in hf_config::model_types() {

@@ -149,6 +149,7 @@ const CLASSES: &[(&str, &str)] = &[
 /// name, the field, and its value as Python prints it.
 const BUILT_BY_CLASS: &[(&str, FieldId, &str)] = &[
     ("FalconH1", FieldId::mamba_beside_attention, "True"),
+    ("MiniMaxM3", FieldId::moe_router_weight_in_fp32, "True"),
     ("Gemma4", FieldId::post_layernorm, "True"),
     ("Gemma4", FieldId::separate_moe_norms, "True"),
     ("Gemma4", FieldId::value_layernorm, "True"),

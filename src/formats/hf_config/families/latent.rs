@@ -100,6 +100,19 @@ pub(super) const FAMILIES: &[Family] = &[
         ..LATENT
     },
     Family {
+        name: "Kimi K3",
+        model_types: &["kimi_k3"],
+        architectures: &["KimiK3ForConditionalGeneration"],
+        defaults: r#"{"attention_dropout": 0.0, "tie_word_embeddings": false}"#,
+        attention: Attention::LatentAndDelta,
+        fixed: &[
+            ("normalization", Fixed::Text("RMSNorm")),
+            ("position_embedding_type", Fixed::Text("none")),
+        ],
+        vocab_multiple: VocabMultiple::PowerOfTwo,
+        ..LATENT
+    },
+    Family {
         name: "GLM-4.7-Flash",
         model_types: &["glm4_moe_lite"],
         architectures: &["Glm4MoeLiteForCausalLM"],

@@ -195,6 +195,20 @@ pub(super) const FAMILIES: &[Family] = &[
         ..LLAMA_LIKE
     },
     Family {
+        name: "ERNIE 4.5 VL",
+        model_types: &["ernie4_5_moe_vl", "ernie4_5_vl_moe", "ernie4_5_vl_moe_text"],
+        architectures: &["Ernie4_5_VLMoeForConditionalGeneration"],
+        defaults: r#"{"hidden_act": "silu", "tie_word_embeddings": true, "use_bias": false, "n_shared_experts": 2}"#,
+        linear_bias: Switch::Key("use_bias"),
+        experts: Experts {
+            shared: Shared::Count,
+            layers: MoeLayers::FromStart,
+            pools: true,
+            ..SIGMOID
+        },
+        ..LLAMA_LIKE
+    },
+    Family {
         name: "EXAONE MoE",
         model_types: &["exaone_moe", "exaone_moe_text"],
         architectures: &["ExaoneMoEForCausalLM", "ExaoneMoeForCausalLM"],

@@ -2,13 +2,14 @@
 
 use super::moe::{ONLY_EXPERTS, SIGMOID};
 use crate::formats::hf_config::family::{
-    Activation, Experts, Family, Fixed, Is, LAYER_NORM_ROPE, LLAMA_LIKE, MoeLayers, NO_SHARED, RMS_1P_ROPE,
+    Activation, Experts, Family, Fixed, Is, LAYER_NORM_ROPE, LLAMA_LIKE, MoeLayers, NO_SHARED,
     RMS_ROPE_NORM_OVER_HEADS, Shared, Switch,
 };
 
 const MULTIPLIER: &str = "Megatron-LM does not scale by it; what that keeps for the backward pass is not counted";
 const POST_NORMS: &str = "two more norms after each layer's attention and MLP are not counted";
-const BLOCK_SPARSE: &str = "attention to blocks that an indexer picks is counted as attention to all tokens, without the indexer, as Megatron-Bridge builds it";
+const BLOCK_SPARSE: &str =
+    "as Megatron-Bridge builds the language model: every layer attends to all tokens and has no indexer";
 
 /// Experts after the first layers, with shared experts beside them and a sigmoid router.
 const AFTER_FIRST: Experts = Experts {
@@ -133,13 +134,21 @@ pub(super) const FAMILIES: &[Family] = &[
             layers: MoeLayers::AfterFirst,
             ..SIGMOID
         },
-        fixed: RMS_1P_ROPE,
-        not_modelled: &[
+        fixed: &[
+            ("normalization", Fixed::Text("RMSNorm")),
+            ("apply_layernorm_1p", Fixed::Bool(true)),
+            ("position_embedding_type", Fixed::Text("rope")),
+            ("moe_router_weight_in_fp32", Fixed::Bool(true)),
+        ],
+        without_effect: &[
             ("sparse_attention_config", BLOCK_SPARSE),
             ("index_n_heads", BLOCK_SPARSE),
-            ("use_mtp", NO_PREDICTION),
-            ("num_mtp_modules", NO_PREDICTION),
+            ("index_head_dim", BLOCK_SPARSE),
+            ("index_topk_blocks", BLOCK_SPARSE),
+            ("index_block_size", BLOCK_SPARSE),
+            ("index_local_blocks", BLOCK_SPARSE),
         ],
+        not_modelled: &[("use_mtp", NO_PREDICTION), ("num_mtp_modules", NO_PREDICTION)],
         ..LLAMA_LIKE
     },
     Family {

@@ -41,9 +41,11 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "Kimi Linear",
-        model_types: &["kimi_linear", "kimi_k3"],
-        architectures: &["KimiLinearForCausalLM", "KimiK3ForConditionalGeneration"],
-        refused: Some("most of its layers have delta attention, which the estimate does not have"),
+        model_types: &["kimi_linear"],
+        architectures: &["KimiLinearForCausalLM"],
+        refused: Some(
+            "most of its layers have delta attention and no attention residuals, and no framework at hand builds such a model on Megatron-Core",
+        ),
         ..LLAMA_LIKE
     },
     Family {
@@ -127,13 +129,6 @@ pub(super) const FAMILIES: &[Family] = &[
         model_types: &["bailing_hybrid", "bailing_moe_linear", "bailing_moe_v2_5"],
         architectures: &["BailingHybridForCausalLM", "BailingMoeLinearV2ForCausalLM"],
         refused: Some("most of its layers have linear attention of a kind that Megatron-Core does not build"),
-        ..LLAMA_LIKE
-    },
-    Family {
-        name: "ERNIE 4.5 VL",
-        model_types: &["ernie4_5_moe_vl", "ernie4_5_vl_moe", "ernie4_5_vl_moe_text"],
-        architectures: &["Ernie4_5_VLMoeForConditionalGeneration"],
-        refused: Some("its experts for text and for images have different widths, and the estimate takes one for all"),
         ..LLAMA_LIKE
     },
     Family {

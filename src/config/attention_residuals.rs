@@ -1,0 +1,40 @@
+//! Attention residuals, as Megatron-Bridge builds Kimi K3 (`KimiK3TransformerLayer`): the first layer of every block of
+//! layers takes a snapshot of the residual stream, and both halves of each layer read a weighted sum of all snapshots and
+//! the stream.
+
+use super::fields::Args;
+
+/// What a layer does with the snapshots of the residual stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AttentionResiduals {
+    /// Snapshots that earlier layers have taken (`bank_num_rows`).
+    pub before: u16,
+    /// Whether it takes one of its own input, and begins a new residual stream with the output of its mixer.
+    pub takes: bool,
+    /// Whether it is the last layer of the model, behind which snapshots and stream become one.
+    pub last: bool,
+}
+
+impl AttentionResiduals {
+    /// Those of layer `index` (from 0); `None` in a model without attention residuals.
+    pub(super) fn of(a: &Args, index: u64) -> Option<Self> {
+        let block = a.kimi_attn_res_block_size?.max(1);
+        Some(Self {
+            before: u16::try_from(index.div_ceil(block)).unwrap_or(u16::MAX),
+            takes: index.is_multiple_of(block),
+            last: index.saturating_add(1) == a.num_layers,
+        })
+    }
+
+    /// Snapshots that there are behind its mixer.
+    #[must_use]
+    pub fn after(self) -> u64 {
+        u64::from(self.before) + u64::from(self.takes)
+    }
+
+    /// Snapshots that it hands to the next layer.
+    #[must_use]
+    pub fn handed_on(self) -> u64 {
+        if self.last { 0 } else { self.after() }
+    }
+}

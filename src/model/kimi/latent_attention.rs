@@ -35,12 +35,12 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     let normed = rms_norm(sizes, tape, norm, (compressed, rank), of_tokens);
     let weight = weights.column_parallel("self_attention.q_b_proj.weight", &[heads, query, rank], 2);
     let shape = ("queries", queries.tokens(sizes, query));
-    let q = project(sizes, tape, ("q_b_proj", weight), (normed, rank), shape);
+    let projected = project(sizes, tape, ("q_b_proj", weight), (normed, rank), shape);
 
-    let (k, v) = keys_and_values(sizes, tape, whole, query);
+    let (keys, values) = keys_and_values(sizes, tape, whole, query);
     let inputs = Inputs {
-        reads: vec![q, k, v],
-        saves: vec![q, k, v],
+        reads: vec![projected, keys, values],
+        saves: vec![projected, keys, values],
         queries,
         groups: queries,
         qk_width: query,

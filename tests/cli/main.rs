@@ -481,7 +481,7 @@ const DIALECTS: &[(&str, &str, &[&str], &str)] = &[
     ("json", "", &[], FITS_AS_WRITTEN_FOR_MEGATRON_LM),
     (
         "hub",
-        "the text does not give seq_length: --set seq_length=8192",
+        "the text does not give seq_length: --set seq_length=N, often 2048, 4096, 8192",
         &[
             "--gpus",
             "8",
@@ -506,7 +506,7 @@ const DIALECTS: &[(&str, &str, &[&str], &str)] = &[
     ),
     (
         "hf_config",
-        "the text does not give seq_length: --set seq_length=8192",
+        "the text does not give seq_length: --set seq_length=N, often 2048, 4096, 8192",
         &[
             "--gpus",
             "8",

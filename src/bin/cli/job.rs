@@ -203,9 +203,12 @@ fn open(question: &Question) -> Option<String> {
             let name = field.field().name;
             // A choice with a label is the value of other models.
             let of_this_model = choices.iter().filter(|choice| choice.label.is_empty());
-            let value = of_this_model.map(|choice| choice.value).max();
-            let value = value.map_or("N".to_owned(), |value| value.to_string());
-            Some(format!("the text does not give {name}: --set {name}={value}"))
+            let usual: Vec<String> = of_this_model.map(|choice| choice.value.to_string()).collect();
+            let usual = match usual.as_slice() {
+                [] => String::new(),
+                usual => format!(", often {}", usual.join(", ")),
+            };
+            Some(format!("the text does not give {name}: --set {name}=N{usual}"))
         }
     }
 }

@@ -7,6 +7,8 @@ use super::page::Page;
 use super::site::Site;
 use super::webdriver::Font;
 
+const ESCAPE: &str = "\u{E00C}";
+
 #[test]
 fn no_barriers_in_light_and_dark() {
     let page = Page::open("");
@@ -39,6 +41,31 @@ fn no_barriers_beside_timeline_and_ledger() {
     page.show("Memory");
     page.click("#tab-2");
     assert_eq!(page.barriers(), Vec::<String>::new());
+}
+
+/// The list of models in each of its orders, the menu of a phone, and the dialogs beside those of jobs.
+#[test]
+fn no_barriers_in_menus_and_small_dialogs() {
+    let page = Page::open("v1;m=llama3-8b@1;vs;m=llama3-8b@1;tp=2");
+    page.click("#preset");
+    page.until("document.querySelector('#presets .preset-option')");
+    for order in 1..=3 {
+        page.click(&format!("#presets .segments button:nth-child({order})"));
+        assert_eq!(page.barriers(), Vec::<String>::new(), "order {order}");
+    }
+    page.press(ESCAPE);
+    page.until("!document.querySelector('#presets').matches(':popover-open')");
+    for (opener, dialog) in [("[data-testid=help]", "#help"), (".foot button", "#report")] {
+        page.eval(&format!("document.querySelector('{opener}').click()"));
+        page.until(&format!("document.querySelector('{dialog}').open"));
+        assert_eq!(page.barriers(), Vec::<String>::new(), "{dialog}");
+        page.press(ESCAPE);
+        page.until(&format!("!document.querySelector('{dialog}').open"));
+    }
+    page.viewport(390, 844);
+    page.click("[data-testid=more]");
+    page.until("document.querySelector('.menu').matches(':popover-open')");
+    assert_eq!(page.barriers(), Vec::<String>::new(), "the menu of a phone");
 }
 
 #[test]
@@ -76,17 +103,27 @@ fn no_barriers_among_the_formulas() {
     }
 }
 
+/// The controls of the results that end beyond the window and do not scroll by themselves.
+const STICKING_OUT: &str = "
+    [...document.querySelectorAll('.results button, .results input, .results label, .results textarea')]
+      .filter((control) => control.checkVisibility() && !control.closest('.table-scroll') && control.getBoundingClientRect().right > innerWidth)
+      .map((control) => control.name || control.innerText)";
+
 #[test]
 fn a_narrow_screen_needs_no_sideways_scrolling() {
     let page = Page::open("");
-    // A small phone, and a laptop whose reader has everything twice as large.
-    for (width, height) in [(320, 640), (640, 360)] {
-        page.viewport(width, height);
-        assert_eq!(
-            page.eval("document.documentElement.scrollWidth <= innerWidth"),
-            true,
-            "{width}"
-        );
+    for tab in ["Memory", "Change", "Compare", "Check"] {
+        page.show(tab);
+        // A small phone, the usual one, and a laptop whose reader has everything twice as large.
+        for (width, height) in [(320, 640), (360, 740), (640, 360)] {
+            page.viewport(width, height);
+            assert_eq!(
+                page.eval("document.documentElement.scrollWidth <= innerWidth"),
+                true,
+                "{tab} at {width}"
+            );
+            assert_eq!(page.eval(STICKING_OUT), json!([]), "{tab} at {width}");
+        }
     }
 }
 
@@ -274,7 +311,7 @@ fn a_phone_shows_the_total_and_keeps_what_is_rarely_needed_in_a_menu() {
     assert!(!page.shows("[data-testid=import]"));
     page.click("[data-testid=more]");
     assert!(page.shows("[data-testid=import]"));
-    page.press("\u{E00C}");
+    page.press(ESCAPE);
     page.eval("document.getElementById('field-seq').scrollIntoView({ block: 'center' })");
     page.until("scrollY > 0");
     let top = page.eval("document.querySelector('.total').getBoundingClientRect().top >= 0");

@@ -1,6 +1,7 @@
 //! The root component: the calculator's own page, or, in `embed.html`, all of it in a frame.
 
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 
 use super::PLACE;
 use super::browser::{self, Unseen};
@@ -11,10 +12,10 @@ use super::components::settings_pane::SettingsPane;
 use super::components::toasts::Toasts;
 use super::dialogs::Dialogs;
 use super::embed::FullEmbed;
-use super::parts::Deferred;
+use super::parts::next_task;
 use super::results::Results;
 use super::state::{
-    MeasuredLog, OpenDialog, OutOfMemoryErrors, PlottedField, ResultsState, ResultsTab, SavedPlans, State, ViewState,
+    MeasuredLog, OpenDialog, OutOfMemoryErrors, PlottedField, ResultsState, ResultsTab, SavedPlans, State,
 };
 use super::summary::{Answers, OutOfMemoryNotes, Remarks, Summary};
 use super::title::Title;
@@ -50,26 +51,28 @@ fn Page() -> impl IntoView {
         <Title />
         <Header />
         <main class="panes">
-            <Show when=move || started.headline.get()>
+            <Show when=move || started.has(Started::HEADLINE)>
                 <Summary
                     notes=|| view! { <OutOfMemoryNotes /> }.into_any()
                     answers=|| view! { <Answers /> }.into_any()
                 />
             </Show>
-            <Show when=move || started.form.get() fallback=|| view! { <div class="form"></div> }>
-                <SettingsPane sections=started.sections />
+            <Show when=move || started.has(Started::FORM) fallback=|| view! { <div class="form"></div> }>
+                <SettingsPane sections=Signal::derive(move || started.sections()) />
             </Show>
             <div class="results-pane" id="results" tabindex="-1" role="region" aria-label="Results">
-                <Show when=move || started.results.get()>
+                <Show when=move || started.has(Started::RESULTS)>
                     <Remarks />
                     <Results />
                     <Footer />
                 </Show>
             </div>
         </main>
-        <Toasts />
-        <HelpDialog />
-        <Dialogs />
+        <Show when=move || started.has(Started::DIALOGS)>
+            <Toasts />
+            <HelpDialog />
+            <Dialogs />
+        </Show>
     }
 }
 
@@ -77,53 +80,53 @@ fn Page() -> impl IntoView {
 /// built out of sight, and then take the place of the first view, which shows the same.
 #[derive(Clone, Copy)]
 struct Started {
-    /// Whether the headline is there.
-    headline: RwSignal<bool>,
-    /// Whether the form is there.
-    form: RwSignal<bool>,
-    /// How many of its sections are.
-    sections: RwSignal<usize>,
-    /// Whether the results are there: then everything is.
-    results: RwSignal<bool>,
-    tasks: Deferred,
+    /// How many parts are there, beside the header.
+    parts: RwSignal<usize>,
 }
 
 impl Started {
+    /// How many parts there are with the headline.
+    const HEADLINE: usize = 1;
+    /// The same with the form, whose sections are parts of their own.
+    const FORM: usize = 2;
+    /// The same with the results.
+    const RESULTS: usize = Self::FORM + Group::ALL.len() + 1;
+    /// The same with messages and dialogs: then everything is there.
+    const DIALOGS: usize = Self::RESULTS + 1;
+
     /// The attribute that the root element has until everything is there.
     const MARK: &str = "data-starting";
 
     /// Starts the parts one after the other.
     fn begin() -> Self {
         let started = Self {
-            headline: RwSignal::new(false),
-            form: RwSignal::new(false),
-            sections: RwSignal::new(0),
-            results: RwSignal::new(false),
-            tasks: Deferred::new(),
+            parts: RwSignal::new(0),
         };
         browser::mark_root(Self::MARK, Some(""));
         let (view, unseen): (_, Unseen) = (expect_context::<State>().view, expect_context());
-        started.tasks.in_next_task(move || started.advance(view, unseen));
-        started
-    }
-
-    /// Starts the next part, and so on.
-    fn advance(self, view: ViewState, unseen: Unseen) {
-        if !self.headline.get_untracked() {
-            self.headline.set(true);
-        } else if !self.form.get_untracked() {
-            unseen.show_in(PLACE);
-            self.form.set(true);
-        } else if self.sections.get_untracked() < Group::ALL.len() {
-            self.sections.update(|sections| *sections += 1);
-        } else {
-            self.results.set(true);
+        spawn_local(async move {
+            for part in Self::HEADLINE..=Self::DIALOGS {
+                next_task().await;
+                if part == Self::FORM {
+                    unseen.show_in(PLACE);
+                }
+                started.parts.set(part);
+            }
             browser::mark_root(Self::MARK, None);
             if let Some(heading) = ResultsTab::heading_of(&browser::fragment()) {
                 view.go_to(heading);
             }
-            return;
-        }
-        self.tasks.in_next_task(move || self.advance(view, unseen));
+        });
+        started
+    }
+
+    /// Whether this part is there.
+    fn has(self, part: usize) -> bool {
+        self.parts.get() >= part
+    }
+
+    /// How many sections of the form are there.
+    fn sections(self) -> usize {
+        self.parts.get().saturating_sub(Self::FORM)
     }
 }

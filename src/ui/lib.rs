@@ -23,12 +23,13 @@ mod title;
 mod url_sync;
 mod values;
 
-use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
+use wasm_bindgen_futures::spawn_local;
 
 use app::App;
 use browser::Unseen;
 use embed::LightEmbed;
+use parts::next_task;
 
 /// The id of the element that shows the application.
 const PLACE: &str = "app";
@@ -43,20 +44,23 @@ pub fn start_light_embed() {
     start(|| view! { <LightEmbed /> });
 }
 
-/// Panics go to the console. One task works out the memory of the job in the address, and the next one begins to draw it,
-/// out of sight: the application says itself when it takes the place of the first view that the document brings.
+/// Panics go to the console. One task reads the job in the address, one checks it, one works out its memory, and the next
+/// one begins to draw it, out of sight: the application says itself when it takes the place of the first view that the
+/// document brings.
 fn start<V: IntoView + 'static>(application: impl FnOnce() -> V + 'static) {
     // The loader notices the trap that follows a panic and shows what the reader can do.
     console_error_panic_hook::set_once();
 
     let owner = Owner::new();
-    owner.with(|| {
-        let state = embed::state_of_address();
+    let state = owner.with(embed::state_of_address);
+    spawn_local(async move {
+        next_task().await;
+        state.checked.with_untracked(|_| ());
+        next_task().await;
         state.outcome.with_untracked(|_| ());
-        provide_context(state);
-    });
-    Timeout::new(0, move || {
+        next_task().await;
         owner.with(|| {
+            provide_context(state);
             if let Some(unseen) = Unseen::new() {
                 provide_context(unseen);
                 mount_to(unseen.element(), application).forget();
@@ -64,6 +68,5 @@ fn start<V: IntoView + 'static>(application: impl FnOnce() -> V + 'static) {
         });
         // What the application reads lives as long as the document.
         core::mem::forget(owner);
-    })
-    .forget();
+    });
 }

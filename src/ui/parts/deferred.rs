@@ -1,6 +1,7 @@
 //! Work that waits: for the next frame, for a pause of the reader, or for its turn between frames.
 
 use gloo::timers::callback::Timeout;
+use gloo::timers::future::TimeoutFuture;
 use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_use_intersection_observer::use_intersection_observer;
@@ -14,6 +15,11 @@ const PAUSE: u32 = 400;
 const PIECE: u64 = 6;
 /// How many milliseconds the page rests after a frame: the next key may be about to come.
 const REST: u32 = 30;
+
+/// Waits for a task of its own, right after the one that runs.
+pub async fn next_task() {
+    TimeoutFuture::new(0).await;
+}
 
 /// Work that waits. What is put off takes the place of what waited before, and is dropped with the reactive owner that
 /// this was created under.

@@ -132,7 +132,7 @@ fn two_tabs_do_not_touch_each_other() {
     let page = Page::open(SMALL);
     let (fragment, total) = (page.fragment(), page.text("[data-testid=total]"));
     page.run("window.other = window.open(`${location.pathname}#v1;m=qwen3-235b-a22b@2`)");
-    page.until("other.document.querySelector('[data-testid=total]')");
+    page.until("other.document.querySelector('[data-testid=total]') && other.document.getElementById('field-seq')");
     page.run(
         "const field = other.document.getElementById('field-seq');
          field.value = '2048';

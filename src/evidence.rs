@@ -28,6 +28,9 @@ pub use record::{FieldError, ReadError, read, write};
 pub use repeats::{Repeat, Spread, read_repeats, spread};
 pub use review::{Review, review};
 pub use run::{Confidence, Measured, MeasuredStage, Predicted, Run, Software};
-pub use step_times::{TimeAccuracy, TimeComparison, TimedRun, accuracies, pairs, read_step_times, times_table};
+pub use step_times::{
+    MeasuredOperations, OperationKind, OverNominal, TimeAccuracy, TimeComparison, TimedRun, accuracies, pairs,
+    read_step_times, times_table,
+};
 pub use submission::{SUBMITTED, mistakes, predicted, submission};
 pub use summary::{Summary, summaries};

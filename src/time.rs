@@ -43,24 +43,16 @@ pub use pipeline::Replay;
 pub use step::{Nominal, Part, Parts};
 pub use tables::TimeTables;
 
-/// The part by which the measured time of a dense job in 16 bits is shorter or longer than predicted in four of five of
-/// the runs of `src/evidence/step_times`.
+/// The part by which the measured time of a dense job is shorter or longer than predicted in four of five of the runs of
+/// `src/evidence/step_times`, and in more of them.
 const DENSE_INTERVAL: f64 = 0.20;
-/// The same for dense jobs in fp8 and fp4.
-const QUANTIZED_INTERVAL: f64 = 0.45;
 /// The same for jobs with experts, whose routing and dispatchers differ most.
-const MOE_INTERVAL: f64 = 0.60;
+const MOE_INTERVAL: f64 = 0.35;
 
 /// The part by which the times of a job without calibration are off in four of five runs.
 #[must_use]
 pub fn interval(m: &Module) -> f64 {
-    if m.moe.is_some() {
-        MOE_INTERVAL
-    } else if m.is_quantized() {
-        QUANTIZED_INTERVAL
-    } else {
-        DENSE_INTERVAL
-    }
+    if m.moe.is_some() { MOE_INTERVAL } else { DENSE_INTERVAL }
 }
 
 /// The time of one optimizer step.
@@ -90,6 +82,19 @@ impl StepTime {
     #[must_use]
     pub fn tflops_per_gpu(&self) -> f64 {
         self.flops_per_second_per_gpu / 1e12
+    }
+
+    /// The interval of a number that falls as the step gets longer, such as tokens a second, in four of five runs.
+    #[must_use]
+    pub fn interval_of(&self, number: f64) -> [f64; 2] {
+        let [low, high] = self.interval;
+        [number * self.seconds / high, number * self.seconds / low]
+    }
+
+    /// The time of the step in nanoseconds.
+    #[must_use]
+    pub fn nanoseconds(&self) -> u64 {
+        tables::nanoseconds(self.seconds)
     }
 
     /// The seconds of every part.

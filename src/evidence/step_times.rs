@@ -3,13 +3,21 @@
 //! The runs are data, in `src/evidence/step_times/runs.json`, and not compiled in: a list of sets of runs of one model,
 //! each with what their jobs have in common, and for every run what its job has besides. The runs of some sets are one
 //! job in several layouts, so that their order can be predicted.
+//!
+//! What the tables of Megatron-Bridge's performance summaries do not say of jobs with experts (dispatcher, overlap of its
+//! exchanges, CUDA graphs, recomputation) is what the release of the run's container configured for the same sizes:
+//! `scripts/performance/configs/*/*workload_base_configs.py` at `v0.2.0` (25.11), `v0.3.0` (26.02), `v0.3.1` (26.02.01),
+//! `v0.4.0` (26.04), `v0.4.1` (26.04.01), `v0.5.0` (26.06) and `v0.5.1` (26.06.01), `run_script.py` at `v0.1.0rc4`
+//! (25.09), and `src/megatron/bridge/perf_recipes` at `067f987d` (26.08). Verification cards name their recipes.
 
 mod accuracy;
+mod operations;
 mod tables;
 
 use serde::Deserialize;
 
 pub use accuracy::{TimeAccuracy, accuracies, pairs};
+pub use operations::{MeasuredOperations, OperationKind, OverNominal};
 pub use tables::times_table;
 
 use super::record::{ReadError, read_records};

@@ -4,6 +4,7 @@
 
 mod indexer;
 mod kernels;
+mod operations;
 
 use super::adapter;
 use super::attention::rope_tables;
@@ -204,7 +205,8 @@ fn absorb(
     let by_head = tape.tensor("queries in the latent space by head", latent, bytes);
     let absorbed = tape.tensor("queries in the latent space", latent, bytes);
     let gradients = widths.weight_gradients(sizes, tape);
-    tape.op("absorb keys", Work::UncountedFlops, &[q], &[absorbed])
+    let work = operations::by_head(sizes, widths.heads, (m.args.qk_head_dim, widths.latent));
+    tape.op("absorb keys", work, &[q], &[absorbed])
         .saves(&[q])
         .forward(&[by_head])
         .backward(&gradients);
@@ -258,7 +260,8 @@ fn attend(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, inputs: &
     let by_head = tape.tensor("attention output by head", shape, bytes);
     let context = tape.tensor("attention output", shape, bytes);
     let gradients = widths.weight_gradients(sizes, tape);
-    tape.op("project to values", Work::UncountedFlops, &[latent], &[context])
+    let work = operations::by_head(sizes, widths.heads, (widths.latent.value, widths.value));
+    tape.op("project to values", work, &[latent], &[context])
         .saves(&[latent, weight])
         .forward(&[by_head])
         .backward(&gradients);

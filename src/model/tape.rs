@@ -14,7 +14,7 @@ mod work;
 use core::ops::Range;
 
 pub(crate) use cuda_graphs::{Capture, Part, Point};
-pub use work::{Product, Work};
+pub use work::{Product, SparseOperations, Work};
 
 use super::tensor::{ParamTensor, Shape};
 use crate::config::choices::{OffloadModule, RecomputeModule};

@@ -16,7 +16,7 @@ const SEVERAL: usize = 3;
 /// public runs on A100 and B200 whose layout was held out of the fit.
 const WITHIN_PERCENT: f64 = 9.0;
 /// The same for jobs with experts, which are further off in the proportion of the intervals without calibration.
-const MOE_WITHIN_PERCENT: f64 = 27.0;
+const MOE_WITHIN_PERCENT: f64 = 16.0;
 /// The weight of the squared distance of a factor's logarithm from that of all runs together, beside the squared errors
 /// of the runs: where runs do not tell factors apart, these stay together.
 const TOGETHER: f64 = 1e-4;
@@ -39,7 +39,9 @@ impl Coefficients {
                 | Cost::ExpertStarts
                 | Cost::Attention
                 | Cost::Elementwise
+                | Cost::ElementwiseFromHopper
                 | Cost::TensorNear
+                | Cost::TensorNearFromHopper
                 | Cost::ExpertNear => by.compute,
                 Cost::TensorFar | Cost::ExpertFar | Cost::Context => by.network,
                 Cost::KernelStarts | Cost::Collectives => by.host,

@@ -22,12 +22,17 @@ pub enum Cost {
     ExpertStarts,
     /// Operations of core attention.
     Attention,
-    /// Bytes that everything else reads and writes.
+    /// Bytes that everything else reads and writes, on GPUs before Hopper: their software has much of it in chains of
+    /// PyTorch's kernels.
     Elementwise,
+    /// The same on GPUs from Hopper on, whose software has most of it in fused kernels.
+    ElementwiseFromHopper,
     /// Starts of the kernels that do so.
     KernelStarts,
-    /// Bytes between tensor-parallel ranks of one `NVLink` domain.
+    /// Bytes between tensor-parallel ranks of one `NVLink` domain, on GPUs before Hopper.
     TensorNear,
+    /// The same on GPUs from Hopper on, whose switches add up what an all-reduce sends.
+    TensorNearFromHopper,
     /// Bytes between tensor-parallel ranks over the network.
     TensorFar,
     /// Bytes of tokens to experts and back within one `NVLink` domain.

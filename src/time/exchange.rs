@@ -100,7 +100,7 @@ fn tensor(m: &Module, sent: Sent, on: &Hardware, out: &mut Exchanges) {
     let cost = if of.crosses() {
         Cost::TensorFar
     } else {
-        Cost::TensorNear
+        on.tensor_near()
     };
     let exposed = if m.args.tp_comm_overlap { TP_OVERLAPPED } else { 1.0 };
     let seconds = |bytes| exposed * seconds(bytes, sent.ranks, ring_speed(of, on));
@@ -168,7 +168,7 @@ fn experts(m: &Module, on: &Hardware, out: &mut Exchanges) {
         let cost = if of.crosses() {
             Cost::TensorFar
         } else {
-            Cost::TensorNear
+            on.tensor_near()
         };
         seconds.spend(cost, 2.0 * gathered / ring_speed(of, on));
         seconds.spend(Cost::Collectives, 2.0 * START * launched(m));

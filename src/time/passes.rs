@@ -68,21 +68,28 @@ pub(super) fn passes<T: Time>(
                 passes.flops += wide(flops);
                 attention(wide(flops), on)
             }
+            Work::SparseAttention(of) => {
+                passes.flops += wide(of.counted);
+                let seconds = |flops| Seconds::of(Cost::Attention, wide(flops) / on.half.peak);
+                (seconds(of.forward), seconds(of.backward))
+            }
             Work::MemoryBound | Work::UncountedFlops => memory_bound(tape, index, (on, launched)),
             Work::Scan(flops) => {
                 passes.flops += wide(flops);
                 memory_bound(tape, index, (on, launched))
             }
-            Work::Product(product) => {
-                passes.flops += wide(product.flops());
+            Work::Product(product) | Work::UncountedProduct(product) => {
+                if matches!(op.work, Work::Product(_)) {
+                    passes.flops += wide(product.flops());
+                }
                 let (mut forward, mut backward) = product_passes(&product, on);
                 if product.normed {
                     let input: f64 = tape
                         .of(index, UseKind::Input(Gradient::New))
                         .map(|id| bytes(tape, id))
                         .sum();
-                    forward.spend(Cost::Elementwise, norm_forward * input / on.memory);
-                    backward.spend(Cost::Elementwise, norm_backward * input / on.memory);
+                    forward.spend(on.elementwise(), norm_forward * input / on.memory);
+                    backward.spend(on.elementwise(), norm_backward * input / on.memory);
                 }
                 (forward, backward)
             }
@@ -154,7 +161,7 @@ fn memory_bound(tape: &AutogradTape, op: usize, (on, launched): (&Hardware, f64)
         backward = if passed_on > 1 { forward } else { 0.0 };
     }
     let seconds = |bytes: f64| {
-        let mut seconds = Seconds::of(Cost::Elementwise, bytes / on.memory);
+        let mut seconds = Seconds::of(on.elementwise(), bytes / on.memory);
         if bytes > 0.0 {
             seconds.spend(Cost::KernelStarts, KERNEL_START * launched);
         }
@@ -191,8 +198,8 @@ fn product_passes(product: &Product, on: &Hardware) -> (Seconds, Seconds) {
     }
     if product.quantized {
         // Operands are read in 16 bits, and written in 8 for both layouts that the products need.
-        forward.spend(Cost::Elementwise, 2.5 * input / on.memory);
-        backward.spend(Cost::Elementwise, 2.5 * output / on.memory);
+        forward.spend(on.elementwise(), 2.5 * input / on.memory);
+        backward.spend(on.elementwise(), 2.5 * output / on.memory);
     }
     (forward, backward)
 }

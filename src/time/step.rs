@@ -95,9 +95,10 @@ impl Cost {
             | Self::ExpertBytes
             | Self::ExpertStarts
             | Self::Elementwise
+            | Self::ElementwiseFromHopper
             | Self::KernelStarts => Part::Compute,
             Self::Attention => Part::Attention,
-            Self::TensorNear | Self::TensorFar => Part::TensorParallel,
+            Self::TensorNear | Self::TensorNearFromHopper | Self::TensorFar => Part::TensorParallel,
             Self::ExpertNear | Self::ExpertFar => Part::ExpertParallel,
             Self::Context => Part::ContextParallel,
             Self::Collectives => Part::Host,

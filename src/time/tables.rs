@@ -187,6 +187,6 @@ impl TimeTables {
     clippy::cast_sign_loss,
     reason = "a step takes less than 2^63 ns"
 )]
-fn nanoseconds(seconds: f64) -> u64 {
+pub(super) fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
 }

@@ -9,6 +9,7 @@
 )]
 
 mod flops;
+mod operations;
 
 use std::collections::BTreeMap;
 
@@ -32,24 +33,24 @@ pub(crate) fn compared() -> Vec<(TimedRun, Option<TimeComparison>)> {
 }
 
 #[test]
-fn nearly_every_measured_run_has_a_prediction() {
+fn every_measured_run_has_a_prediction() {
     let compared = compared();
     let missing = compared.iter().filter(|(_, comparison)| comparison.is_none());
     let missing: Vec<&str> = missing.map(|(run, _)| run.id.as_str()).collect();
-    assert_eq!((compared.len(), missing.len()), (527, 1), "{missing:?}");
+    assert_eq!((compared.len(), missing.len()), (527, 0), "{missing:?}");
     assert_eq!(pairs(&compared).len(), 1407);
 }
 
 /// The figures by group: the median and the 90 % quantile of the error in percent, the least share of pairs in order, and
 /// by how many percent the first suggestion is slower than the best layout at most.
 const FIGURES: [(&str, f64, f64, f64, f64); 7] = [
-    ("SimuMax, B200", 16.0, 22.0, 1.0, 0.0),
-    ("Hagemann et al., A100", 8.0, 19.0, 0.95, 1.0),
-    ("BLOOM, A100", 6.0, 31.0, 0.85, 1.0),
-    ("Korthikanti et al., A100", 20.0, 26.0, 1.0, 0.0),
-    ("Megatron-Bridge, performance summary", 24.0, 64.0, 1.0, 0.0),
-    ("Megatron-Bridge, verification cards", 58.0, 86.0, 1.0, 0.0),
-    ("Megatron-LM, dev branch", 9.0, 17.0, 1.0, 0.0),
+    ("SimuMax, B200", 16.0, 21.0, 1.0, 0.0),
+    ("Hagemann et al., A100", 7.5, 17.0, 0.95, 1.0),
+    ("BLOOM, A100", 4.5, 29.0, 0.85, 1.0),
+    ("Korthikanti et al., A100", 22.0, 28.0, 1.0, 0.0),
+    ("Megatron-Bridge, performance summary", 12.5, 29.0, 1.0, 0.0),
+    ("Megatron-Bridge, verification cards", 22.5, 54.0, 1.0, 0.0),
+    ("Megatron-LM, dev branch", 7.0, 17.5, 1.0, 0.0),
 ];
 
 #[test]
@@ -169,7 +170,7 @@ fn intervals_hold_four_of_five_runs() {
         of[0] += usize::from((1.0 / factor..factor).contains(&ratio));
         of[1] += 1;
     }
-    assert_eq!(within.len(), 3);
+    assert_eq!(within.len(), 2);
     for (percent, [inside, all]) in within {
         assert!(inside * 5 >= all * 4, "{inside} of {all} within {percent} %");
     }

@@ -1,6 +1,7 @@
 //! `cargo xtask fit-time`: the coefficients of step times, from the measured runs of `src/evidence/step_times`.
 //!
-//! Coordinate descent from what is known before ([`Coefficients::PRIOR`]): every coefficient in turn is made a little
+//! Coordinate descent from what is known before: [`Coefficients::PRIOR`], and the factor of kernels that read and write
+//! memory from those that were measured (`src/evidence/step_times/operations.json`). Every coefficient in turn is made a little
 //! larger or smaller where that raises the score. The score counts pairs of layouts of one job in the order of their
 //! measured times, softly, and the distance of predicted from measured times, both by group and each group by the root of
 //! its size; and how much slower than the best the layout is that is predicted as the fastest, softly too, among all
@@ -16,14 +17,21 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
-use megatron_memory::evidence::{TimeAccuracy, TimeComparison, TimedRun, accuracies, pairs, times_table};
+use megatron_memory::evidence::{
+    MeasuredOperations, OperationKind, OverNominal, TimeAccuracy, TimeComparison, TimedRun, accuracies, pairs,
+    times_table,
+};
 use megatron_memory::time::Replay;
 use megatron_memory::time::coefficients::Coefficients;
+use megatron_memory::time::cost::Cost;
 
 use super::Error;
 use super::evidence::step_times;
 
+/// The measured kernels.
+const OPERATIONS: &str = "src/evidence/step_times/operations.json";
 /// How far apart the logarithms of two predicted times are before their order counts as sure.
 const SURE: f64 = 0.03;
 /// The weight of the distance of predicted from measured times beside that of pairs.
@@ -46,6 +54,8 @@ struct Runs {
     compared: Vec<(TimedRun, Option<TimeComparison>)>,
     /// Pairs of layouts, the faster one first.
     pairs: Vec<(usize, usize)>,
+    /// What is known of the coefficients before any run is looked at.
+    prior: Coefficients,
 }
 
 impl Runs {
@@ -54,6 +64,7 @@ impl Runs {
         Ok(Self {
             pairs: pairs(&compared),
             compared,
+            prior: prior(&MeasuredOperations::read(&fs::read_to_string(OPERATIONS)?)?),
         })
     }
 
@@ -109,7 +120,7 @@ impl Runs {
             group.0 += (predicted - run.seconds.ln()).abs().min(FARTHEST);
             group.1 += 1.0;
         }
-        let (mut with, mut prior) = (*with, Coefficients::PRIOR);
+        let (mut with, mut prior) = (*with, self.prior);
         let changed = with.each_mut().zip(prior.each_mut());
         let changed: f64 = changed.map(|(now, before)| (*now / *before).ln().powi(2)).sum();
         weighted(of_pairs.into_values()) - LEVEL * weighted(distances.into_values()) - FIRST * loss - KNOWN * changed
@@ -117,7 +128,7 @@ impl Runs {
 
     /// The best coefficients for the runs that `takes` accepts.
     fn fit(&self, takes: &dyn Fn(&TimedRun) -> bool) -> Coefficients {
-        let mut best = Coefficients::PRIOR;
+        let mut best = self.prior;
         let mut score = self.score(&best, takes);
         let count = best.each_mut().count();
         let mut step = FIRST_STEP;
@@ -164,6 +175,49 @@ impl Runs {
     }
 }
 
+/// The coefficients that are known before any run is looked at, with the measured factor of kernels that read and write
+/// memory.
+fn prior(measured: &MeasuredOperations) -> Coefficients {
+    let mut prior = Coefficients::PRIOR;
+    let of_kernels = measured.over_nominal(OperationKind::Elementwise);
+    let slot = prior.factors.get_mut(Cost::ElementwiseFromHopper as usize);
+    if let (
+        Some(slot),
+        Some(OverNominal {
+            quantiles: [_, median, _],
+            ..
+        }),
+    ) = (slot, of_kernels)
+    {
+        *slot = median;
+    }
+    prior
+}
+
+/// Prints how much longer measured kernels take than at the speeds of the data sheet.
+fn print_operations(measured: &MeasuredOperations) {
+    println!(
+        "Kernels on one {} ({}), in times of the data sheet's speeds:",
+        measured.device, measured.software
+    );
+    for kind in OperationKind::all() {
+        if let Some(OverNominal {
+            count,
+            quantiles: [low, median, high],
+        }) = measured.over_nominal(kind)
+        {
+            println!(
+                "{}: {median:.2} (four of five of {count} from {low:.2} to {high:.2})",
+                kind.id()
+            );
+        }
+    }
+    if let Some(share) = measured.quantized_share() {
+        println!("fp8 products reach {share:.2} of the part of their peak that bf16 products reach");
+    }
+    println!();
+}
+
 /// The mean of the means of groups, each by the root of its size; groups are a sum and a count.
 fn weighted(groups: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (sum, weights) = groups.fold((0.0, 0.0), |(sum, weights), (of_group, count)| {
@@ -179,6 +233,7 @@ fn model(run: &TimedRun) -> (&str, &str) {
 
 /// Prints the coefficients and what they predict, and the held-out check.
 pub(crate) fn run() -> Result<(), Error> {
+    print_operations(&MeasuredOperations::read(&fs::read_to_string(OPERATIONS)?)?);
     let runs = Runs::read()?;
     let print = |what: &str, with: &Coefficients| {
         let accuracies = runs.accuracies(with);

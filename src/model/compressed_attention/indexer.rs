@@ -9,10 +9,11 @@ use crate::config::compress_ratios::CompressRatio;
 use crate::model::hidden;
 use crate::model::linear::{Linear, plain};
 use crate::model::sizes::Sizes;
-use crate::model::tape::{AutogradTape, Gradient, TensorId, Work};
+use crate::model::tape::{AutogradTape, Gradient, SparseOperations, TensorId, Work};
 use crate::model::tensor::{Component, Factor, Shape, factor};
 use crate::model::weights::Weights;
 use crate::source::{CSA, CSA_INDEXER_LOSS};
+use crate::units::multiply;
 
 /// What the indexer makes before it picks.
 pub(super) struct Projected {
@@ -25,6 +26,8 @@ pub(super) struct Projected {
     /// Widths of these three.
     pub(super) shapes: [Shape; 3],
     heads: Factor,
+    /// The width of each of them.
+    head: Factor,
 }
 
 /// Queries, keys and weights of the indexer.
@@ -90,6 +93,7 @@ pub(super) fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Width
         weights,
         shapes,
         heads,
+        head,
     }
 }
 
@@ -148,7 +152,16 @@ pub(super) fn pick(
     let scores = tape.tensor("scores of the indexer in fp32", pairs(sizes, Factor::NONE), 4);
     let of_attention = tape.tensor("scores of attention in fp32, twice", pairs(sizes, widths.heads), 8);
     let reads = [projected.queries, scaled, projected.keys, query, compressed];
-    tape.op("FusedDSAIndexerLoss", Work::UncountedFlops, &reads, &[loss])
+    // Both passes make the scores of the indexer and of attention, and the indexer's have gradients.
+    let products = |heads, width: Factor| multiply(2, multiply(pairs(sizes, heads).elements(), width.value));
+    let of_indexer = products(projected.heads, projected.head);
+    let of_target = products(widths.heads, widths.head);
+    let work = Work::SparseAttention(SparseOperations {
+        forward: of_indexer + of_target,
+        backward: 3 * of_indexer + of_target,
+        counted: 0,
+    });
+    tape.op("FusedDSAIndexerLoss", work, &reads, &[loss])
         .saves(&reads)
         .saves(&[indices, sums, mask])
         .forward(&[of_heads, scores, of_attention])

@@ -2,7 +2,7 @@
 //! those with the best scores, and is trained by how far its scores are from those of the real attention.
 
 use super::kernels::Backend;
-use super::{Inputs, all_tokens, choices, pairs};
+use super::{Inputs, all_tokens, choices, operations, pairs};
 use crate::config::adapters::LinearModules;
 use crate::model::adapter;
 use crate::model::attention::rope_tables;
@@ -78,6 +78,8 @@ struct Widths {
     heads: Factor,
     head: Factor,
     query: Factor,
+    /// Queries and keys of attention in the latent space.
+    attention: Factor,
 }
 
 impl Widths {
@@ -98,6 +100,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs,
         heads: factor("n_i", a.dsa_indexer_n_heads.unwrap_or(1)),
         head: factor("d_i", a.dsa_indexer_head_dim.unwrap_or(1)),
         query: inputs.compressed.1,
+        attention: factor("(r_kv + d_r)", a.kv_lora_rank + a.qk_pos_emb_head_dim),
     };
     let backend = Backend::of(m);
     let loss = Loss::of(sizes, backend);
@@ -110,7 +113,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs,
     let projected = project(sizes, tape, &widths, inputs, parameters);
     let reads = (inputs.query, key);
     match loss {
-        Loss::TileLang => tilelang(sizes, tape, &projected),
+        Loss::TileLang => tilelang(sizes, tape, &widths, &projected),
         Loss::Cudnn => cudnn(sizes, tape, &widths, &projected, reads),
         Loss::None | Loss::Reference => reference(sizes, tape, &widths, &projected, reads),
     }
@@ -171,7 +174,10 @@ fn without_loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, inp
         indices(sizes, tape, 4)
     };
     let reads = [inputs.normed, inputs.compressed.0];
-    tape.op("indexer", Work::UncountedFlops, &reads, &[picked])
+    let all = of_all_pairs(sizes, widths);
+    let scores = if has_long_indices(sizes) { all } else { all / 2 };
+    let work = operations::of_indexer(of_projections(sizes, widths) + scores, 0);
+    tape.op("indexer", work, &reads, &[picked])
         .forward(&transients)
         .gradients(&[Gradient::None, Gradient::None]);
     keep_for_other_layers(sizes, tape, picked);
@@ -179,6 +185,22 @@ fn without_loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, inp
         indices: Some(picked),
         loss: None,
     }
+}
+
+/// The products of the indexer's projections.
+fn of_projections(sizes: &Sizes<'_>, widths: &Widths) -> u64 {
+    let [queries, keys, weights] = widths.shapes(sizes).map(|shape| shape.elements());
+    operations::of(queries, widths.query) + operations::of(keys + weights, hidden(sizes.m))
+}
+
+/// The products of the indexer's queries with the keys of all tokens. Fused kernels leave out the later half.
+fn of_all_pairs(sizes: &Sizes<'_>, widths: &Widths) -> u64 {
+    operations::of(pairs(sizes.m, widths.heads).elements(), widths.head)
+}
+
+/// The products of the indexer's queries with the keys of picked tokens.
+fn of_picked(sizes: &Sizes<'_>, widths: &Widths) -> u64 {
+    operations::of(operations::picked(sizes, sizes.tokens(&[widths.heads])), widths.head)
 }
 
 /// Layers without an indexer read the tokens that were picked before them, in their forward passes.
@@ -260,6 +282,7 @@ fn project(
         // Adapters of the indexer count with their parameters alone: what they keep is small beside attention.
         plain(&sizes.with_adapters(LinearModules::default()), tape, &linear);
         tape.detach_inputs(tape.here() - 1);
+        tape.leave_uncounted(tape.here() - 1);
         adapter::declare(sizes, tape, &linear);
         output
     };
@@ -341,7 +364,9 @@ fn reference(
     let picked = indices(sizes, tape, 8);
     let scores = index_scores(sizes, tape, widths);
     let none = [Gradient::None; 5];
-    tape.op("fused_qk_topk_naive", Work::UncountedFlops, &projected.all(), &[picked])
+    let of_indexer = of_all_pairs(sizes, widths);
+    let work = operations::of_indexer(of_indexer, 0);
+    tape.op("fused_qk_topk_naive", work, &projected.all(), &[picked])
         .forward(&scores)
         .gradients(&none);
     let loss = tape.tensor("loss of the indexer", Shape::of(&[]), 4);
@@ -349,6 +374,7 @@ fn reference(
     let of_attention = pairs(m, heads).over(tp(m));
     let target = "attention scores in fp32, four times";
     let target = tape.tensor(target, of_attention, 16);
+    let of_target = operations::of(of_attention.elements(), widths.attention);
     let own = tape.tensor("scores of the indexer in fp32", pairs(m, Factor::NONE), 4);
     // Three fp32 tensors and the mask of the ReLU.
     let again = "scores of the indexer's heads and their gradients";
@@ -358,7 +384,8 @@ fn reference(
     let [of_query, weights, of_key] = projected.all();
     tape.op(
         "FusedDSAIndexerLoss",
-        Work::UncountedFlops,
+        // Both passes make the scores of the indexer and of attention, and the indexer's have gradients.
+        operations::of_indexer(of_indexer + of_target, 3 * of_indexer + of_target),
         &[of_query, weights, of_key, query, key],
         &[loss],
     )
@@ -374,7 +401,7 @@ fn reference(
 }
 
 /// The loss by `TileLang` kernels over the picked tokens (`IndexerFunction`, `SparseIndexerKLLoss`).
-fn tilelang(sizes: &Sizes<'_>, tape: &mut AutogradTape, projected: &Projected) -> Picked {
+fn tilelang(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, projected: &Projected) -> Picked {
     let m = sizes.m;
     tape.at(Family::Attention, DSA_TILELANG);
     let picked = indices(sizes, tape, 4);
@@ -385,9 +412,14 @@ fn tilelang(sizes: &Sizes<'_>, tape: &mut AutogradTape, projected: &Projected) -
     let weights = tape.tensor(weights, sizes.tokens(&[heads]), 4);
     let gradient = "gradient of the picked tokens' scores in fp32";
     let gradient = tape.tensor(gradient, choices(m), 4);
+    let of_attention = operations::picked(sizes, sizes.columns(&[factor("n_q", m.args.num_attention_heads)]));
+    let of_target = operations::of(of_attention, widths.attention);
     tape.op(
         "lighting_indexer",
-        Work::UncountedFlops,
+        operations::of_indexer(
+            of_all_pairs(sizes, widths) / 2 + of_picked(sizes, widths) + of_target,
+            3 * of_picked(sizes, widths),
+        ),
         &projected.all(),
         &[picked, loss],
     )
@@ -417,6 +449,15 @@ fn cudnn(
         tape.tensor("gradient of the indexer's keys", all_tokens(m, widths.head), bytes),
         tape.tensor("gradient of the heads' weights", weights, bytes),
     ];
+    let heads = factor("n_q", m.args.num_attention_heads);
+    let (of_loss, of_attention) = if m.args.dsa_indexer_use_sparse_loss {
+        let of_attention = operations::picked(sizes, sizes.columns(&[heads]));
+        (of_picked(sizes, widths), of_attention)
+    } else {
+        let of_attention = pairs(m, heads).over(tp(m)).elements();
+        (of_all_pairs(sizes, widths) / 2, of_attention / 2)
+    };
+    let of_target = operations::of(of_attention, widths.attention);
     let scores = if m.args.dsa_indexer_use_sparse_loss {
         let what = "scores of the picked tokens in fp32, four times";
         tape.tensor(what, choices(m), 16)
@@ -427,7 +468,8 @@ fn cudnn(
     let [of_query, weights, of_key] = projected.all();
     tape.op(
         "fused indexer loss",
-        Work::UncountedFlops,
+        // The gradients of queries and keys are made here too.
+        operations::of_indexer(of_all_pairs(sizes, widths) / 2 + 3 * of_loss + of_target, 0),
         &[of_query, weights, of_key, query, key],
         &[picked, loss],
     )

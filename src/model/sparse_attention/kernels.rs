@@ -1,7 +1,7 @@
 //! Core attention of sparse attention, kernel by kernel: what each keeps.
 
 use super::indexer::{self, Picked};
-use super::{Widths, all_tokens, choices, pairs};
+use super::{Widths, all_tokens, choices, operations, pairs};
 use crate::config::choices::{AttentionBackend, DsaKernelBackend};
 use crate::config::gpus::GpuGeneration;
 use crate::config::job::Module;
@@ -88,7 +88,7 @@ fn first<'t>(
     tape: &'t mut AutogradTape,
     name: &'static str,
     (query, key): (TensorId, TensorId),
-    picked: &Picked,
+    (picked, work): (&Picked, Work),
     output: TensorId,
 ) -> &'t mut AutogradTape {
     let mut inputs = vec![query, key];
@@ -97,8 +97,7 @@ fn first<'t>(
     gradients.extend(picked.indices.map(|_| Gradient::None));
     inputs.extend(picked.loss);
     gradients.extend(picked.loss.map(|_| Gradient::New));
-    tape.op(name, Work::UncountedFlops, &inputs, &[output])
-        .gradients(&gradients);
+    tape.op(name, work, &inputs, &[output]).gradients(&gradients);
     tape
 }
 
@@ -121,7 +120,8 @@ fn unfused(
     ];
     let raw = tape.tensor("attention scores in fp32", scores, 4);
     let unscaled = tape.tensor("attention scores before they are masked", scores, 4);
-    first(tape, "query times key", (query, key), picked, raw)
+    let work = operations::scores(sizes, widths, scores.elements());
+    first(tape, "query times key", (query, key), (picked, work), raw)
         .saves(&in_fp32)
         .forward(&[unscaled]);
     let probabilities = tape.tensor("attention probabilities", scores, bytes);
@@ -142,7 +142,7 @@ fn unfused(
     let product = tape.tensor("output in the latent space by head", latent, bytes);
     tape.op(
         "probability times value",
-        Work::UncountedFlops,
+        operations::outputs(widths, scores.elements()),
         &[probabilities, key],
         &[product],
     )
@@ -198,7 +198,9 @@ fn tilelang(
     // The kernel takes indices of 4 bytes. Those of 8 bytes are converted in every layer.
     let converted = indexer::has_long_indices(sizes);
     let converted = tape.tensor_if(converted, "picked tokens as 4 bytes", choices(m), 4);
-    first(tape, "SparseMLA", (query, key), picked, output)
+    let pairs = operations::picked(sizes, sizes.tokens(&[heads]));
+    let work = operations::fused(sizes, widths, pairs, true);
+    first(tape, "SparseMLA", (query, key), (picked, work), output)
         .saves(&[queries.unwrap_or(query), keys.unwrap_or(key)])
         .saves(converted.or(picked.indices).as_slice())
         .forward(&[whole])
@@ -232,7 +234,9 @@ fn cudnn(
         twice("output without empty rows, twice", widths.latent, tape),
         twice("output gradient without empty rows, twice", widths.latent, tape),
     ];
-    first(tape, "flash_mla_sparse_fwd", (query, key), picked, output)
+    let pairs = operations::picked(sizes, sizes.columns(&[widths.heads]));
+    let work = operations::fused(sizes, widths, pairs, false);
+    first(tape, "flash_mla_sparse_fwd", (query, key), (picked, work), output)
         .saves(&[query, key, output, sum, rows])
         .backward(&compacted);
     output

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::{AutogradTape, Gradient, TensorId, TensorUse, UseKind};
+use super::{AutogradTape, Gradient, TensorId, TensorUse, UseKind, Work};
 
 impl AutogradTape {
     /// Takes it out of autograd: nothing is kept and nothing has a gradient, because nothing is trained so far.
@@ -92,6 +92,15 @@ impl AutogradTape {
         self.output_has_gradient = self
             .output
             .is_none_or(|output| has.get(output.0 as usize) == Some(&true));
+    }
+
+    /// Megatron does not count the operations of a product.
+    pub(crate) fn leave_uncounted(&mut self, op: usize) {
+        if let Some(work) = self.ops.get_mut(op).map(|op| &mut op.work)
+            && let Work::Product(product) = *work
+        {
+            *work = Work::UncountedProduct(product);
+        }
     }
 
     /// The inputs of an operation have no gradient.

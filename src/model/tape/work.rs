@@ -7,18 +7,35 @@ use crate::units::multiply;
 pub enum Work {
     /// Its time is that of the memory that it reads and writes.
     MemoryBound,
-    /// It also computes products that step times do not count, such as those of an indexer's scores. Its time is taken
-    /// as that of the memory that it reads and writes.
+    /// It also computes products that step times do not count, such as those of adapters. Its time is taken as that of the
+    /// memory that it reads and writes.
     UncountedFlops,
     /// The scan or the convolution of a linear attention: so many floating-point operations forwards, as Megatron's own
     /// count has them (`num_floating_point_operations`). Its time is that of the memory that it reads and writes.
     Scan(u64),
     /// It multiplies rows by the weights of a linear layer.
     Product(Product),
+    /// The same, and Megatron does not count its operations (`num_floating_point_operations`).
+    UncountedProduct(Product),
     /// Core attention in one kernel, or one of its two products: so many floating-point operations forwards.
     Attention(u64),
+    /// A kernel of sparse attention or of its indexer.
+    SparseAttention(SparseOperations),
     /// It only moves tokens to the ranks of their experts or back, whose time is counted by layer.
     Exchange,
+}
+
+/// The floating-point operations of a kernel of sparse attention or of its indexer on one rank. Their time is that of as
+/// many operations of core attention.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SparseOperations {
+    /// Of the forward pass.
+    pub forward: u64,
+    /// Of the backward pass, with what it computes again.
+    pub backward: u64,
+    /// Those that Megatron counts for the forward pass, whatever the kernel leaves out: each query meets every earlier
+    /// token (`num_floating_point_operations`).
+    pub counted: u64,
 }
 
 /// The matrix product of a linear layer on one rank, or those of all routed experts of a rank.

@@ -45,7 +45,7 @@ pub use space::{Dimension, Space};
 pub use step_cost::StepCost;
 pub use suggestion::{Suggestion, suggestion};
 pub use table::{Column, Direction, LayoutTable, OwnLayout, Sort, crossing_groups};
-pub use ties::{TIE_PERCENT, ranks, ties};
+pub use ties::{TIE_PERCENT, ranks, ranks_among, ties};
 pub use tradeoff::Tradeoff;
 pub use traffic::{GroupTraffic, Traffic, traffic};
 pub use training::Training;

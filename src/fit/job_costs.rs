@@ -4,12 +4,15 @@ use crate::config::field::Decimal;
 use crate::config::job::Config;
 use crate::memory::Estimate;
 use crate::search::{StepCost, replica, splits_short_sequences};
+use crate::time::step_time;
 
 /// What a job pays. Two of them say what a change costs as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobCosts {
     /// The cost of a step beside its matrix products.
     pub step: StepCost,
+    /// The predicted time of a step in nanoseconds; `None` where the prediction does not follow the job.
+    pub step_nanoseconds: Option<u64>,
     /// GPUs of the job.
     pub gpus: u64,
     /// GPUs of one model replica.
@@ -42,6 +45,7 @@ impl JobCosts {
         let Decimal(fraction) = a.optimizer_offload_fraction;
         Some(Self {
             step: StepCost::of(config, estimate)?,
+            step_nanoseconds: step_time(config, estimate).ok().map(|time| time.nanoseconds()),
             gpus: config.world_size(),
             replica_gpus: replica(m),
             data_parallel_size: m.derived().data_parallel_size,

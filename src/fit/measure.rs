@@ -5,6 +5,7 @@ use crate::config::job::Config;
 use crate::config::raw::RawJob;
 use crate::config::validate;
 use crate::memory::{Estimate, estimate};
+use crate::time::step_time;
 use crate::verdict::Standing;
 
 /// An estimated job.
@@ -29,6 +30,12 @@ impl Measured {
     /// Estimates a job; `None` where Megatron refuses it, before training or when it starts.
     pub(super) fn of_job(job: &RawJob) -> Option<Self> {
         runs(job).map(Self::of)
+    }
+
+    /// The predicted time of a step in nanoseconds; `None` where the prediction does not follow the job.
+    pub(super) fn step_nanoseconds(&self) -> Option<u64> {
+        let time = step_time(&self.config, &self.estimate).ok()?;
+        Some(time.nanoseconds())
     }
 
     /// What the job pays. The schedules of its pipeline are replayed, which takes longer than the estimate.

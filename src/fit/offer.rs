@@ -47,14 +47,14 @@ impl Change {
     }
 }
 
-/// The key by which offers are ordered: what they ask for most, the number of changes, what a step then takes beside
-/// its work in whole percents, how far the changes are from what is set, and how many settings they change.
-pub(super) type OfferKey = (Sacrifice, usize, u64, Vec<Cost>, usize);
+/// The key by which offers are ordered: what they ask for most, the number of changes, how much longer or shorter a step
+/// then is in whole percents, how far the changes are from what is set, and how many settings they change.
+pub(super) type OfferKey = (Sacrifice, usize, i64, Vec<Cost>, usize);
 
 /// A step that takes at most this much longer, in millionths of its work, takes little time.
-const LITTLE_TIME: u64 = 20_000;
+const LITTLE_TIME: i64 = 20_000;
 /// Millionths in a percent: less is below what costs tell of speed.
-const PERCENT: u64 = 10_000;
+const PERCENT: i64 = 10_000;
 
 impl Offer {
     /// Makes the changes in a job.
@@ -71,11 +71,17 @@ impl Offer {
         labels.join(", and ")
     }
 
-    /// The work that the changes add to a step, in millionths of its work; 0 where they add nothing.
+    /// What the changes add to a step, in millionths of it: of its predicted time, or where none is predicted, of its
+    /// work. Negative where a step gets shorter.
     #[must_use]
-    pub fn added_ppm(&self) -> u64 {
+    pub fn added_ppm(&self) -> i64 {
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let (now, then) = (self.now.step.overhead_ppm(), self.then.step.overhead_ppm());
-        then.saturating_sub(now)
+        let Some((before, after)) = self.now.step_nanoseconds.zip(self.then.step_nanoseconds) else {
+            return signed(then).saturating_sub(signed(now));
+        };
+        let added = i128::from(signed(after).saturating_sub(signed(before))) * 1_000_000;
+        i64::try_from(added / i128::from(before.max(1))).unwrap_or(i64::MAX)
     }
 
     /// The key by which offers that cost less come first.
@@ -84,7 +90,7 @@ impl Offer {
         (
             sacrifices.max().unwrap_or(Sacrifice::Nothing),
             self.changes.len(),
-            self.then.step.overhead_ppm() / PERCENT,
+            self.added_ppm() / PERCENT,
             self.changes.iter().map(|change| change.cost).collect(),
             self.changes.iter().map(|change| change.settings.len()).sum(),
         )

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::limits::{largest_micro_batch, longest_sequence, sequence_settings};
-use super::measure::standing;
+use super::measure::Measured;
 use crate::config::field::Kind;
 use crate::config::fields::FieldId as F;
 use crate::config::raw::RawJob;
@@ -39,6 +39,8 @@ pub struct SweepPoint {
     pub value: u64,
     /// The memory of the rank that needs most.
     pub memory: Standing,
+    /// The predicted time of a step in nanoseconds; `None` where the prediction does not follow the job.
+    pub step_nanoseconds: Option<u64>,
 }
 
 /// The memory of a job over the values of one setting. [`step`](Self::step) adds a value at a time, so that a page can
@@ -98,8 +100,12 @@ impl Sweep {
         if let Some(value) = self.open.pop() {
             let mut job = self.job.clone();
             self.apply(value, &mut job);
-            let memory = standing(&job);
-            self.points.extend(memory.map(|memory| SweepPoint { value, memory }));
+            let measured = Measured::of_job(&job);
+            self.points.extend(measured.map(|measured| SweepPoint {
+                value,
+                memory: measured.standing,
+                step_nanoseconds: measured.step_nanoseconds(),
+            }));
         }
         self.open.is_empty()
     }

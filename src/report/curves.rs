@@ -5,6 +5,7 @@ use super::charts::axis::{Axis, BOTTOM, HEIGHT, LEFT, TOP, gpu_within};
 use super::scene::{Anchor, Class, Drawing, Px, Scene};
 use crate::config::fields::FieldId;
 use crate::fit::{Sweep, SweepPoint};
+use crate::search::seconds;
 use crate::units::Bytes;
 
 /// The scene's id.
@@ -95,8 +96,10 @@ impl Plot<'_> {
             let verdict = memory.verdict.words().to_lowercase();
             format!(", of {}: {verdict}", scale.amount(gpu))
         });
+        let step = point.step_nanoseconds;
+        let step = step.map_or_else(String::new, |step| format!("; about {} a step", seconds(step)));
         format!(
-            "{} {}: {} allocated, {} on the device{of_gpu}.",
+            "{} {}: {} allocated, {} on the device{of_gpu}{step}.",
             self.field.field().label,
             grouped(point.value),
             scale.amount(memory.total),

@@ -4,7 +4,7 @@ use core::cmp::Ordering;
 
 use super::amount::{Scale, grouped};
 use crate::fit::{JobCosts, Offer};
-use crate::search::percent;
+use crate::search::{percent, seconds};
 use crate::units::Bytes;
 
 /// One change, or a pair of changes, with which a job fits.
@@ -70,6 +70,9 @@ fn differences(now: &JobCosts, then: &JobCosts, which: Ordering) -> Vec<String> 
             words.push(text);
         }
     };
+    if let Some((worse, text)) = longer_step(now, then) {
+        say(worse, text);
+    }
     say(
         then.gpus.cmp(&now.gpus),
         format!("{} GPUs, {} now", grouped(then.gpus), grouped(now.gpus)),
@@ -159,6 +162,18 @@ fn differences(now: &JobCosts, then: &JobCosts, which: Ordering) -> Vec<String> 
         },
     );
     words
+}
+
+/// How a step gets longer, `Greater`, or shorter, `Less`; `None` where no time is predicted for both.
+fn longer_step(now: &JobCosts, then: &JobCosts) -> Option<(Ordering, String)> {
+    let (before, after) = now.step_nanoseconds.zip(then.step_nanoseconds)?;
+    // Less than a percent is below what a prediction tells apart.
+    let worse = match u128::from(after) * 100 / u128::from(before.max(1)) {
+        ..=98 => Ordering::Less,
+        99..=100 => Ordering::Equal,
+        101.. => Ordering::Greater,
+    };
+    Some((worse, format!("a step of {}, {} now", seconds(after), seconds(before))))
 }
 
 fn recomputed(now: u64, then: u64) -> String {

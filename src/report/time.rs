@@ -3,11 +3,16 @@
 #![allow(clippy::float_arithmetic, reason = "seconds and shares are no counts")]
 
 use super::amount::grouped;
+use crate::config::check;
+use crate::config::fields::FieldId;
 use crate::config::job::{Config, Module};
+use crate::config::raw::RawJob;
 use crate::config::step_time_calibration::StepTimeCalibration;
 use crate::formats::training_log::IterationTimes;
+use crate::memory::estimate;
 use crate::time::placement::{Group, GroupKind, domain, group};
-use crate::time::{NoTime, Part, StepTime};
+use crate::time::{NoTime, Part, StepTime, step_time};
+use crate::value::Value;
 
 /// A time with as many digits as tell something: `38 ms`, `1.24 s`, `62.0 s`, `3,681 s`.
 #[must_use]
@@ -23,6 +28,18 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// How much longer or shorter a step gets: `+22 %`, `−5 %`, `the same`.
+#[must_use]
+pub fn longer(before: &StepTime, after: &StepTime) -> String {
+    let percent = 100.0 * (after.seconds / before.seconds - 1.0);
+    if percent.abs() < 0.5 {
+        String::from("the same")
+    } else {
+        let sign = if percent < 0.0 { "−" } else { "+" };
+        format!("{sign}{:.0} %", percent.abs())
+    }
+}
+
 /// From one time to another, with the unit once where it is the same: `1.03 to 1.49 s`.
 fn between(times: [f64; 2]) -> String {
     let [low, high] = times.map(duration);
@@ -32,19 +49,28 @@ fn between(times: [f64; 2]) -> String {
     }
 }
 
-/// What a step takes and comes to: `1.24 s a step (1.03 to 1.49 s in four of five runs), 4,123 tokens/s and 402 TFLOP/s
-/// per GPU, MFU 41 %`.
+/// What a step takes and comes to, each with what four of five runs come to: `1.24 s a step (1.03 to 1.49 s in four of
+/// five runs), 4,123 tokens/s (3,431 to 4,963) and 402 TFLOP/s (335 to 484) per GPU, MFU 41 % (34 to 49 %)`.
 #[must_use]
 pub fn headline(time: &StepTime) -> String {
+    let with_interval = |number: f64, unit: &str| {
+        let [low, high] = time.interval_of(number).map(|number| grouped(whole(number)));
+        let unit_of_interval = if unit == " %" { unit } else { "" };
+        format!("{}{unit} ({low} to {high}{unit_of_interval})", grouped(whole(number)))
+    };
     format!(
-        "{} a step ({} in four of five runs), {} tokens/s and {:.0} TFLOP/s per GPU, MFU {:.0} %",
+        "{} a step ({} in four of five runs), {} and {} per GPU, MFU {}",
         duration(time.seconds),
         between(time.interval),
-        grouped(whole(time.tokens_per_second_per_gpu)),
-        time.tflops_per_gpu(),
-        100.0 * time.mfu,
+        with_interval(time.tokens_per_second_per_gpu, " tokens/s"),
+        with_interval(time.tflops_per_gpu(), " TFLOP/s"),
+        with_interval(100.0 * time.mfu, " %"),
     )
 }
+
+/// How TFLOP/s and MFU are counted.
+pub const CONVENTION: &str = "TFLOP/s and MFU count what Megatron's logs count: the model's operations without what is recomputed, and of causal \
+    attention the half under the mask.";
 
 /// The same in a few words: `a step of 1.24 s (1.03 to 1.49 s) · 4,123 tokens/s per GPU · MFU 41 %`.
 #[must_use]
@@ -117,6 +143,18 @@ fn reason(part: Part, m: &Module) -> String {
         Part::Optimizer => ": more micro batches a step make it count less".to_owned(),
         Part::Host => ": CUDA graphs, or larger micro batches, need fewer launches".to_owned(),
     }
+}
+
+/// The predicted time of a step of a job with other settings of a module; `None` where Megatron refuses it, or no time is
+/// predicted.
+#[must_use]
+pub fn with_settings(job: &RawJob, module: usize, settings: &[(FieldId, Value)]) -> Option<StepTime> {
+    let mut job = job.clone();
+    for (field, value) in settings {
+        job.put(module, *field, value.clone());
+    }
+    let config = check(&job).config?;
+    step_time(&config, &estimate(&config)).ok()
 }
 
 /// A part of a step as a piece of a bar of a thousand units.

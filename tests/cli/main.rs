@@ -319,6 +319,44 @@ fn an_import_reports_every_key_and_asks_what_is_open() {
 const H100: u64 = 84_932_978_278;
 
 #[test]
+fn a_measured_run_calibrates_the_times_of_its_model() {
+    let ended = run(&["calibrate", "llama3-8b", "--seconds", "40", "--json"], "");
+    assert_eq!(ended.status, 0, "{}", ended.errors);
+    let found: Value = serde_json::from_str(&ended.output).unwrap();
+    let after = found["runs"][0]["after_seconds"].as_f64().unwrap();
+    assert!((after / 40.0 - 1.0).abs() < 1e-3, "{found}");
+    let by = found["step_time_calibration"].as_str().unwrap();
+    let with = format!("step_time_calibration={by}");
+    let ended = run(&["estimate", "llama3-8b", "--set", &with], "");
+    assert!(ended.output.contains("About 40.0 s a step"), "{}", ended.output);
+    assert!(ended.output.contains("calibrated on your log: ±"), "{}", ended.output);
+    let ended = run(&["calibrate", "llama3-8b"], "");
+    assert!(
+        ended.status != 0 && ended.errors.contains("--seconds SECONDS"),
+        "{}",
+        ended.errors
+    );
+    // Factors of one model are none of another.
+    let ended = run(
+        &[
+            "calibrate",
+            "llama3-8b",
+            "llama3-70b",
+            "--seconds",
+            "40",
+            "--seconds",
+            "300",
+        ],
+        "",
+    );
+    assert!(
+        ended.status != 0 && ended.errors.contains("one model"),
+        "{}",
+        ended.errors
+    );
+}
+
+#[test]
 fn a_search_lists_layouts_that_fit() {
     let ended = run(&["search", "llama3-8b", "--json", "--limit", "3"], "");
     assert_eq!(ended.status, 0, "{}", ended.errors);

@@ -4,6 +4,7 @@
 //! ([`exit::Status`]), so that a script can ask whether a changed job still fits.
 
 mod amount;
+mod calibrate;
 mod check;
 mod estimate;
 mod exit;
@@ -47,6 +48,8 @@ enum Command {
     Export(export::ExportJob),
     /// List changes with which a job fits its GPU, those that cost least first.
     Fit(fit::FitJob),
+    /// Print factors on predicted step times, from logs of runs on the same GPUs.
+    Calibrate(calibrate::Calibrate),
     /// Print how far a job can go on its GPU: the longest sequence, the largest micro batch, the fewest GPUs.
     Limits(limits::JobLimits),
     /// List the parallel layouts of a job, the best first.
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Command::Svg(command) => command.run(),
         Command::Fit(command) => command.run(),
         Command::Limits(command) => command.run(),
+        Command::Calibrate(command) => command.run(),
         Command::Presets => presets::run(),
         Command::Completions { shell } => completions(shell),
     };

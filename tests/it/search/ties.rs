@@ -1,7 +1,7 @@
 //! Layouts that cannot be told apart by their predicted times, and the order that leaves times aside.
 
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::search::{Axis, Candidate, Keep, Options, Order, Space, ranks, search};
+use megatron_memory::search::{Axis, Candidate, Keep, Options, Order, Space, ranks, ranks_among, search};
 
 fn found(order: Order) -> Vec<Candidate> {
     let job = serde_json::json!({
@@ -36,6 +36,25 @@ fn layouts_that_differ_by_less_than_five_percent_share_a_rank() {
     };
     assert_eq!(ranks(&[timeless, timeless]), [1, 2]);
     assert_eq!(ranks(&[]), Vec::<usize>::new());
+    let by_memory = |nanoseconds: u64| Candidate {
+        order: Order::Memory,
+        ..timed(nanoseconds)
+    };
+    assert_eq!(ranks(&[1000, 1001].map(by_memory)), [1, 2]);
+}
+
+#[test]
+fn layouts_in_any_order_have_the_ranks_of_their_order() {
+    let all = found(Order::Time);
+    let among = ranks_among(&all);
+    let mut sorted = all.clone();
+    sorted.sort_by(Candidate::order);
+    for (layout, rank) in sorted.iter().zip(ranks(&sorted)) {
+        let place = all.iter().position(|other| other.index == layout.index).unwrap();
+        let sharing = among.iter().filter(|(other, _)| *other == rank).count();
+        assert_eq!(among[place], (rank, sharing > 1));
+    }
+    assert!(among.iter().any(|(_, is_tie)| *is_tie) && among.iter().any(|(_, is_tie)| !is_tie));
 }
 
 #[test]

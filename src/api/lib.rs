@@ -12,6 +12,7 @@
 //! [`error`].
 
 mod arguments;
+pub mod calibrate;
 mod error;
 pub mod estimate;
 pub mod evidence;

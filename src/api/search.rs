@@ -215,6 +215,13 @@ pub struct Layout {
     /// The predicted time of a step in seconds, by which layouts are ordered; `null` where the prediction does not follow
     /// the job.
     step_seconds: Option<f64>,
+    /// The place of the layout among the candidates of this call by the option `order`, the best first, counted from 1.
+    /// Layouts whose predicted times differ by less than 5 % are a tie and share one. `null` for a layout that is not
+    /// among the candidates.
+    #[tsify(type = "number | null")]
+    rank: Option<usize>,
+    /// Whether another candidate of this call shares the rank.
+    is_tie: bool,
     /// What the layout gains over the job's own, in words; empty for the own one and where there is none.
     gains: Vec<String>,
 }
@@ -314,10 +321,18 @@ impl Layouts {
             name: name(*axis),
             combinations: (*combinations).into(),
         });
-        let candidates = slice.candidates.iter();
         let own = space.own_candidate();
         let marks = space.not_modelled();
         let layout = |c: &Candidate| Layout::new(space, c, own.as_ref());
+        let ranks = search::ranks_among(&slice.candidates);
+        let ranked = slice.candidates.iter().zip(&ranks);
+        let candidates: Vec<Layout> = ranked.map(|(c, rank)| layout(c).ranked(*rank)).collect();
+        let mut ranked = slice.candidates.iter().zip(&ranks);
+        let own_rank = ranked.find(|(c, _)| own.as_ref().is_some_and(|own| own.index == c.index));
+        let own_layout = own.as_ref().map(|own| match own_rank {
+            Some((_, rank)) => layout(own).ranked(*rank),
+            None => layout(own),
+        });
         Self {
             total: space.total().into(),
             next: slice.next.map(Exact::from),
@@ -328,9 +343,9 @@ impl Layouts {
             vary: space.dimensions().iter().map(VariedSize::from).collect(),
             refused: refused.collect(),
             out_of_bounds: out_of_bounds.collect(),
-            candidates: candidates.map(layout).collect(),
+            candidates,
             closest: slice.closest.as_ref().map(layout),
-            own: own.as_ref().map(layout),
+            own: own_layout,
             not_modelled: marks.iter().map(NotModelled::from).collect(),
             remedy: None,
         }
@@ -383,7 +398,18 @@ impl Layout {
             exchange_ppm: candidate.exchange_ppm.into(),
             weights_ppm: candidate.weights_ppm.into(),
             step_seconds: candidate.step_nanoseconds.map(in_seconds),
+            rank: None,
+            is_tie: false,
             gains: gains.map(|gain| gain.text(|b| scale.amount(b))).collect(),
+        }
+    }
+
+    /// The layout with its rank among the candidates, and whether another one shares it.
+    fn ranked(self, (rank, is_tie): (usize, bool)) -> Self {
+        Self {
+            rank: Some(rank),
+            is_tie,
+            ..self
         }
     }
 }

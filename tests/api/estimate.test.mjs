@@ -279,6 +279,15 @@ test("the time of a step has its parts, or a reason why there is none", () => {
   assert.ok(time.mfu > 0.1 && time.mfu < 1 && time.tflops_per_gpu / 989 - time.mfu < 1e-9);
   assert.ok(time.parts[time.bottleneck] > 0);
   assert.match(time.bottleneck_reason, /^\d+ % of the step is /);
+  // A measured time makes the next one that of the machine.
+  const run = { job: { ...job, gpu: "h100-80gb" }, step_seconds: 1.25 * time.step_seconds };
+  const { step_time_calibration, within_percent, compute } = api.calibrate([run]);
+  assert.ok(compute > 1.2 && compute < 1.3);
+  const calibrated = api.estimate({ ...run.job, step_time_calibration }).time;
+  assert.ok(Math.abs(calibrated.step_seconds / run.step_seconds - 1) < 1e-3);
+  assert.ok(Math.abs(calibrated.high_seconds / calibrated.step_seconds - 1 - within_percent / 100) < 1e-9);
+  assert.equal(api.calibrate([run, { job: { ...run.job, fp8_format: "hybrid" }, step_seconds: 1 }]), null);
+  assert.throws(() => api.calibrate([{ ...run, step_seconds: 0 }]), { name: "TypeError", message: /step_seconds/ });
   const unknown = api.estimate({ ...job, gpu: "mi300x" });
   assert.deepEqual([unknown.time, unknown.time_reason], [null, "the speeds of mi300x are not known"]);
   const first = api.estimate({ ...job, gpu: "h100-80gb" }, { moment: "first_iteration" });

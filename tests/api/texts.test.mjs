@@ -326,13 +326,23 @@ test("layouts are searched in parts, and each is the job that it says", () => {
   }
   const whole = api.search(job, options);
   assert.equal(looked, whole.total);
-  assert.deepEqual(layouts, whole.candidates);
+  // A rank is one among the candidates of a call.
+  const unranked = (candidates) => candidates.map(({ rank, is_tie, ...layout }) => layout);
+  assert.deepEqual(unranked(layouts), unranked(whole.candidates));
+  const ranked = whole.candidates.toSorted((one, other) => one.rank - other.rank);
+  assert.equal(ranked[0].rank, 1);
+  for (const [place, { rank, is_tie, step_seconds, verdict }] of ranked.entries()) {
+    const first = ranked[rank - 1];
+    assert.ok(rank <= place + 1 && step_seconds < 1.05 * first.step_seconds && verdict === first.verdict);
+    assert.equal(is_tie, ranked.filter((other) => other.rank === rank).length > 1);
+  }
+  assert.ok(ranked.some(({ is_tie }) => is_tie) && ranked.some(({ is_tie }) => !is_tie));
   assert.ok(layouts.length > 4);
   for (const { settings, peak_bytes, worst_stage } of layouts) {
     const { stages, worst_stage: worst } = api.estimate({ ...job, ...settings });
     assert.deepEqual([peak_bytes, worst_stage], [stages[worst].peak_bytes, worst]);
   }
-  assert.deepEqual(whole.own, layouts.find(({ settings }) => !settings.tensor_model_parallel_size && !settings.pipeline_model_parallel_size));
+  assert.deepEqual(whole.own, whole.candidates.find(({ settings }) => !settings.tensor_model_parallel_size && !settings.pipeline_model_parallel_size));
   for (const { gains, index } of layouts) assert.equal(gains.length === 0 && index !== whole.own.index, false, index);
 });
 

@@ -9,6 +9,7 @@ use crate::plain_data::{ByName, PlainData};
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::StageRef;
 use megatron_memory::memory::methods;
+use megatron_memory::report::time::with_settings;
 use megatron_memory::value::Value;
 
 /// The job trained in one way: all weights (`full`), adapters alone (`adapters`), or all weights with Megatron FSDP
@@ -33,6 +34,8 @@ pub struct Method {
     memory: Option<ByName>,
     /// Elements of that stage's rank that are trained.
     trainable: Option<Exact>,
+    /// The predicted time of a step in seconds; `null` where the prediction does not follow the job.
+    step_seconds: Option<f64>,
     /// Why Megatron refuses the settings; `null` where it does not.
     refused: Option<String>,
 }
@@ -52,7 +55,14 @@ pub struct TensorSaving {
 /// The job trained in each way.
 pub(super) fn methods(job: &RawJob, module: usize) -> Vec<Method> {
     let results = methods::methods(job, module);
-    results.iter().map(Method::from).collect()
+    let with_time = |result: &methods::MethodResult| {
+        let time = with_settings(job, module, &result.settings);
+        Method {
+            step_seconds: time.map(|time| time.seconds),
+            ..Method::from(result)
+        }
+    };
+    results.iter().map(with_time).collect()
 }
 
 /// What adapters save on a stage, tensor by tensor.
@@ -83,6 +93,7 @@ impl From<&methods::MethodResult> for Method {
                 by_bucket(&memory.memory, total)
             }),
             trainable: memory.map(|memory| memory.trainable.into()),
+            step_seconds: None,
             refused: method.result.as_ref().err().cloned(),
         }
     }

@@ -15,7 +15,9 @@ use megatron_memory::formats::state::Setup;
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::summary::stage_name;
+use megatron_memory::report::time::{duration, longer};
 use megatron_memory::report::verdict::another_job;
+use megatron_memory::time::step_time;
 
 /// The id of the title.
 const TITLE: &str = "compare-title";
@@ -100,6 +102,9 @@ struct Comparison {
     buckets: Vec<(Bucket, [String; 3])>,
     /// The same for all buckets together.
     total: [String; 3],
+    /// The predicted time of a step of each, and how much longer or shorter it gets; `None` where the prediction does not
+    /// follow both.
+    step: Option<[String; 3]>,
 }
 
 impl Comparison {
@@ -117,7 +122,13 @@ impl Comparison {
             let cells = [scale.number(old), scale.number(new), scale.change(old, new)];
             (bucket, cells)
         });
+        let time = |outcome: &Outcome| step_time(&outcome.config, &outcome.estimate).ok();
+        let step = time(pinned).zip(time(now)).map(|(old, new)| {
+            let [before, after] = [old, new].map(|time| duration(time.seconds));
+            [before, after, longer(&old, &new)]
+        });
         Some(Self {
+            step,
             places: [place(pinned), place(now)],
             remarks: remarks.into_iter().flatten().collect(),
             buckets: buckets.collect(),
@@ -152,12 +163,14 @@ impl Comparison {
             .map(|(bucket, cells)| row(bucket.label(), None, cells))
             .collect_view();
         let total = row("Total", Some("ours"), self.total);
+        let step = self.step.map(|step| row("A step, predicted", None, step));
         view! {
             {remarks.collect_view()}
             <ScrollBox label="Pinned job and this one, by bucket">
                 <Table headings>
                     {buckets}
                     {total}
+                    {step}
                 </Table>
             </ScrollBox>
         }

@@ -6,9 +6,10 @@ use leptos::prelude::*;
 
 use crate::parts::{OpenButton, Panel, PanelHead, ScrollBox, Table, when_idle};
 use crate::state::State;
-use megatron_memory::memory::methods::{MethodResult, TrainingMethod, method};
+use megatron_memory::memory::methods::{TrainingMethod, method};
 use megatron_memory::report::amount::Scale;
-use row::{MethodAmounts, MethodFacts, rows};
+use megatron_memory::report::time::with_settings;
+use row::{MethodAmounts, MethodFacts, TimedMethod, rows};
 
 /// The id of the panel's title.
 const TITLE: &str = "methods-title";
@@ -37,16 +38,18 @@ pub(super) fn MethodsPanel() -> impl IntoView {
 #[component]
 fn MethodTable() -> impl IntoView {
     let state = expect_context::<State>();
-    let found = RwSignal::new(Vec::<MethodResult>::new());
+    let found = RwSignal::new(Vec::<TimedMethod>::new());
     when_idle(
         move || state.outcome.track(),
         Vec::new,
-        move |done: &mut Vec<MethodResult>| {
+        move |done: &mut Vec<TimedMethod>| {
             let next = TrainingMethod::EACH.get(done.len());
             let job = &state.setup.read_untracked().job;
-            match next.map(|next| method(job, state.form.module.get_untracked(), *next)) {
+            let module = state.form.module.get_untracked();
+            match next.map(|next| method(job, module, *next)) {
                 Some(Some(result)) => {
-                    done.push(result);
+                    let time = with_settings(job, module, &result.settings);
+                    done.push(TimedMethod { result, time });
                     false
                 }
                 // Megatron refuses the job.
@@ -72,6 +75,7 @@ fn MethodTable() -> impl IntoView {
                 "Peak",
                 "On this GPU",
                 "Between steps",
+                "A step",
                 "Trained parameters",
                 "What changes most",
             ]>
@@ -100,7 +104,7 @@ fn MethodRow(
     let cells = move || match row.get().map(|row| row.result) {
         None => ().into_any(),
         Some(Err(refused)) => view! {
-            <td colspan="5" class="refused">{format!("Megatron refuses it: {refused}")}</td>
+            <td colspan="6" class="refused">{format!("Megatron refuses it: {refused}")}</td>
         }
         .into_any(),
         Some(Ok(MethodAmounts {
@@ -108,12 +112,14 @@ fn MethodRow(
             verdict,
             gpu,
             steady,
+            step,
             trained,
             changes,
         })) => view! {
             <td>{peak}</td>
             <td data-verdict=verdict.style()>{format!("{} {gpu}", verdict.sign())}</td>
             <td>{steady}</td>
+            <td>{step}</td>
             <td>{trained}</td>
             <td class="changes">{changes}</td>
         }

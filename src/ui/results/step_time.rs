@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::calibrate::Calibrate;
 use crate::parts::{Panel, PanelHead};
 use crate::state::ResultsState;
-use megatron_memory::report::time::{PartShare, bottleneck, headline, no_time, shares};
+use megatron_memory::report::time::{CONVENTION, PartShare, bottleneck, headline, no_time, shares};
 use megatron_memory::time::{Part, StepTime};
 
 /// The id of the panel's title.
@@ -65,6 +65,7 @@ fn Parts(time: StepTime) -> impl IntoView {
         <div class="legend">
             <ul aria-label="Parts of a step">{list.collect_view()}</ul>
         </div>
+        <p class="panel-note">{CONVENTION}</p>
     }
 }
 

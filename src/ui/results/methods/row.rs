@@ -8,12 +8,22 @@ use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::methods::{MethodMemory, MethodResult, TrainingMethod};
 use megatron_memory::report::amount::{Scale, parameters};
 use megatron_memory::report::headroom::Headroom;
+use megatron_memory::report::time::duration;
 use megatron_memory::report::verdict::Verdict;
+use megatron_memory::time::StepTime;
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 
 /// The most buckets that are named as those that change most.
 const MOST: usize = 3;
+
+/// A way of training with the time of a step.
+#[derive(Clone, PartialEq)]
+pub(super) struct TimedMethod {
+    pub(super) result: MethodResult,
+    /// `None` where the prediction does not follow the job.
+    pub(super) time: Option<StepTime>,
+}
 
 /// A way of training.
 #[derive(Clone, PartialEq)]
@@ -42,6 +52,8 @@ pub(super) struct MethodAmounts {
     pub(super) gpu: String,
     /// Memory that stays allocated between iterations.
     pub(super) steady: String,
+    /// The predicted time of a step; empty where there is none.
+    pub(super) step: String,
     /// How many parameters of the fullest GPU are trained.
     pub(super) trained: String,
     /// The buckets that differ most from the job as it is.
@@ -49,17 +61,20 @@ pub(super) struct MethodAmounts {
 }
 
 /// A row for each way of training; `config` is the job as it is.
-pub(super) fn rows(found: &[MethodResult], config: Option<&Config>, scale: Scale) -> Vec<MethodFacts> {
-    let current = found.iter().find(|way| way.current);
-    let current = current.and_then(|way| way.result.as_ref().ok());
-    let row = |way: &MethodResult| MethodFacts {
+pub(super) fn rows(found: &[TimedMethod], config: Option<&Config>, scale: Scale) -> Vec<MethodFacts> {
+    let current = found.iter().find(|way| way.result.current);
+    let current = current.and_then(|way| way.result.result.as_ref().ok());
+    let row = |TimedMethod { result: way, time }: &TimedMethod| MethodFacts {
         id: way.method.id(),
         name: name(way),
         settings: settings(way),
         changes: way.settings.clone(),
         is_current: way.current,
         result: match &way.result {
-            Ok(memory) => Ok(amounts(memory, current, config, scale)),
+            Ok(memory) => Ok(MethodAmounts {
+                step: time.map_or_else(String::new, |time| duration(time.seconds)),
+                ..amounts(memory, current, config, scale)
+            }),
             Err(refused) => Err(refused.clone()),
         },
     };
@@ -82,6 +97,7 @@ fn amounts(
             None => verdict.words().to_owned(),
         },
         steady: scale.amount(memory.steady),
+        step: String::new(),
         trained: parameters(memory.trainable),
         changes: match current {
             Some(current) => largest_changes(current, memory, scale),

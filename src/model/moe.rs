@@ -17,7 +17,7 @@ use super::linear::{Linear, plain};
 use super::norm::{self, residual_norm};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, Point, TensorId, Work};
-use super::tensor::{Component, factor};
+use super::tensor::{Component, Factor, factor};
 use super::weights::Weights;
 use super::{hidden, shared_expert};
 use crate::config::choices::{
@@ -90,14 +90,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
     let (arrived, arrived_rows) = tokens.arrived();
     let of_experts = tokens.postprocess();
     let results = experts::build(sizes, tape, moe, arrived_rows, arrived, inner);
-    let mut output = tokens.combine(tape, results);
-    if m.args.kimi_attn_res_block_size.is_some() {
-        tape.at(Family::Experts, KIMI_K3_EXPERTS);
-        let weights = Weights::of(m, Component::LatentProj, KIMI_K3_EXPERTS);
-        let norm = (norm::ROUTED_EXPERTS, weights.norm("mlp.routed_expert_norm", inner));
-        let of_tokens = |width| sizes.own_tokens(&[width]);
-        output = rms_norm(sizes, tape, norm, (output, inner), of_tokens);
-    }
+    let results = tokens.combine(tape, results);
+    let mut output = normed_results(sizes, tape, results, inner);
     if m.args.moe_latent_size.is_some() {
         tape.at(Family::Experts, LATENT);
         let outer = tape.tensor("routed experts: output", sizes.residual(), bytes);
@@ -133,6 +127,18 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
         tape.discarding_section(RecomputeModule::Layernorm, norm, &[x], &[before_pools]);
     }
     output
+}
+
+/// The results of routed experts through a norm in their latent space, as Kimi K3 has it.
+fn normed_results(sizes: &Sizes<'_>, tape: &mut AutogradTape, results: TensorId, inner: Factor) -> TensorId {
+    let m = sizes.m;
+    if m.args.kimi_attn_res_block_size.is_none() {
+        return results;
+    }
+    tape.at(Family::Experts, KIMI_K3_EXPERTS);
+    let weights = Weights::of(m, Component::LatentProj, KIMI_K3_EXPERTS);
+    let norm = (norm::ROUTED_EXPERTS, weights.norm("mlp.routed_expert_norm", inner));
+    rms_norm(sizes, tape, norm, (results, inner), |width| sizes.own_tokens(&[width]))
 }
 
 /// The sum of routed and shared experts, each after a norm of its own where the module has such norms.

@@ -20,7 +20,7 @@ use super::output;
 pub(crate) struct Calibrate {
     /// The runs, of one model on one kind of GPU in one precision: training logs, or jobs of any kind with --seconds. From
     /// three runs of different layouts on, computing, host and network have a factor each
-    #[arg(value_name = "LOG", required = true, allow_hyphen_values = true, value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "LOG", required = true, value_hint = ValueHint::FilePath)]
     runs: Vec<String>,
     /// Measured seconds of a step, for each run in its order, in place of what its log says
     #[arg(long, value_name = "SECONDS")]

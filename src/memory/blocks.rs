@@ -190,12 +190,18 @@ impl<'a> CompiledTapes<'a> {
     /// The tape of one kind of block of a chunk.
     pub(crate) fn tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&CompiledTape> {
         match kind {
-            BlockKind::Embedding => Some(self.tapes.embedding.get_or_init(|| match &self.plain {
-                Some(plain) => {
-                    let tape = plain.embedding().get_or_init(|| embedding_tape(&self.sizes).into());
-                    self.of_plain(tape, |_, _| WITH_AUTOGRAD)
+            BlockKind::Embedding => Some(self.tapes.embedding.get_or_init(|| {
+                let make = || embedding_tape(&self.sizes);
+                match &self.plain {
+                    Some(plain) => {
+                        let tape = plain.embedding().get_or_init(|| make().into());
+                        self.of_plain(tape, |_, _| WITH_AUTOGRAD)
+                    }
+                    None => {
+                        let known = self.architecture.embedding().cloned();
+                        self.own(known.unwrap_or_else(|| Arc::new(make())))
+                    }
                 }
-                None => self.own(self.architecture.embedding().clone()),
             })),
             BlockKind::Layer(spec) => {
                 let place = self.architecture.specs().binary_search(&spec).ok()?;

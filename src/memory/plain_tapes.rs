@@ -42,7 +42,7 @@ impl From<AutogradTape> for PlainTape {
 
 impl PlainTape {
     /// The tape in a phase of CUDA graphs, compiled once for all layouts that recompute and offload the same of it. It
-    /// has no plan. `in_phase` gives what runs of the tape in the phase, `passes` are the ones that layouts run over it.
+    /// has no operations. `in_phase` gives what runs of the tape in the phase, `passes` are all that ever run over it.
     pub(super) fn compiled(
         &self,
         graph_phase: GraphPhase,
@@ -71,7 +71,7 @@ impl PlainTape {
         }
         let compiled = CompiledTape::new(tape.clone(), recompute_options);
         let passes = passes(graph_phase, recompute_options);
-        let compiled = Rc::new(compiled.without_plan(recompute_options, passes));
+        let compiled = Rc::new(compiled.without_operations(passes));
         known.push((variant, compiled.clone()));
         compiled
     }

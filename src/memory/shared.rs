@@ -85,7 +85,7 @@ struct BaselineKey {
 
 /// The tables that depend only on the parameters of a rank.
 pub(crate) struct ParameterTables {
-    /// The parts with their parameters. The tapes are those of one of the layouts.
+    /// The parts with their parameters, without tapes: those depend on more.
     pub(crate) architecture: Architecture,
     pub(crate) local: PartTable,
     pub(crate) buffers: Rc<BufferRules>,
@@ -262,7 +262,7 @@ impl SharedTables {
                 buffers: Rc::new(BufferRules::new(m, &architecture)),
                 parameters: Rc::default(),
                 shapes: ChunkShapes::default(),
-                architecture,
+                architecture: architecture.without_tapes(),
             })
         });
         known.clone()

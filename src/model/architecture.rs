@@ -89,9 +89,11 @@ pub type PartCounts = Vec<u64>;
 #[derive(Clone, Debug)]
 pub struct Architecture {
     parts: Vec<Part>,
-    embedding: Arc<AutogradTape>,
+    /// The tape of the embedding; none [without tapes](Self::without_tapes).
+    embedding: Option<Arc<AutogradTape>>,
     /// The distinct layers, in their order.
     specs: Vec<LayerSpec>,
+    /// The tape of each distinct layer; none [without tapes](Self::without_tapes).
     layer_tapes: Vec<Arc<AutogradTape>>,
     /// For every layer of the module, the place of its spec among the distinct ones.
     layers: Vec<usize>,
@@ -148,16 +150,27 @@ impl Architecture {
         };
         Self {
             parts: kinds.map(part).collect(),
-            embedding: Arc::new(embedding),
+            embedding: Some(Arc::new(embedding)),
             specs,
             layer_tapes: layer_tapes.into_iter().map(Arc::new).collect(),
             layers,
         }
     }
 
+    /// The same parts for those who have other tapes of them: tapes are most of what an architecture takes, and searches
+    /// keep many.
+    #[must_use]
+    pub(crate) fn without_tapes(self) -> Self {
+        Self {
+            embedding: None,
+            layer_tapes: Vec::new(),
+            ..self
+        }
+    }
+
     /// The tape of the embedding.
-    pub(crate) fn embedding(&self) -> &Arc<AutogradTape> {
-        &self.embedding
+    pub(crate) fn embedding(&self) -> Option<&Arc<AutogradTape>> {
+        self.embedding.as_ref()
     }
 
     /// The tape of each distinct layer, in the order of [`Architecture::specs`].

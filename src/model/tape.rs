@@ -455,6 +455,18 @@ impl AutogradTape {
         self.offloads.extend((start..self.ops.len()).map(|op| (module, op)));
     }
 
+    /// The tensors that attributes of modules refer to, alone.
+    pub(crate) fn without_operations(&self) -> Self {
+        let attributes = self.attributes.iter().filter_map(|id| self.get(*id));
+        let tensors: Vec<ActivationTensor> = attributes.copied().collect();
+        let ids = (0..).map(TensorId).take(tensors.len());
+        Self {
+            attributes: ids.collect(),
+            tensors,
+            ..Self::without_room(self.family, self.source)
+        }
+    }
+
     /// The tensor of that id.
     #[must_use]
     pub fn get(&self, id: TensorId) -> Option<&ActivationTensor> {

@@ -205,6 +205,8 @@ fn every_preset_comes_back_from_bridge_overrides() {
         FieldId::qk_layernorm_all_heads,
         FieldId::mtp_dense,
         FieldId::kimi_attn_res_block_size,
+        FieldId::separate_moe_norms,
+        FieldId::value_layernorm,
         FieldId::layer_sizes,
         FieldId::v_channels,
         FieldId::attention_value_scale,

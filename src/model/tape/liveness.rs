@@ -53,8 +53,8 @@ pub(crate) struct CompiledTape {
     pub(crate) discarded_by_mhc: u64,
     /// Of what is kept, the tensors that are large enough to go to the host with the whole layer, if layers do.
     pub(crate) large: Usage,
-    /// The options of the plan, where the plan was dropped: a pass that asks for it makes it again.
-    dropped_plan: Option<RecomputeOptions>,
+    /// The only passes that can run, where the operations were dropped.
+    only: Option<&'static [PassKind]>,
     /// The heaviest moments of passes, as far as they were asked for.
     peaks: [OnceCell<Peak>; 4],
 }
@@ -103,7 +103,7 @@ impl CompiledTape {
                 let tensors = tensors.into_iter().filter_map(|id| tape.get(id));
                 tensors.map(ActivationTensor::allocated).fold(0, u64::saturating_add)
             },
-            dropped_plan: None,
+            only: None,
             peaks: Default::default(),
             tape,
             plan,
@@ -112,18 +112,22 @@ impl CompiledTape {
 
     /// The heaviest moment of a pass.
     pub(crate) fn peak(&self, pass: PassKind) -> Peak {
-        let run = || match self.dropped_plan {
-            None => LivenessSimulator::new(&self.tape, self.of_pass(pass), None).run(pass),
-            Some(options) => Self::new(self.tape.clone(), options).peak(pass),
+        let run = || {
+            let only = self.only;
+            debug_assert!(
+                only.is_none(),
+                "{pass:?} runs over a tape that was to have {only:?} alone"
+            );
+            LivenessSimulator::new(&self.tape, self.of_pass(pass), None).run(pass)
         };
         self.peaks
             .get(pass as usize)
             .map_or_else(run, |peak| *peak.get_or_init(run))
     }
 
-    /// The same with the peaks of these passes and without its plan, which follows from `recompute_options` and which only
-    /// explanations of a peak need. A peak of another pass takes the time to make the plan again.
-    pub(crate) fn without_plan(mut self, recompute_options: RecomputeOptions, passes: &[PassKind]) -> Self {
+    /// The same with the peaks of all passes and without operations, which take most of the memory and which only
+    /// explanations of a peak need. `passes` are all that ever run: tests stop where another one does.
+    pub(crate) fn without_operations(mut self, passes: &'static [PassKind]) -> Self {
         // Passes of the same plan differ in nothing that a simulator prepares.
         for autograd in [true, false] {
             let of_plan = |pass: &&PassKind| (**pass != PassKind::WithoutAutograd) == autograd;
@@ -139,8 +143,9 @@ impl CompiledTape {
                 }
             }
         }
+        self.tape = Arc::new(self.tape.without_operations());
         self.plan = Plan::default();
-        self.dropped_plan = Some(recompute_options);
+        self.only = Some(passes);
         self
     }
 

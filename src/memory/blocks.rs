@@ -99,7 +99,7 @@ impl<'a> CompiledTapes<'a> {
     }
 
     /// The tapes of a module without local CUDA graphs in this phase, of which other layouts with the same activations
-    /// may have made some. They have no plans. `plain` are the tapes before anything is recomputed.
+    /// may have made some. They have no operations. `plain` are the tapes before anything is recomputed.
     pub(crate) fn shared(
         m: &'a Module,
         architecture: &'a Architecture,
@@ -192,15 +192,12 @@ impl<'a> CompiledTapes<'a> {
         match kind {
             BlockKind::Embedding => Some(self.tapes.embedding.get_or_init(|| {
                 let make = || embedding_tape(&self.sizes);
-                match &self.plain {
-                    Some(plain) => {
-                        let tape = plain.embedding().get_or_init(|| make().into());
-                        self.of_plain(tape, |_, _| WITH_AUTOGRAD)
-                    }
-                    None => {
-                        let known = self.architecture.embedding().cloned();
-                        self.own(known.unwrap_or_else(|| Arc::new(make())))
-                    }
+                if let Some(plain) = &self.plain {
+                    let tape = plain.embedding().get_or_init(|| make().into());
+                    self.of_plain(tape, |_, _| WITH_AUTOGRAD)
+                } else {
+                    let known = self.architecture.embedding().cloned();
+                    self.own(known.unwrap_or_else(|| Arc::new(make())))
                 }
             })),
             BlockKind::Layer(spec) => {

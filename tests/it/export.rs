@@ -207,6 +207,8 @@ fn every_preset_comes_back_from_bridge_overrides() {
         FieldId::kimi_attn_res_block_size,
         FieldId::separate_moe_norms,
         FieldId::value_layernorm,
+        FieldId::mamba_beside_attention,
+        FieldId::mamba_chunk_size,
         FieldId::layer_sizes,
         FieldId::v_channels,
         FieldId::attention_value_scale,

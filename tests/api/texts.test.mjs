@@ -315,7 +315,8 @@ test("every chart is a picture that needs nothing else", () => {
 
 test("layouts are searched in parts, and each is the job that it says", () => {
   const job = { ...models.find(({ id }) => id === "llama3-8b").job, world_size: 16, global_batch_size: 64 };
-  const options = { vary: ["tensor_model_parallel_size", "pipeline_model_parallel_size"], at_most: { tensor_model_parallel_size: 4 } };
+  const sizes = ["tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size"];
+  const options = { vary: sizes, at_most: { tensor_model_parallel_size: 4 } };
   const layouts = [];
   let [from, looked] = [0, 0];
   while (from !== null) {
@@ -342,7 +343,7 @@ test("layouts are searched in parts, and each is the job that it says", () => {
     const { stages, worst_stage: worst } = api.estimate({ ...job, ...settings });
     assert.deepEqual([peak_bytes, worst_stage], [stages[worst].peak_bytes, worst]);
   }
-  assert.deepEqual(whole.own, whole.candidates.find(({ settings }) => !settings.tensor_model_parallel_size && !settings.pipeline_model_parallel_size));
+  assert.deepEqual(whole.own, whole.candidates.find(({ settings }) => sizes.every((size) => !settings[size])));
   for (const { gains, index } of layouts) assert.equal(gains.length === 0 && index !== whole.own.index, false, index);
 });
 

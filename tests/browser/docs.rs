@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::{page::Page, site::Site};
 
-const FRAME: &str = "document.querySelector('megatron-memory').shadowRoot?.querySelector('iframe')";
+const FRAME: &str = "document.querySelector('megatron-memory')?.shadowRoot?.querySelector('iframe')";
 /// The frame of the element that shows the job which every site shows; a site may have others before it.
 const FRAMED_LLAMA: &str =
-    "document.querySelector('megatron-memory[config*=llama3]').shadowRoot?.querySelector('iframe')";
+    "document.querySelector('megatron-memory[config*=llama3]')?.shadowRoot?.querySelector('iframe')";
 const TOTAL: &str = "document.querySelector('[data-testid=total]')?.innerText";
 
 /// Opens a site and checks what its embeds show.

@@ -182,7 +182,7 @@ fn the_preset_of_a_model_that_a_script_names_is_proposed() {
     page.click(proposed);
     page.until(&format!("document.querySelector('{proposed}')?.ariaPressed === 'true'"));
     page.click(APPLY);
-    page.until("document.querySelector('[data-testid=device]').innerText.includes('on the device')");
+    page.until(&format!("{VERDICT} === 'Fits'"));
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 

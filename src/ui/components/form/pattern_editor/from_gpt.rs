@@ -21,6 +21,13 @@ const REPLACED: &[F] = &[
     F::decoder_last_pipeline_num_layers,
 ];
 
+/// Whether letters stand for all that the layers of a module are: not for hyper-connections, and not for a Mamba mixer
+/// beside attention.
+pub(super) fn has_letters(module: &Module) -> bool {
+    let a = module.args();
+    module.layers().have_symbols() && !a.enable_mhc_connections && !a.mamba_beside_attention
+}
+
 /// Gives module `index` of a job the layers of `module` as a pattern, with the same layers on each pipeline chunk.
 pub(super) fn as_pattern(job: &mut RawJob, index: usize, module: &Module) -> HybridPattern {
     let pattern = pattern_of(module);
@@ -110,7 +117,7 @@ fn pattern_of(module: &Module) -> HybridPattern {
 
 #[cfg(test)]
 mod tests {
-    use super::as_pattern;
+    use super::{as_pattern, has_letters};
     use megatron_memory::config::check;
     use megatron_memory::config::job::Config;
     use megatron_memory::config::raw::RawJob;
@@ -131,7 +138,7 @@ mod tests {
             let Some(module) = config.as_ref().and_then(|c| c.modules().first()) else {
                 continue;
             };
-            if module.hybrid().is_some() || !module.layers().have_symbols() {
+            if module.hybrid().is_some() || !has_letters(module) {
                 continue;
             }
             as_pattern(&mut job, 0, module);

@@ -1,16 +1,15 @@
 //! The way from a `GPTModel` to a pattern.
 
-use super::from_gpt::as_pattern;
+use super::from_gpt::{as_pattern, has_letters};
 use crate::browser;
 use crate::components::form::ids::control_id;
 use crate::state::State;
 use leptos::prelude::*;
 use megatron_memory::config::job::Module;
 
-/// Whether letters stand for all that the layers are. Encoders have no patterns, and neither have hyper-connections.
+/// Whether letters stand for all that the layers are. Encoders have no patterns.
 fn can_be_written(module: &Module) -> bool {
-    let has_letters = module.layers().have_symbols() && !module.args().enable_mhc_connections;
-    module.io().is_language() && module.hybrid().is_none() && has_letters
+    module.io().is_language() && module.hybrid().is_none() && has_letters(module)
 }
 
 /// A button that writes the layers of a `GPTModel` as a pattern, in one step to undo.

@@ -6,21 +6,21 @@
 //!
 //! Measured on two idle cores:
 //!
-//! | search | combinations | legal | fit | seconds | legal a second |
-//! | --- | --- | --- | --- | --- | --- |
-//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 0.01 | 14 763 |
-//! | Qwen3-235B on 64, every axis | 16 134 720 | 75 764 | 15 476 | 0.73 | 103 429 |
-//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 15 476 | 3.86 | 117 134 |
-//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 477 115 | 1 058 604 | 38.05 | 65 102 |
-//! | A hybrid model, every axis, all legal | 12 101 040 | 220 542 | 72 345 | 21.49 | 10 262 |
-//! | Several modules, every axis, all legal | 184 320 | 2 810 | 2 228 | 0.14 | 19 708 |
-//! | Llama 3 70B, ways of training, all legal | 20 580 | 692 | 291 | 0.04 | 17 802 |
+//! | search | combinations | legal | fit | seconds | legal a second | peak MB |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 0.02 | 9 558 | 8 |
+//! | Qwen3-235B on 64, every axis | 16 134 720 | 82 028 | 18 519 | 0.96 | 85 109 | 179 |
+//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 18 519 | 4.69 | 96 190 | 531 |
+//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 499 984 | 1 078 054 | 38.22 | 65 412 | 572 |
+//! | A hybrid model, every axis, all legal | 12 101 040 | 220 542 | 74 251 | 14.06 | 15 683 | 752 |
+//! | Several modules, every axis, all legal | 184 320 | 2 810 | 2 228 | 0.03 | 89 902 | 33 |
+//! | Llama 3 70B, ways of training, all legal | 20 580 | 692 | 291 | 0.03 | 20 936 | 31 |
 //!
 //! All layouts that a search lists are held until its end, each once; the memory is the most that the process had at once
 //! (`VmHWM` of Linux), with the tables of the searchers.
 //!
 //! Each layout has its memory and the predicted time of its step. A machine that is shared with others is slower at times,
-//! and the short searches vary most: the last had 10 394 to 19 427 legal layouts a second in four runs.
+//! and the short searches vary most: the last had 14 391 to 20 936 legal layouts a second in four runs.
 #![allow(
     clippy::expect_used,
     clippy::float_arithmetic,

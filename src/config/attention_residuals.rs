@@ -4,7 +4,7 @@
 
 use super::fields::Args;
 
-/// What a layer does with the snapshots of the residual stream.
+/// How many snapshots of the residual stream there are before a layer, and whether the layer takes another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttentionResiduals {
     /// Snapshots that earlier layers have taken (`bank_num_rows`).
@@ -16,7 +16,7 @@ pub struct AttentionResiduals {
 }
 
 impl AttentionResiduals {
-    /// Those of layer `index` (from 0); `None` in a model without attention residuals.
+    /// The attention residuals of decoder layer `index`, counted from 0; `None` in a model that has none.
     pub(super) fn of(a: &Args, index: u64) -> Option<Self> {
         let block = a.kimi_attn_res_block_size?.max(1);
         Some(Self {

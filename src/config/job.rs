@@ -47,7 +47,7 @@ impl Config {
         Some(self.gpu_memory?.least)
     }
 
-    /// The same from the least to the most that such GPUs report, which verdicts are of.
+    /// The least and the most memory that drivers report for the chosen GPU; verdicts compare a job's need with both.
     #[must_use]
     pub fn reported_gpu_memory(&self) -> Option<GpuMemory> {
         self.gpu_memory

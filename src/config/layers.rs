@@ -31,7 +31,7 @@ pub struct Layer {
     pub mlp: Option<MlpKind>,
     /// The sizes that are not those of its module.
     pub sizes: LayerSizes,
-    /// What it does with snapshots of the residual stream; `None` in a model without attention residuals.
+    /// The snapshots of the residual stream that it reads and takes; `None` in a model without attention residuals.
     pub residuals: Option<AttentionResiduals>,
 }
 
@@ -315,8 +315,8 @@ impl Layer {
         Self { mixer, ..self }
     }
 
-    /// The same layer with this compress ratio, where its mixer is compressed attention: one key stands for so many
-    /// tokens.
+    /// The layer with this compress ratio (tokens for which one key stands), if its mixer is compressed attention, and
+    /// unchanged otherwise.
     fn compressed(self, ratio: CompressRatio) -> Self {
         let mixer = self.mixer.map(|mixer| match mixer {
             Mixer::CompressedAttention { .. } => Mixer::CompressedAttention { ratio },

@@ -117,7 +117,7 @@ impl Prepared {
         ranges_of(&input, self.raw.colocates(), problems)
     }
 
-    /// What other modules need to know about the language model with these arguments.
+    /// The hidden size and the samples of the language model with these arguments, by which other modules are checked.
     fn language(&self, args: &Args, ranges: &[Option<RankRange>]) -> LanguageModel {
         LanguageModel::at(self.language, ranges, |field| match field {
             FieldId::tensor_model_parallel_size => Some(args.tensor_model_parallel_size),

@@ -24,7 +24,7 @@ pub struct LayerSpec {
     pub mlp: Option<Mlp>,
     /// The sizes that are not those of its module.
     pub sizes: LayerSizes,
-    /// What it does with snapshots of the residual stream; `None` in a model without attention residuals.
+    /// The snapshots of the residual stream that it reads and takes; `None` in a model without attention residuals.
     pub residuals: Option<AttentionResiduals>,
     /// Its adapters, in a module whose own parameters are frozen.
     pub adapters: Option<LayerAdapters>,

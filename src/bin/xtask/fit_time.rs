@@ -54,7 +54,7 @@ struct Runs {
     compared: Vec<(TimedRun, Option<TimeComparison>)>,
     /// Pairs of layouts, the faster one first.
     pairs: Vec<(usize, usize)>,
-    /// What is known of the coefficients before any run is looked at.
+    /// The coefficients from which the fit starts: [`Coefficients::PRIOR`], with what kernels measured on a GPU give.
     prior: Coefficients,
 }
 

@@ -50,8 +50,8 @@ const fn reported(gpu: &'static str, least: u64, most: u64, source: &'static str
     }
 }
 
-/// What one GPU's memory may be to a process. Drivers report different amounts of the same kind of GPU; of memory that
-/// was typed both are the same.
+/// The least and the most memory that drivers report for one kind of GPU, in bytes. Where the amount was typed, both
+/// are that amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuMemory {
     /// The least that is known to be reported, with which a job surely has to do.
@@ -76,7 +76,7 @@ pub fn source_of_reported(gpu: &str) -> Option<&'static str> {
     (!row.source.is_empty()).then_some(row.source)
 }
 
-/// What a GPU of this id reports to a process; `None` where no message is known.
+/// The memory that CUDA or HIP reports to a process on a GPU of this id; `None` where no public message prints it.
 #[must_use]
 pub fn reported_to_processes(gpu: &str) -> Option<GpuMemory> {
     let bytes = |hundredths: u64| Bytes(hundredths.saturating_mul(GIB) / 100);

@@ -61,8 +61,8 @@ fn modules_to_save(m: &Module) -> Option<NotModelled> {
     Some(NotModelled::new("peft_modules_to_save", reason))
 }
 
-/// What is not modelled with hyper-connections: settings that do not run the layers one after the other, and FSDP, which
-/// would split the parameters in bf16 beside those of hyper-connections, which stay in fp32.
+/// Settings that are not modelled together with hyper-connections: those that do not run the layers one after the
+/// other, and FSDP, which would split bf16 parameters beside those of hyper-connections, which stay in fp32.
 fn hyper_connections(m: &Module) -> Option<NotModelled> {
     let a = &m.args;
     let of_layers = matches!(

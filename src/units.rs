@@ -30,6 +30,12 @@ pub fn multiply(a: u64, b: u64) -> u64 {
     }
 }
 
+/// The number in 32 bits, or the largest such number.
+#[must_use]
+pub fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 /// Adds `from * times` to `into`, saturating.
 pub fn add_times(into: &mut u64, from: u64, times: u64) {
     *into = into.saturating_add(multiply(from, times));

@@ -127,6 +127,8 @@ pub(crate) struct ChunkProfile<'t> {
     fsdp: Vec<BlockInFlight>,
     /// Bytes that the capture of local CUDA graphs holds for each block; empty where none is captured.
     pub(crate) captures: Vec<BlockCapture>,
+    /// Whether its passes are those of a capture.
+    captured: bool,
     /// Bytes by use that a micro batch has in the graphs' pool at the heaviest moment of their forward graphs.
     pool: Usage,
 }
@@ -168,6 +170,7 @@ impl<'t> ChunkProfile<'t> {
             prefetched: prefetched.map(|(kind, _)| kind),
             prefetched_bytes: prefetched.map_or(0, |(_, bytes)| bytes),
             fsdp,
+            captured: alone,
             ..Self::default()
         };
         let recomputed = blocks.iter().any(|s| s.group.is_some());
@@ -288,7 +291,9 @@ impl<'t> ChunkProfile<'t> {
             deferred: self.deferred,
             deferrals: self.deferrals,
             attributes: attributes.map(ActivationTensor::allocated).fold(0, u64::saturating_add),
-            graphs: ChunkGraphs::of(&self.blocks, self.residual),
+            graphs: self
+                .captured
+                .then(|| Box::new(ChunkGraphs::of(&self.blocks, self.residual))),
         }
     }
 

@@ -25,9 +25,11 @@ use crate::model::Architecture;
 use crate::model::quantization::Fp8;
 use crate::units::Bytes;
 
-/// Tapes of so many combinations of sizes are kept at once, with CUDA graphs of a third as many, which have tapes in three
-/// phases; those of one have about 4 KB.
-const MOST_TAPES: usize = 16_384;
+/// Parameters of so many combinations of sizes are kept at once; those of one have some 20 KB.
+const MOST_PARAMETERS: usize = 256;
+/// Tapes of so many combinations of sizes are kept at once. A worker takes shares one after another that differ in their
+/// pipelines alone, and seldom have more.
+const MOST_TAPES: usize = 4096;
 /// Tapes of so many combinations are kept with their operations; those of one have some 100 KB.
 const MOST_PLAIN_TAPES: usize = 128;
 
@@ -255,6 +257,11 @@ impl SharedTables {
     }
 
     fn tables(&mut self, key: ParameterKey, m: &Module) -> Rc<ParameterTables> {
+        if self.parameters.len() >= MOST_PARAMETERS && !self.parameters.contains_key(&key) {
+            self.parameters.clear();
+            // The totals of chunks have the numbers that these tables gave to their shapes.
+            self.tapes.clear();
+        }
         let known = self.parameters.entry(key).or_insert_with(|| {
             let architecture = Architecture::new(m);
             Rc::new(ParameterTables {
@@ -302,8 +309,7 @@ impl SharedTables {
             },
         };
         let plain = self.plain(plain, &tables.architecture);
-        let phases = if peak::captures(m) { 3 } else { 1 };
-        if self.tapes.len() * phases >= MOST_TAPES {
+        if self.tapes.len() >= MOST_TAPES && !self.tapes.contains_key(&key) {
             self.tapes.clear();
         }
         let known = self.tapes.entry(key).or_default();

@@ -27,8 +27,8 @@ pub(crate) struct ChunkTotals {
     pub(crate) deferrals: u64,
     /// Bytes that attributes of modules keep between iterations.
     pub(crate) attributes: u64,
-    /// The graphs that its layers are captured in.
-    pub(crate) graphs: ChunkGraphs,
+    /// The graphs that its layers are captured in; `None` where these are no passes of a capture.
+    pub(crate) graphs: Option<Box<ChunkGraphs>>,
 }
 
 /// The schedule of a stage, and what its place in the pipeline means for its chunks.
@@ -97,8 +97,8 @@ impl StageTotals {
     }
 
     /// The graphs that the layers of each chunk are captured in.
-    pub(crate) fn graphs(&self) -> impl Iterator<Item = &ChunkGraphs> {
-        self.chunks.iter().map(|chunk| &chunk.graphs)
+    pub(crate) fn graphs(&self) -> impl Iterator<Item = Option<&ChunkGraphs>> {
+        self.chunks.iter().map(|chunk| chunk.graphs.as_deref())
     }
 
     /// Bytes of tensors that attributes of modules keep between iterations.

@@ -13,7 +13,7 @@ use crate::memory::bucket::Bucket;
 use crate::memory::savings::choice_of;
 use crate::memory::{Estimate, StageRef};
 use crate::time::TimeTables;
-use crate::units::Bytes;
+use crate::units::{Bytes, narrow};
 use crate::verdict::{Verdict, device};
 
 /// Tokens of a sequence on a context-parallel rank below which the ring's exchange takes longer than the attention that
@@ -24,7 +24,8 @@ pub const SHORT_SEQUENCE: u64 = 4096;
 /// Hagemann et al. on A100 80 GB (`src/evidence/step_times/runs.json`) took up to 1.7 times as long as their neighbours.
 pub const ROOM_FOR_SPEED: Bytes = Bytes(5 << 30);
 
-/// A legal combination with its derived sizes, its memory and what it costs.
+/// A legal combination with its derived sizes, its memory and what it costs. A search keeps millions of them, so that
+/// counts, which the bounds of the fields hold below 2^32, are of 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The combination's index in the space.
@@ -43,21 +44,21 @@ pub struct Candidate {
     /// The stage with the largest peak.
     pub worst: StageRef,
     /// GPUs of the job.
-    pub gpus: u64,
+    pub gpus: u32,
     /// GPUs of one model replica: the larger of TP · CP and ETP · EP, times PP.
-    pub replica: u64,
+    pub replica: u32,
     /// Context-parallel size.
-    pub cp: u64,
+    pub cp: u32,
     /// Groups inside layers that leave the node or `NVLink` domain.
     pub crossing: Crossing,
     /// Virtual-pipeline size: chunks on each pipeline rank.
-    pub vpp: u64,
+    pub vpp: u32,
     /// Data-parallel size.
-    pub dp: u64,
+    pub dp: u32,
     /// Data-parallel size of routed experts.
-    pub edp: u64,
+    pub edp: u32,
     /// Micro batches of one iteration on each data-parallel rank.
-    pub num_microbatches: u64,
+    pub num_microbatches: u32,
     /// The pipeline bubble: the time that pipeline ranks wait, in millionths of their working time. See
     /// [`bubble_ppm`](super::bubble_ppm).
     pub bubble_ppm: u64,
@@ -128,14 +129,14 @@ impl Candidate {
             most,
             gpu: config.reported_gpu_memory(),
             worst: worst.at,
-            gpus: config.world_size(),
-            replica: replica(language),
-            cp: language.cp,
+            gpus: narrow(config.world_size()),
+            replica: narrow(replica(language)),
+            cp: narrow(language.cp),
             crossing: Crossing::of(language),
-            vpp: derived.virtual_pipeline_model_parallel_size,
-            dp: language.dp,
-            edp: language.edp,
-            num_microbatches: language.num_microbatches,
+            vpp: narrow(derived.virtual_pipeline_model_parallel_size),
+            dp: narrow(language.dp),
+            edp: narrow(language.edp),
+            num_microbatches: narrow(language.num_microbatches),
             bubble_ppm: cost.bubble_ppm,
             recomputed_ppm: cost.recomputed_ppm,
             recomputed_flops: cost.recomputed_flops,

@@ -77,18 +77,18 @@ impl Criterion {
         match self {
             Self::Fits => fit(c),
             Self::Trained => u64::from(c.adapters),
-            Self::Gpus => c.gpus,
+            Self::Gpus => c.gpus.into(),
             Self::Time if c.order == Order::Memory => 0,
             Self::Time => c.step_nanoseconds.unwrap_or(u64::MAX),
             Self::Recomputed => whole_percent(c.recomputed_ppm),
-            Self::Context if c.splits_short_sequences => c.cp,
+            Self::Context if c.splits_short_sequences => c.cp.into(),
             Self::Context => 1,
             Self::Crossing => c.crossing.weight(),
             Self::Bubble => whole_percent(c.bubble_ppm),
             Self::Network => c.traffic.far.0,
             Self::Near => c.traffic.near.0,
             Self::Overhead => whole_percent(c.step_cost().overhead_ppm()),
-            Self::Replica => c.replica,
+            Self::Replica => c.replica.into(),
             Self::Peak => c.peak.0,
         }
     }

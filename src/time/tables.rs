@@ -19,7 +19,7 @@ use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
 
 /// The times of so many combinations of sizes are kept at once; those of one have less than 1 KB.
-const MOST: usize = 32_768;
+const MOST: usize = 4096;
 
 /// The settings of recomputation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

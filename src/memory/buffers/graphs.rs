@@ -34,7 +34,7 @@ pub(crate) fn buffers(tapes: &CompiledTapes<'_>, captured: &StageTotals) -> Vec<
     }
     // Graphs with as many outputs of each shape share the gradients of these.
     let (mut kinds, mut other) = (Vec::<GraphOutputs>::new(), None);
-    for graphs in captured.graphs() {
+    for graphs in captured.graphs().flatten() {
         for kind in &graphs.kinds {
             if !kinds.contains(kind) {
                 kinds.push(*kind);
@@ -62,7 +62,7 @@ pub(crate) fn buffers(tapes: &CompiledTapes<'_>, captured: &StageTotals) -> Vec<
 /// pass. With EP overlap every layer goes forwards before another goes backwards.
 fn in_flight(captured: &StageTotals) -> u64 {
     let weights = captured.graphs().map(|graphs| ChunkBytes {
-        stored: graphs.count,
+        stored: graphs.map_or(0, |graphs| graphs.count),
         ..ChunkBytes::default()
     });
     let weights: Vec<ChunkBytes> = weights.collect();

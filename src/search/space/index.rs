@@ -7,10 +7,10 @@ use crate::search::shares::Shares;
 /// The least number of shares that a space is parted into, if it has as many combinations: many, since some take much
 /// longer than others.
 const SHARES: u64 = 256;
-/// Combinations of a share whose tapes a searcher still has when it comes to the next one.
-const SHORT_SHARE: u64 = 1 << 16;
+/// Combinations of a share whose tapes a searcher still has when it comes to the next one of its group.
+const SHORT_SHARE: u64 = 1 << 13;
 /// The most shares into which a large space is parted to make them short.
-const MOST_SHARES: u64 = 8192;
+const MOST_SHARES: u64 = 16_384;
 
 impl Space {
     /// Whether the axis at a level is the last one that model states depend on: those after it are the micro batch and

@@ -48,7 +48,7 @@ pub enum Column {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Differences {
     /// The chunks of a pipeline rank of the first layout; `None` before there is one.
-    chunks: Option<u64>,
+    chunks: Option<u32>,
     /// Whether others have more or fewer.
     chunks_differ: bool,
     /// Whether groups inside layers of some leave the node or `NVLink` domain.

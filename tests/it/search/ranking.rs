@@ -67,7 +67,7 @@ fn a_replica_spans_the_ranks_that_hold_all_experts() {
         let dense = size(FieldId::tensor_model_parallel_size) * size(FieldId::context_parallel_size);
         let experts = derived.expert_tensor_parallel_size * size(FieldId::expert_model_parallel_size);
         let pp = size(FieldId::pipeline_model_parallel_size);
-        assert_eq!(candidate.replica, dense.max(experts) * pp);
+        assert_eq!(u64::from(candidate.replica), dense.max(experts) * pp);
     }
 }
 
@@ -169,7 +169,7 @@ fn the_smallest_cluster_that_fits_comes_first() {
     found.candidates.sort_by(Candidate::order);
     // What is tight comes after all that fits.
     let fitting = found.candidates.iter().filter(|c| c.verdict() == Verdict::Fits);
-    let gpus: Vec<u64> = fitting.map(|c| c.gpus).collect();
+    let gpus: Vec<u32> = fitting.map(|c| c.gpus).collect();
     assert!(gpus.is_sorted() && gpus[0] < 64, "{gpus:?}");
     // No layout of half as many fits.
     let mut half = job.clone();

@@ -4,23 +4,25 @@
 //! combinations together looks at fewer layouts, and one that looks at more of them a second is not thereby sooner
 //! done.
 //!
-//! Measured on two idle cores:
+//! Measured on two cores that were shared with other work, so that processor seconds count:
 //!
-//! | search | combinations | legal | fit | seconds | legal a second | peak MB |
-//! | --- | --- | --- | --- | --- | --- | --- |
-//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 0.02 | 9 558 | 8 |
-//! | Qwen3-235B on 64, every axis | 16 134 720 | 82 028 | 18 519 | 0.96 | 85 109 | 179 |
-//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 18 519 | 4.69 | 96 190 | 531 |
-//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 499 984 | 1 078 054 | 38.22 | 65 412 | 572 |
-//! | A hybrid model, every axis, all legal | 12 101 040 | 220 542 | 74 251 | 14.06 | 15 683 | 752 |
-//! | Several modules, every axis, all legal | 184 320 | 2 810 | 2 228 | 0.03 | 89 902 | 33 |
-//! | Llama 3 70B, ways of training, all legal | 20 580 | 692 | 291 | 0.03 | 20 936 | 31 |
+//! | search | combinations | legal | fit | legal a processor second | peak MB |
+//! | --- | --- | --- | --- | --- | --- |
+//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 8 400 | 8 |
+//! | Qwen3-235B on 64, every axis | 16 134 720 | 92 350 | 18 519 | – | 69 |
+//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 18 519 | 60 441 | 159 |
+//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 594 967 | 1 078 054 | 40 463 | 267 |
+//! | A hybrid model, every axis, all legal | 12 101 040 | 220 542 | 74 251 | 14 451 | 424 |
+//! | Several modules, every axis, all legal | 184 320 | 2 810 | 2 228 | 63 864 | 11 |
+//! | Llama 3 70B, ways of training, all legal | 20 580 | 692 | 291 | 8 650 | 9 |
+//!
+//! The rate of DeepSeek-V3 on every axis is that of its first minute; its counts and its peak are those of a whole run,
+//! which a build with fewer optimizations took 130 processor seconds for. The second search was not timed by itself.
 //!
 //! All layouts that a search lists are held until its end, each once; the memory is the most that the process had at once
 //! (`VmHWM` of Linux), with the tables of the searchers.
 //!
-//! Each layout has its memory and the predicted time of its step. A machine that is shared with others is slower at times,
-//! and the short searches vary most: the last had 14 391 to 20 936 legal layouts a second in four runs.
+//! Each layout has its memory and the predicted time of its step. The short searches vary most.
 #![allow(
     clippy::expect_used,
     clippy::float_arithmetic,

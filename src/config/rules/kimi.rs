@@ -2,10 +2,8 @@
 //! (`KimiK3Attention`, `KimiK3TransformerLayer`, `build_kimi_k3_spec` of Megatron-Bridge).
 
 use super::rule::FixValue::{self, Default, Name, Number, Off, On};
-use super::rule::{Excluded, any_fsdp, first_excluded, rules};
-use crate::config::choices::{
-    AdapterType, CudaGraphImpl, Normalization, PositionEmbedding, RecomputeModule, TransformerImpl,
-};
+use super::rule::{Excluded, any_fsdp, first_excluded, offloading_and_graphs, rules};
+use crate::config::choices::{AdapterType, Normalization, PositionEmbedding, RecomputeModule, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::Problem;
@@ -84,7 +82,7 @@ fn needs(d: &Draft<'_>) -> Option<Problem> {
 /// The first setting that they exclude.
 fn excludes(d: &Draft<'_>) -> Option<Problem> {
     let a = &d.args;
-    let excluded: [Excluded; 25] = [
+    let excluded: [Excluded; 22] = [
         (d.cp > 1, F::context_parallel_size, Number(1)),
         (d.interleaved(), d.chunk_field(), Default),
         (d.mtp_num_layers > 0, F::mtp_num_layers, Default),
@@ -119,18 +117,11 @@ fn excludes(d: &Draft<'_>) -> Option<Problem> {
         (a.peft_type != AdapterType::None, F::peft_type, Default),
         (d.full_recompute(), F::recompute_granularity, Default),
         (recomputes_others(d), F::recompute_modules, Name("moe_act")),
-        (
-            a.fine_grained_activation_offloading,
-            F::fine_grained_activation_offloading,
-            Off,
-        ),
-        (
-            a.cuda_graph_impl != CudaGraphImpl::None,
-            F::cuda_graph_impl,
-            Name("none"),
-        ),
-        any_fsdp(d),
     ];
+    let excluded = excluded
+        .into_iter()
+        .chain(offloading_and_graphs(d))
+        .chain([any_fsdp(d)]);
     first_excluded(F::kimi_attn_res_block_size, excluded, |name| {
         format!("kimi_attn_res_block_size is not modelled with {name}")
     })

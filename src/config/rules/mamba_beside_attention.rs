@@ -2,8 +2,8 @@
 //! (`FalconH1Layer`, `FalconH1Stack`, `FalconH1ModelProvider.provide`).
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{Excluded, first_excluded, rules};
-use crate::config::choices::{AdapterType, CudaGraphImpl, RecomputeModule, TransformerImpl};
+use super::rule::{Excluded, any_fsdp, beyond_attention_and_mlp, first_excluded, offloading_and_graphs, rules};
+use crate::config::choices::{AdapterType, RecomputeModule, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::Problem;
@@ -24,15 +24,7 @@ fn knows_layers(d: &Draft<'_>) -> Option<Problem> {
     if !a.mamba_beside_attention {
         return None;
     }
-    let excluded: [Excluded; 23] = [
-        (d.has_experts(), F::num_experts, Default),
-        (a.multi_latent_attention, F::multi_latent_attention, Off),
-        (
-            a.experimental_attention_variant.is_some(),
-            F::experimental_attention_variant,
-            Default,
-        ),
-        (d.hybrid.is_some(), F::hybrid_layer_pattern, Default),
+    let excluded: [Excluded; 15] = [
         (a.layer_sizes.is_some(), F::layer_sizes, Default),
         (a.parallel_attention, F::parallel_attention, Off),
         (a.enable_mhc_connections, F::enable_mhc_connections, Off),
@@ -68,19 +60,12 @@ fn knows_layers(d: &Draft<'_>) -> Option<Problem> {
             F::recompute_granularity,
             Default,
         ),
-        (
-            a.fine_grained_activation_offloading,
-            F::fine_grained_activation_offloading,
-            Off,
-        ),
-        (
-            a.cuda_graph_impl != CudaGraphImpl::None,
-            F::cuda_graph_impl,
-            Name("none"),
-        ),
-        (a.use_megatron_fsdp, F::use_megatron_fsdp, Off),
-        (a.use_torch_fsdp2, F::use_torch_fsdp2, Off),
     ];
+    let excluded = beyond_attention_and_mlp(d)
+        .into_iter()
+        .chain(excluded)
+        .chain(offloading_and_graphs(d))
+        .chain([any_fsdp(d)]);
     first_excluded(F::mamba_beside_attention, excluded, |name| {
         format!("mamba_beside_attention is not known with {name}: Megatron-Bridge builds Falcon-H1's layers without it")
     })

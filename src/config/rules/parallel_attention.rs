@@ -1,8 +1,8 @@
 //! Layers whose attention and MLP stand side by side: only those of `NeMo` 1's Falcon are known.
 
-use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{Excluded, first_excluded, rules};
-use crate::config::choices::{AdapterType, CudaGraphImpl, RecomputeModule};
+use super::rule::FixValue::{Default, Off};
+use super::rule::{Excluded, beyond_attention_and_mlp, first_excluded, offloading_and_graphs, rules};
+use crate::config::choices::{AdapterType, RecomputeModule};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::Problem;
@@ -17,31 +17,18 @@ fn knows_layers(d: &Draft<'_>) -> Option<Problem> {
     if !a.parallel_attention {
         return None;
     }
-    let excluded: [Excluded; 11] = [
-        (d.has_experts(), F::num_experts, Default),
-        (a.multi_latent_attention, F::multi_latent_attention, Off),
-        (
-            a.experimental_attention_variant.is_some(),
-            F::experimental_attention_variant,
-            Default,
-        ),
-        (d.hybrid.is_some(), F::hybrid_layer_pattern, Default),
+    let excluded: [Excluded; 4] = [
         (d.mtp_num_layers > 0, F::mtp_num_layers, Default),
         (a.add_bias_linear, F::add_bias_linear, Off),
         (a.post_layernorm, F::post_layernorm, Off),
         (a.peft_type != AdapterType::None, F::peft_type, Default),
-        (
-            a.fine_grained_activation_offloading,
-            F::fine_grained_activation_offloading,
-            Off,
-        ),
-        (
-            a.cuda_graph_impl != CudaGraphImpl::None,
-            F::cuda_graph_impl,
-            Name("none"),
-        ),
-        (d.recomputes(RecomputeModule::Layernorm), F::recompute_modules, Default),
     ];
+    let recomputes: Excluded = (d.recomputes(RecomputeModule::Layernorm), F::recompute_modules, Default);
+    let excluded = beyond_attention_and_mlp(d)
+        .into_iter()
+        .chain(excluded)
+        .chain(offloading_and_graphs(d))
+        .chain([recomputes]);
     first_excluded(F::parallel_attention, excluded, |name| {
         format!(
             "parallel_attention is not known with {name}: Falcon's layers have softmax attention beside a dense MLP, without biases"

@@ -1,5 +1,6 @@
 //! One rule, and what it says of a module that breaks it.
 
+use crate::config::choices::CudaGraphImpl;
 use crate::config::draft::Draft;
 use crate::config::field::Kind;
 use crate::config::fields::FieldId as F;
@@ -179,6 +180,29 @@ pub(super) fn any_fsdp(d: &Draft<'_>) -> Excluded {
         F::use_torch_fsdp2
     };
     (megatron || torch, field, FixValue::Off)
+}
+
+/// What a layer may have besides attention with heads of its own and a dense MLP, as settings that a kind of layer is not
+/// known with.
+pub(super) fn beyond_attention_and_mlp(d: &Draft<'_>) -> [Excluded; 4] {
+    let a = &d.args;
+    let variant = a.experimental_attention_variant.is_some();
+    [
+        (d.has_experts(), F::num_experts, FixValue::Default),
+        (a.multi_latent_attention, F::multi_latent_attention, FixValue::Off),
+        (variant, F::experimental_attention_variant, FixValue::Default),
+        (d.hybrid.is_some(), F::hybrid_layer_pattern, FixValue::Default),
+    ]
+}
+
+/// Fine-grained offloading and CUDA graphs, which run only where a layer's own code names them.
+pub(super) fn offloading_and_graphs(d: &Draft<'_>) -> [Excluded; 2] {
+    let offloads = d.args.fine_grained_activation_offloading;
+    let captures = d.args.cuda_graph_impl != CudaGraphImpl::None;
+    [
+        (offloads, F::fine_grained_activation_offloading, FixValue::Off),
+        (captures, F::cuda_graph_impl, FixValue::Name("none")),
+    ]
 }
 
 /// The problem with the first of these settings that a job has beside `flag`, the field that asks for the kind of layer.

@@ -27,6 +27,7 @@ pub mod mtp;
 pub mod norm;
 pub mod output_layer;
 mod parallel_layer;
+mod per_layer_embedding;
 pub mod projector;
 pub mod quantization;
 pub mod shared_expert;

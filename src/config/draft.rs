@@ -11,6 +11,7 @@ use super::fields::{Args, FieldId};
 use super::gpus::{self, GpuGeneration};
 use super::hybrid_pattern::{HybridPattern, HybridPatternError, LayerSymbol};
 use super::job::{Boundary, Module, Moe, Precision};
+use super::layer_sizes::LayerSizes;
 use super::layers::Layers;
 use super::modality::ModuleIo;
 use super::module_sizes::ModuleSizes;
@@ -131,6 +132,7 @@ impl<'a> Draft<'a> {
             hybrid: self.hybrid.and_then(Result::ok),
             adapters: Adapters::of(&self.args, &self.layers, stages.chunks()),
             layers: self.layers,
+            layer: LayerSizes::default(),
             packing: self.packing,
             stages,
             whole_sequences: self.context.colocated && !self.io.is_language(),

@@ -773,6 +773,16 @@ fields! {
     moe_vision_ffn_hidden_size: Option<u64> = Field::derived(1, 10_000_000, "one pool of experts for all tokens").at(Moe, All, "fev", "Width of vision experts").symbol("f_v").own().also(&["ERNIE 4.5 VL", "vision_moe_layer", "moe_intermediate_size"]).relevant_if(Experts);
     /// A norm without weights on the values of attention, which PyTorch runs in fp32. Megatron-Bridge builds Gemma 4 so.
     value_layernorm: bool = Field::flag(false).at(Attention, All, "vnorm", "Norm on values").own().relevant_if(OwnKeysAndValues);
+    /// PyTorch computes the norms of layers in fp32, one operation after the other, and keeps copies in fp32; linear
+    /// layers and the core of attention are Megatron's own (transformer_impl local), and only the norm after the last layer
+    /// is in one kernel. The output of each layer is multiplied by a number. Megatron-Bridge builds the dense models of
+    /// Gemma 4 so.
+    layer_norms_in_fp32: bool = Field::flag(false).at(Model, All, "norm32", "Norms of layers in fp32").own().also(&["Gemma 4", "Gemma4Dense"]);
+    /// Width of the embeddings per layer: a second table has a row of them for every token, one for each layer, which
+    /// joins a projection of the word embedding and is multiplied into the residual stream behind the layer's MLP.
+    per_layer_embed_dim: Option<u64> = Field::derived(1, 1_000_000, "no embeddings per layer").at(Model, All, "ple", "Width of embeddings per layer").symbol("p").own().also(&["Gemma 4", "hidden_size_per_layer_input", "PLE"]);
+    /// Rows of the table of embeddings per layer. Left out, the padded vocabulary.
+    per_layer_embed_vocab_size: Option<u64> = Field::derived(1, 100_000_000, "the padded vocabulary").at(Model, All, "plev", "Vocabulary of embeddings per layer").symbol("v_p").own().also(&["vocab_size_per_layer_input"]);
     /// Every layer has a Mamba mixer beside its attention: both read the same normed input, and their outputs are added.
     /// Numbers multiply what goes into them and what comes out of them, out of the MLP and out of the output layer, which
     /// leaves the activation of the MLP unfused, and the residual stream is in fp32. Megatron-Bridge builds Falcon-H1 so.

@@ -14,6 +14,7 @@ impl Module {
             return Cow::Borrowed(self);
         }
         let mut m = self.clone();
+        m.layer = own;
         if let Some(heads) = own.num_attention_heads {
             m.args.num_attention_heads = heads.into();
             if !m.args.group_query_attention {

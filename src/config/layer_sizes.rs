@@ -3,7 +3,8 @@
 //!
 //! The text lists all layers of the decoder, separated by commas, and behind `/` those of one MTP depth. A layer is a
 //! list of sizes with dots between them: a key and a number, such as `nkv8.f14336`, `noattn` for a layer without
-//! attention, `nomlp` for one without an MLP, `sink` for one with attention sinks, or `-` for the sizes of the module.
+//! attention, `nomlp` for one without an MLP, `sink` for one with attention sinks, `window` for one whose attention has a
+//! window, `sharedkv` for one that attends to keys and values of an earlier layer, or `-` for the sizes of the module.
 //! `*3` repeats a layer, or several layers in parentheses: `nkv8.f14336*3,(noattn,-)*2`.
 
 mod read;
@@ -21,6 +22,10 @@ const LONGEST_GROUP: usize = 16;
 macro_rules! layer_sizes {
     ($($name:ident, $key:literal, $symbol:literal, $doc:literal;)+) => {
         /// The sizes of a layer that are not those of its module.
+        #[allow(
+            clippy::struct_excessive_bools,
+            reason = "independent facts about a layer, each a word of its own in texts"
+        )]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct LayerSizes {
             /// Whether it has no attention.
@@ -29,6 +34,10 @@ macro_rules! layer_sizes {
             pub no_mlp: bool,
             /// Whether its attention has sinks, one learned logit a head (`softmax_type` learnable).
             pub sinks: bool,
+            /// Whether its attention sees a window of the tokens before each one.
+            pub window: bool,
+            /// Whether it attends to the keys and values of the last layer with a window, or without one, that has its own.
+            pub shared_kv: bool,
             $(#[doc = $doc] pub $name: Option<LayerSize>,)+
         }
 
@@ -69,6 +78,10 @@ const NO_ATTENTION: &str = "noattn";
 const NO_MLP: &str = "nomlp";
 /// A layer whose attention has sinks.
 const SINKS: &str = "sink";
+/// A layer whose attention has a window.
+const WINDOW: &str = "window";
+/// A layer that attends to keys and values of an earlier one.
+const SHARED_KV: &str = "sharedkv";
 /// A layer with the sizes of its module.
 const SAME: &str = "-";
 
@@ -94,8 +107,16 @@ impl LayerSizes {
     pub fn in_symbols(&self) -> String {
         let sizes = self.all().filter_map(|(_, symbol, size)| Some((symbol, size?)));
         let sizes = sizes.map(|(symbol, size)| format!("{symbol} {size}"));
-        let sinks = self.sinks.then(|| String::from("attention sinks"));
-        sizes.chain(sinks).collect::<Vec<_>>().join(", ")
+        let facts = [
+            (self.sinks, "attention sinks"),
+            (self.window, "a window"),
+            (self.shared_kv, "shared keys and values"),
+        ];
+        let facts = facts.into_iter().filter(|(holds, _)| *holds);
+        sizes
+            .chain(facts.map(|(_, fact)| fact.to_owned()))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 
@@ -107,7 +128,9 @@ impl fmt::Display for LayerSizes {
         let mut words: Vec<String> = halves.map(|(_, word)| word.to_owned()).collect();
         let sizes = self.all().filter_map(|(key, _, size)| Some((key, size?)));
         words.extend(sizes.map(|(key, size)| format!("{key}{size}")));
-        words.extend(self.sinks.then(|| SINKS.to_owned()));
+        let facts = [(self.sinks, SINKS), (self.window, WINDOW), (self.shared_kv, SHARED_KV)];
+        let facts = facts.into_iter().filter(|(holds, _)| *holds);
+        words.extend(facts.map(|(_, word)| word.to_owned()));
         if words.is_empty() {
             words.push(SAME.to_owned());
         }

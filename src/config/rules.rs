@@ -19,6 +19,7 @@ mod kernels;
 mod kimi;
 mod labels;
 mod launcher;
+mod layer_norms_in_fp32;
 mod layer_sizes;
 mod linear_attention;
 mod mamba_beside_attention;
@@ -51,13 +52,14 @@ use super::draft::Draft;
 use super::problem::{Problem, Severity, is_refused_by_launcher};
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 35] = [
+const TABLES: [&[Rule]; 36] = [
     hybrid::RULES,
     model::RULES,
     hyper_connections::RULES,
     layer_sizes::RULES,
     labels::RULES,
     parallel_attention::RULES,
+    layer_norms_in_fp32::RULES,
     mamba_beside_attention::RULES,
     kimi::RULES,
     linear_attention::RULES,

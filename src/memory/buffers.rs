@@ -9,6 +9,7 @@ mod memory_buffer;
 mod packed;
 mod padding;
 mod ref_model;
+mod shared_kv;
 mod site;
 pub(crate) mod stash;
 
@@ -95,6 +96,7 @@ impl BufferRules {
             let what = "tables of experts for each number of the vocabulary";
             out.add(BufferKind::Tensor, what, (all, 4), bytes, HASH_ROUTING);
         }
+        shared_kv::add(m, &mut out);
         for buffer in site.fsdp.iter().flat_map(fsdp::buffers) {
             let elements = factor("elements", buffer.elements);
             let shape = (Shape::of(&[elements]), buffer.bytes / buffer.elements.max(1));

@@ -17,9 +17,14 @@ use super::{hidden, norm};
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::job::Module;
 use crate::source::{
-    FALCON_H1_ATTENTION, GEMMA_4_ATTENTION, INTERNVIT_ATTENTION, L2_NORM, MIMO_V2_FLASH_ATTENTION, ROTARY,
-    SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR, TE_LINEAR,
+    FALCON_H1_ATTENTION, GEMMA_4_ATTENTION, GEMMA_4_DENSE_ATTENTION, INTERNVIT_ATTENTION, L2_NORM,
+    MIMO_V2_FLASH_ATTENTION, ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR, TE_LINEAR,
 };
+
+/// The norm on queries.
+const QUERY_NORM: &str = "self_attention.q_layernorm";
+/// The norm on keys.
+const KEY_NORM: &str = "self_attention.k_layernorm";
 
 /// Whether several query heads share a key head on this rank, other than all of them one.
 fn grouped(m: &Module) -> bool {
@@ -73,7 +78,13 @@ fn of_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, has_nor
     let mut q = None;
     let mut k = None;
     if m.args.qk_layernorm || m.args.qk_l2_norm {
-        let norm = if m.args.qk_l2_norm { l2_norm } else { qk_norm };
+        let norm = if m.args.qk_l2_norm {
+            l2_norm
+        } else if sizes.kernels.norm == NormKernel::InFp32 {
+            qk_norm_in_fp32
+        } else {
+            qk_norm
+        };
         let (normed_q, normed_k) = norm(sizes, tape, qkv);
         (q, k) = (Some(normed_q), Some(normed_k));
     }
@@ -270,7 +281,7 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
     let normed_q = tape.tensor("normed queries", queries.tokens(sizes, head), bytes);
     let normed_k = tape.tensor("normed keys", groups.tokens(sizes, head), bytes);
     let both = Heads::queries_and_keys(m);
-    let names = ["self_attention.q_layernorm", "self_attention.k_layernorm"];
+    let names = [QUERY_NORM, KEY_NORM];
     if m.args.qk_layernorm_all_heads {
         let weights = Weights::of(m, Component::QkLayernorm, INTERNVIT_ATTENTION);
         let parts = factor("(weight + bias)", m.norm_parts());
@@ -317,15 +328,48 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
     (normed_q, normed_k)
 }
 
+/// Norms on queries and keys in fp32. A layer that shares keys normalizes its own too, and drops them.
+fn qk_norm_in_fp32(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (TensorId, TensorId) {
+    let (m, head) = (sizes.m, factor("d", sizes.m.kv_channels));
+    tape.at(Family::Attention, GEMMA_4_DENSE_ATTENTION);
+    let weights = Weights::of(m, Component::QkLayernorm, GEMMA_4_DENSE_ATTENTION);
+    let mut norm = |name, heads: Heads, what, statistics| {
+        tape.declare([weights.norm(name, head)]);
+        let rows = |width| heads.tokens(sizes, width);
+        let normed = tape.tensor(what, rows(head), sizes.width());
+        let saved = norm::in_fp32(sizes, tape, statistics, &rows, head);
+        let op = tape.op(name, Work::MemoryBound, &[qkv], &[normed]);
+        if name == QUERY_NORM || !m.layer.shared_kv {
+            op.saves(&saved);
+        }
+        normed
+    };
+    let of_queries = "statistics of the norm on queries";
+    let queries = norm(QUERY_NORM, Heads::queries(m), "normed queries", of_queries);
+    let of_keys = "statistics of the norm on keys";
+    let keys = norm(KEY_NORM, Heads::groups(m), "normed keys", of_keys);
+    (queries, keys)
+}
+
 /// The norm on values, which has no weights: PyTorch's operations keep a copy of them in fp32, and their root mean
-/// squares.
+/// squares. A layer that shares values gets them normed.
 fn value_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId, shape: Shape) -> TensorId {
     tape.at(Family::Attention, GEMMA_4_ATTENTION);
     let groups = Heads::groups(sizes.m);
+    let what = "normed values";
+    if sizes.m.layer.shared_kv {
+        return tape.tensor(what, shape, sizes.width());
+    }
     let copy = tape.tensor("values in fp32", shape, 4);
-    let squares = tape.tensor("root mean squares of values", groups.tokens(sizes, Factor::NONE), 4);
+    let squares = if sizes.m.args.layer_norms_in_fp32 {
+        tape.at(Family::Attention, GEMMA_4_DENSE_ATTENTION);
+        let both = groups.tokens(sizes, factor("(mean square and its reciprocal root)", 2));
+        tape.tensor("mean squares of values and their reciprocal roots", both, 4)
+    } else {
+        tape.tensor("root mean squares of values", groups.tokens(sizes, Factor::NONE), 4)
+    };
     let normed = tape.tensor("normed values in fp32", shape, 4);
-    let narrow = tape.tensor("normed values", shape, sizes.width());
+    let narrow = tape.tensor(what, shape, sizes.width());
     tape.op("value norm", Work::MemoryBound, &[qkv], &[normed])
         .saves(&[copy, squares]);
     tape.op("to", Work::MemoryBound, &[normed], &[narrow]);

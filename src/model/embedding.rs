@@ -5,7 +5,7 @@ use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, ParamTensor, factor};
 use super::weights::Weights;
-use super::{hidden, hyper_connections};
+use super::{hidden, hyper_connections, per_layer_embedding};
 use crate::config::choices::{ModuleToSave, PositionEmbedding};
 use crate::config::job::Module;
 use crate::source::{EMBEDDING, MIMO_MODEL, MODULES_TO_SAVE};
@@ -47,6 +47,12 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
         tape.op("embedding_dropout", Work::MemoryBound, &[before], &[output])
             .saves(&[mask]);
     }
+    if m.args.layer_norms_in_fp32 {
+        let before = output;
+        output = tape.tensor("scaled embedded tokens", sizes.residual(), sizes.width());
+        tape.op("scale", Work::MemoryBound, &[before], &[output]);
+    }
+    per_layer_embedding::build(sizes, tape, output);
     tape.output = Some(hyper_connections::expand(sizes, tape, output));
 }
 

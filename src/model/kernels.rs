@@ -10,6 +10,8 @@ pub enum NormKernel {
     Fused,
     /// PyTorch's own, computed in fp32 pieces.
     Torch,
+    /// Operations of PyTorch in fp32 (`_gemma4_rms_norm` of Megatron-Bridge).
+    InFp32,
 }
 
 /// The kernel of core attention, which decides the tensors that it saves.
@@ -62,7 +64,11 @@ impl Kernels {
         let te = a.transformer_impl != TransformerImpl::Local;
         Self {
             norm_in_linear: te,
-            norm: NormKernel::Fused,
+            norm: if a.layer_norms_in_fp32 {
+                NormKernel::InFp32
+            } else {
+                NormKernel::Fused
+            },
             attention: attention(m),
             // `validate_args` turns it off for every other kind of position embedding.
             rope_fused: a.apply_rope_fusion

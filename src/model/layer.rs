@@ -7,7 +7,7 @@ use super::tensor::Component;
 use super::weights::Weights;
 use super::{
     attention, compressed_attention, gated_delta_net, gated_delta_product, hidden, hyper_connections, kimi, linear,
-    mamba, mamba_beside_attention, mla, mlp, moe, parallel_layer, sparse_attention,
+    mamba, mamba_beside_attention, mla, mlp, moe, parallel_layer, per_layer_embedding, sparse_attention,
 };
 use crate::config::mixer::Gates;
 use crate::source::{BIAS_DROPOUT, LAYER_SCALING};
@@ -70,7 +70,10 @@ fn build_halves(sizes: &Sizes<'_>, tape: &mut AutogradTape, spec: LayerSpec, x: 
     tape.reaches(Point::Attention);
     let residual = spec.mlp.map_or(middle, |_| in_stream_precision(sizes, tape, middle));
     let mlp = spec.mlp.map(|mlp| think(tape, mlp, middle));
-    let output = residual_add(sizes, tape, ("mlp_bda", "ls2"), mlp, residual);
+    let mut output = residual_add(sizes, tape, ("mlp_bda", "ls2"), mlp, residual);
+    if sizes.m.args.layer_norms_in_fp32 {
+        output = per_layer_embedding::into_layer(sizes, tape, output);
+    }
     tape.reaches(Point::Layer);
     output
 }

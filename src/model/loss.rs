@@ -102,6 +102,7 @@ const fn is_without_labels(loss: TokenLoss) -> bool {
 /// The norm after the last decoder layer.
 pub(crate) fn final_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
     tape.at(Family::Output, FINAL_NORM);
+    let sizes = &sizes.outside_of_layers();
     hyper_connections::contract(sizes, tape, &after_layers(sizes.m, FINAL), x)
 }
 

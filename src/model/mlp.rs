@@ -100,7 +100,9 @@ pub(crate) fn activation_saves(
     } else {
         vec![activation_input(sizes, tape, input)]
     };
-    let fused = sizes.m.args.bias_swiglu_fusion && !sizes.m.args.mamba_beside_attention;
+    // Of Gemma 4's `fast_gelu` there is no kernel with both halves.
+    let plain = sizes.m.args.mamba_beside_attention || sizes.m.args.layer_norms_in_fp32;
+    let fused = sizes.m.args.bias_swiglu_fusion && !plain;
     if sizes.m.activation.gated() && !fused {
         let halves = ["activated half", "other half with its offset"];
         kept.extend(halves.map(|what| tape.tensor(what, half, sizes.width())));

@@ -4,7 +4,7 @@ use super::hidden;
 use super::kernels::NormKernel;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, TensorId, Work};
-use super::tensor::{Component, Factor, ParamTensor, Shape};
+use super::tensor::{Component, Factor, ParamTensor, Shape, factor};
 use super::weights::Weights;
 use crate::config::choices::Normalization;
 use crate::config::job::Module;
@@ -34,13 +34,18 @@ pub(crate) fn pre_mlp(m: &Module) -> (NormNames, ParamTensor) {
 pub(crate) fn after_branch(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
-    (names, parameter): (NormNames, &'static str),
+    (names, parameter, of_layer): (NormNames, &'static str, &'static str),
     branch: TensorId,
 ) -> TensorId {
     let m = sizes.m;
     if !m.args.post_layernorm {
         return branch;
     }
+    let parameter = if m.args.layer_norms_in_fp32 {
+        of_layer
+    } else {
+        parameter
+    };
     let weights = Weights::of(m, Component::Layernorm, LAYER_NORMS);
     let norm = (names, weights.norm(parameter, hidden(m)));
     residual_norm(sizes, tape, &norm, branch)
@@ -72,23 +77,26 @@ pub(crate) const PRE_MLP_NAME: &str = "pre_mlp_layernorm";
 const INPUT: NormNames = names(INPUT_NAME, "input norm output", "input norm statistics");
 /// The norm before the MLP.
 const PRE_MLP: NormNames = names(PRE_MLP_NAME, "pre-MLP norm output", "pre-MLP norm statistics");
-/// The norm after attention, and the name of its weight.
-pub(crate) const POST_ATTENTION: (NormNames, &str) = (
+/// The norm after attention, and the name of its weight: in the linear layer before it, or of the layer
+/// (`Gemma4DenseTransformerLayer`).
+pub(crate) const POST_ATTENTION: (NormNames, &str, &str) = (
     names(
         "linear_proj.post_layernorm",
         "normed attention branch",
         "statistics of the norm after attention",
     ),
     "self_attention.linear_proj.post_layernorm",
+    "post_self_attn_layernorm",
 );
-/// The norm after the MLP, and the name of its weight.
-pub(crate) const POST_MLP: (NormNames, &str) = (
+/// The norm after the MLP, and the same names of its weight.
+pub(crate) const POST_MLP: (NormNames, &str, &str) = (
     names(
         "linear_fc2.post_layernorm",
         "normed MLP branch",
         "statistics of the norm after the MLP",
     ),
     "mlp.linear_fc2.post_layernorm",
+    "post_mlp_layernorm",
 );
 /// The norm on compressed queries.
 pub(crate) const QUERY: NormNames = names("q_layernorm", "query norm output", "query norm statistics");
@@ -127,27 +135,24 @@ pub(crate) const MTP_FINAL: NormNames = names(
     "MTP: final norm statistics",
 );
 
-/// The tensors that a norm saves of its input.
-#[derive(Clone, Copy)]
+/// The tensors that a norm saves.
 pub(crate) struct Saved {
     /// The input, or a copy of it.
     pub(crate) input: TensorId,
-    /// A second copy.
-    pub(crate) copy: Option<TensorId>,
-    pub(crate) statistics: TensorId,
+    /// Further copies, statistics and the weight in fp32.
+    rest: Vec<TensorId>,
 }
 
 impl Saved {
     /// The latest operation keeps it.
-    pub(crate) fn by(self, tape: &mut AutogradTape) {
+    pub(crate) fn by(&self, tape: &mut AutogradTape) {
         tape.saves(&[self.input]);
         self.rest_by(tape);
     }
 
     /// The latest operation keeps what follows the input.
-    pub(crate) fn rest_by(self, tape: &mut AutogradTape) {
-        let copy = self.copy.as_slice();
-        tape.saves(copy).saves(&[self.statistics]);
+    pub(crate) fn rest_by(&self, tape: &mut AutogradTape) {
+        tape.saves(&self.rest);
     }
 }
 
@@ -156,7 +161,7 @@ impl Saved {
 /// PyTorch's `RMSNorm` is a chain of operations in fp32 and keeps two fp32 copies of its input instead, of which the first
 /// is the input itself where that is in fp32. Of a residual stream in fp32, other norms keep a copy in the precision of
 /// training: Transformer Engine computes in the precision of the norm's weight (`TELayerNormColumnParallelLinear.forward`,
-/// and `MambaLayer.forward` before the norm of a mixer).
+/// and `MambaLayer.forward` before the norm of a mixer). Norms in fp32 keep what [`in_fp32`] lists.
 pub(crate) fn saved(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
@@ -165,22 +170,64 @@ pub(crate) fn saved(
     rows: &dyn Fn(Factor) -> Shape,
     width: Factor,
 ) -> Saved {
+    if sizes.kernels.norm == NormKernel::InFp32 {
+        let mut kept = in_fp32(sizes, tape, norm.statistics, rows, width).into_iter();
+        let input = kept.next().unwrap_or(input);
+        return Saved {
+            input,
+            rest: kept.collect(),
+        };
+    }
     let statistics = rows(sizes.norm_stats());
+    let statistics = tape.tensor(norm.statistics, statistics, sizes.stats_width());
     let mut saved = Saved {
         input,
-        copy: None,
-        statistics: tape.tensor(norm.statistics, statistics, sizes.stats_width()),
+        rest: Vec::new(),
     };
     let of_stream = sizes.m.stream_in_fp32() && tape.get(input).is_some_and(|input| input.width == 4);
     if sizes.kernels.norm == NormKernel::Torch && sizes.m.args.normalization == Normalization::RmsNorm {
         if !of_stream {
             saved.input = tape.tensor("norm input in fp32", rows(width), 4);
         }
-        saved.copy = Some(tape.tensor("normalized input in fp32", rows(width), 4));
+        saved.rest.push(tape.tensor("normalized input in fp32", rows(width), 4));
     } else if of_stream {
         saved.input = tape.tensor("norm input in the precision of training", rows(width), sizes.width());
     }
+    saved.rest.push(statistics);
     saved
+}
+
+/// What a norm with a weight keeps where PyTorch computes it in fp32, operation by operation (`_gemma4_rms_norm`): two
+/// copies of its input, for each row the mean square and its reciprocal root, the normed input unless the weight is
+/// frozen, and the weight.
+pub(crate) fn in_fp32(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    statistics: &'static str,
+    rows: &dyn Fn(Factor) -> Shape,
+    width: Factor,
+) -> Vec<TensorId> {
+    let mut kept = copies_in_fp32(tape, statistics, rows, width).to_vec();
+    if !sizes.m.is_frozen() {
+        kept.push(tape.tensor("normed input in fp32", rows(width), 4));
+    }
+    kept.push(tape.tensor("weight of the norm in fp32", Shape::of(&[width]), 4));
+    kept
+}
+
+/// What such a norm keeps of its input, with a weight or without.
+pub(crate) fn copies_in_fp32(
+    tape: &mut AutogradTape,
+    statistics: &'static str,
+    rows: &dyn Fn(Factor) -> Shape,
+    width: Factor,
+) -> [TensorId; 3] {
+    let numbers = rows(factor("(mean square and its reciprocal root)", 2));
+    [
+        tape.tensor("norm input in fp32", rows(width), 4),
+        tape.tensor("norm input in fp32 to be squared", rows(width), 4),
+        tape.tensor(statistics, numbers, 4),
+    ]
 }
 
 /// A norm of its own on the residual stream; returns its output.

@@ -53,6 +53,15 @@ impl<'a> Sizes<'a> {
         }
     }
 
+    /// The sizes outside of layers, whose norm is a fused one in every model.
+    #[must_use]
+    pub(crate) fn outside_of_layers(mut self) -> Self {
+        if self.kernels.norm == NormKernel::InFp32 {
+            self.kernels.norm = NormKernel::Fused;
+        }
+        self
+    }
+
     /// The sizes where a linear layer keeps its input as it is, if the recipe can do that.
     #[must_use]
     pub fn sharing(mut self) -> Self {

@@ -17,6 +17,21 @@ pub const GEMMA_4_ATTENTION: Source = Source::megatron_bridge(
     "src/megatron/bridge/models/gemma/modeling_gemma4.py",
     "Gemma4SelfAttention.get_query_key_value_tensors",
 );
+/// Attention with Gemma 4's norm on its values, in a dense model.
+pub const GEMMA_4_DENSE_ATTENTION: Source = Source::megatron_bridge(
+    "src/megatron/bridge/models/gemma/modeling_gemma4.py",
+    "Gemma4DenseSelfAttention",
+);
+/// Layers of a dense Gemma 4.
+pub const GEMMA_4_DENSE_LAYER: Source = Source::megatron_bridge(
+    "src/megatron/bridge/models/gemma/modeling_gemma4.py",
+    "Gemma4DenseTransformerLayer",
+);
+/// Embeddings per layer, and the projection of the word embedding that they join.
+pub const GEMMA_4_PER_LAYER_INPUTS: Source = Source::megatron_bridge(
+    "src/megatron/bridge/models/gemma/modeling_gemma4.py",
+    "_compute_per_layer_inputs",
+);
 /// A router whose input and probabilities are multiplied by learned factors.
 pub const GEMMA_4_ROUTER: Source = Source::megatron_bridge(
     "src/megatron/bridge/models/gemma/modeling_gemma4.py",

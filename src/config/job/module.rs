@@ -8,6 +8,7 @@ use crate::config::choices::{ModuleToSave, Normalization, OptimizerKind, Recompu
 use crate::config::fields::Args;
 use crate::config::gpus::GpuGeneration;
 use crate::config::hybrid_pattern::HybridPattern;
+use crate::config::layer_sizes::LayerSizes;
 use crate::config::layers::Layers;
 use crate::config::modality::ModuleIo;
 use crate::config::module_sizes::ModuleSizes;
@@ -44,6 +45,8 @@ pub struct Module {
     pub(crate) hybrid: Option<HybridPattern>,
     /// The mixer and the MLP of each layer.
     pub(crate) layers: Layers,
+    /// The layer that sees this module, as far as it differs from the others (`Module::of_layer`).
+    pub(crate) layer: LayerSizes,
     /// The adapters that are trained in place of the module's own parameters.
     pub(crate) adapters: Option<Adapters>,
     /// The micro batches of packed samples; `None` where samples are not packed. The fullest one is then the only

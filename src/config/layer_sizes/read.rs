@@ -2,7 +2,7 @@
 
 use core::str::FromStr;
 
-use super::{LayerSizes, LayerSizesList, NO_ATTENTION, NO_MLP, SAME, SINKS};
+use super::{LayerSizes, LayerSizesList, NO_ATTENTION, NO_MLP, SAME, SHARED_KV, SINKS, WINDOW};
 
 /// The most layers that a text may list.
 const LONGEST: usize = 10_000;
@@ -18,7 +18,7 @@ const DEEPEST: u32 = 8;
 pub enum LayerSizesError {
     /// A word that is no size.
     #[error(
-        "has “{word}” at character {place}, which is no size; use {} with a number, {NO_ATTENTION}, {NO_MLP}, {SINKS} or {SAME}",
+        "has “{word}” at character {place}, which is no size; use {} with a number, {NO_ATTENTION}, {NO_MLP}, {SINKS}, {WINDOW}, {SHARED_KV} or {SAME}",
         LayerSizes::KEYS.join(", ")
     )]
     UnknownSize {
@@ -171,6 +171,8 @@ fn add(layer: &mut LayerSizes, word: &str) -> Option<()> {
         NO_ATTENTION => layer.no_attention = true,
         NO_MLP => layer.no_mlp = true,
         SINKS => layer.sinks = true,
+        WINDOW => layer.window = true,
+        SHARED_KV => layer.shared_kv = true,
         _ => {
             let (key, number) = word.split_at(word.find(|c: char| c.is_ascii_digit())?);
             let least = u64::from(key != MAY_BE_NONE);

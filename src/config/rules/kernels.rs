@@ -71,7 +71,7 @@ fn local_impl(d: &Draft<'_>) -> Option<Problem> {
     let rms_norm = d.args.normalization == Normalization::RmsNorm;
     let (unsupported, field) = if d.splits_sequences() {
         ("context parallelism", F::context_parallel_size)
-    } else if rms_norm && d.args.sequence_parallel && d.tp > 1 {
+    } else if rms_norm && d.args.sequence_parallel && d.tp > 1 && !d.args.layer_norms_in_fp32 {
         ("RMSNorm with sequence_parallel", F::normalization)
     } else if rms_norm && d.args.apply_layernorm_1p {
         ("RMSNorm with apply_layernorm_1p", F::normalization)

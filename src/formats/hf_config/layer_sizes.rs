@@ -103,8 +103,8 @@ const TYPES: &str = "layer_types";
 /// Layers up to and with the next one with full attention, where a file does not list them (`Gemma4TextConfig`).
 const PERIOD: usize = 6;
 
-/// Sets what layers with full attention have otherwise, as Gemma 4 has them (`Gemma4SelfAttention`). Keys of embeddings
-/// per layer and of shared keys and values that are not off are not known.
+/// Sets what layers with full attention have otherwise, as Gemma 4 has them (`Gemma4SelfAttention`). Beside experts,
+/// embeddings per layer and shared keys and values are not known.
 pub(super) fn of_layer_types(source: &mut Source<'_>, layers: Option<i128>) {
     let Some((found, global)) = source.count("global_head_dim", 1) else {
         return;
@@ -149,17 +149,87 @@ pub(super) fn of_layer_types(source: &mut Source<'_>, layers: Option<i128>) {
         },
         None => (1..=count).map(|n| n.is_multiple_of(PERIOD) || n == count).collect(),
     };
+    let block = source.flag("enable_moe_block");
+    if let Some((block, false)) = block {
+        let note = "Megatron-Bridge builds models without experts so";
+        source.derive(&block, "layer_norms_in_fp32", Value::Bool(true), note);
+        let local = Value::Text(String::from("local"));
+        source.derive_from_family("transformer_impl", local, note);
+        let decoder = dense_layers(source, &is_full, full);
+        set(source, &found, decoder, Vec::new());
+        embeddings_per_layer(source);
+        return;
+    }
+    if let Some((block, _)) = block.filter(|(block, _)| block.in_file()) {
+        source.row(&block, KeyStatus::Ignored, None, "as in Megatron-Core");
+    }
     let decoder = is_full
         .into_iter()
         .map(|full_attention| if full_attention { full } else { LayerSizes::default() });
     set(source, &found, decoder.collect(), Vec::new());
-    for key in ["num_kv_shared_layers", "hidden_size_per_layer_input"] {
+    for key in [SHARED, PER_LAYER] {
         let Some(found) = source.find(key) else { continue };
         if matches!(found.data, Data::Int(0) | Data::Null) {
             source.row(&found, KeyStatus::Ignored, None, "switched off");
         } else {
             source.problem(&found, HfProblemKind::PerLayer);
         }
+    }
+}
+
+/// The key with the number of last layers that share keys and values of earlier ones.
+const SHARED: &str = "num_kv_shared_layers";
+/// The key with the width of embeddings per layer.
+const PER_LAYER: &str = "hidden_size_per_layer_input";
+
+/// The layers of a dense Gemma 4, of which those without full attention have a window, and the last ones share keys and
+/// values and may have MLPs twice as wide (`_gemma4_dense_ffn_hidden_size`).
+fn dense_layers(source: &mut Source<'_>, is_full: &[bool], full: LayerSizes) -> Vec<LayerSizes> {
+    let mut shared = 0;
+    if let Some((found, count)) = source.count(SHARED, 0) {
+        shared = usize::try_from(count).unwrap_or(usize::MAX);
+        source.row(&found, KeyStatus::Derived, Some("layer_sizes"), "the last layers");
+    }
+    let mut is_wide = false;
+    if let Some((found, on)) = source.flag("use_double_wide_mlp") {
+        is_wide = on;
+        let note = "MLPs of layers that share keys and values";
+        source.row(&found, KeyStatus::Derived, Some("layer_sizes"), note);
+    }
+    let width = source
+        .count("intermediate_size", 1)
+        .and_then(|(_, width)| size(Some(width)));
+    let wide = width.filter(|_| is_wide).map(|width| LayerSize::from(2 * width));
+    let first_shared = is_full.len().saturating_sub(shared);
+    let layers = is_full.iter().enumerate().map(|(index, full_attention)| {
+        let of_kind = if *full_attention { full } else { LayerSizes::default() };
+        let shared_kv = index >= first_shared;
+        LayerSizes {
+            window: !full_attention,
+            shared_kv,
+            ffn_hidden_size: wide.filter(|_| shared_kv),
+            ..of_kind
+        }
+    });
+    layers.collect()
+}
+
+/// The embeddings per layer of a dense Gemma 4.
+fn embeddings_per_layer(source: &mut Source<'_>) {
+    let Some((found, width)) = source.count(PER_LAYER, 0) else {
+        return;
+    };
+    let rows = source.count("vocab_size_per_layer_input", 1);
+    if width == 0 {
+        source.row(&found, KeyStatus::Ignored, None, "switched off");
+        if let Some((found, _)) = rows {
+            source.row(&found, KeyStatus::Ignored, None, "no embeddings per layer");
+        }
+        return;
+    }
+    source.map(&found, "per_layer_embed_dim", Value::Int(width));
+    if let Some((found, rows)) = rows {
+        source.map(&found, "per_layer_embed_vocab_size", Value::Int(rows));
     }
 }
 

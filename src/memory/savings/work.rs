@@ -75,6 +75,8 @@ fn layer(m: &Module, of: config::Layer) -> Layer {
             out.projections += wide(m.args.hidden_size) * wide(m.args.num_attention_heads) * wide(m.args.v_head_dim);
         }
     }
+    // Into the embeddings per layer of Gemma 4 and back.
+    out.projections += 2 * wide(m.args.hidden_size) * wide(m.args.per_layer_embed_dim.unwrap_or(0));
     match of.mlp {
         None => {}
         Some(MlpKind::Dense) => {

@@ -197,6 +197,11 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
         )
         .saves(&saved)
         .saves(&[fp32.unwrap_or(probabilities)]);
+        if m.layer.window && sizes.kernels.softmax_in_fp32 {
+            // Every layer makes one of its own (`get_sliding_window_causal_mask`).
+            let pairs = Shape::of(&[factor("s", length), factor("s", length)]);
+            tape.keeps("mask of the window", pairs, 1);
+        }
     }
     if m.args.attention_dropout.0 > 0 {
         let dropped = tape.tensor("attention probabilities after dropout", scores, bytes);

@@ -4,10 +4,10 @@
 
 use crate::config::job::Module;
 use crate::model::hidden;
-use crate::model::norm::NormNames;
+use crate::model::norm::{NormNames, copies_in_fp32, in_fp32};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId, Work};
-use crate::model::tensor::{Component, Factor, Shape, factor};
+use crate::model::tensor::{Component, Factor, factor};
 use crate::model::weights::Weights;
 use crate::source::{GEMMA_4_NORM, GEMMA_4_ROUTER};
 
@@ -78,38 +78,26 @@ pub(super) fn inputs(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) ->
     }
 }
 
-/// A norm with a weight. It keeps two copies of its input in fp32, the normed input in fp32 and, for each token, the mean
-/// square and its reciprocal root.
+/// A norm with a weight.
 pub(super) fn run(sizes: &Sizes<'_>, tape: &mut AutogradTape, (names, weight): Norm, x: TensorId) -> TensorId {
     let m = sizes.m;
     tape.at(Family::Residual, GEMMA_4_NORM);
     let weights = Weights::of(m, Component::Layernorm, GEMMA_4_NORM);
     tape.declare([weights.norm(weight, hidden(m))]);
     let output = tape.tensor(names.output, sizes.residual(), sizes.width());
-    let mut saved = copies(sizes, tape, names.statistics);
-    if !m.is_frozen() {
-        saved.push(tape.tensor("normed input in fp32", sizes.residual(), 4));
-    }
-    saved.push(tape.tensor("weight of the norm in fp32", Shape::of(&[hidden(m)]), 4));
+    let rows = |width| sizes.own_tokens(&[width]);
+    let saved = in_fp32(sizes, tape, names.statistics, &rows, hidden(m));
     tape.op(names.op, Work::MemoryBound, &[x], &[output]).saves(&saved);
     output
-}
-
-/// What a norm keeps of its input, with a weight or without.
-fn copies(sizes: &Sizes<'_>, tape: &mut AutogradTape, statistics: &'static str) -> Vec<TensorId> {
-    let per_token = sizes.own_tokens(&[factor("(mean square and its reciprocal root)", 2)]);
-    vec![
-        tape.tensor("norm input in fp32", sizes.residual(), 4),
-        tape.tensor("norm input in fp32 to be squared", sizes.residual(), 4),
-        tape.tensor(statistics, per_token, 4),
-    ]
 }
 
 /// The router's input: normed without a weight, times a learned factor for each column and a number.
 pub(super) fn router_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
     let (m, shape, width) = (sizes.m, sizes.residual(), sizes.width());
     tape.at(Family::Experts, GEMMA_4_ROUTER);
-    let saved = copies(sizes, tape, "statistics of the norm before the router");
+    let rows = |width| sizes.own_tokens(&[width]);
+    let what = "statistics of the norm before the router";
+    let saved = copies_in_fp32(tape, what, &rows, hidden(m));
     let normed = tape.tensor("normed input of the router", shape, width);
     tape.op("router.norm", Work::MemoryBound, &[x], &[normed]).saves(&saved);
     let weights = Weights::of(m, Component::Router, GEMMA_4_ROUTER);

@@ -40,6 +40,10 @@ macro_rules! components {
 components! {
     /// Word embedding.
     Embedding: "embedding", "embedding", "Word embedding";
+    /// Embeddings per layer: their table, and the projection of the word embedding that they join.
+    PerLayerEmbedding: "per_layer_embedding", "per_layer_embedding", "Embeddings per layer";
+    /// The linear layers that multiply embeddings per layer into the residual stream.
+    PerLayerInput: "per_layer_input", "mtp_per_layer_input", "Inputs per layer";
     /// Learned positions.
     PositionEmbedding: "position_embedding", "position_embedding", "Position embedding";
     /// Input and pre-MLP norm.

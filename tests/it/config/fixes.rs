@@ -58,6 +58,10 @@ fn more_cases() -> Vec<(Json, Json)> {
         "add_bias_linear": false});
     let kimi = with(with(dense(), mla.clone()), kimi);
     let kimi = |change: Json| (kimi.clone(), change);
+    let norms = json!({"layer_norms_in_fp32": true, "transformer_impl": "local", "normalization": "RMSNorm",
+        "qk_layernorm": true, "add_bias_linear": false, "pipeline_model_parallel_size": 1});
+    let norms = with(dense(), norms);
+    let norms = |change: Json| (norms.clone(), change);
     let pools = json!({"moe_vision_ffn_hidden_size": 128, "moe_ffn_hidden_size": 256});
     let pools = |change: Json| (with(moe(), pools.clone()), change);
     let shared = json!({"moe_shared_expert_intermediate_size": 512});
@@ -147,6 +151,11 @@ fn more_cases() -> Vec<(Json, Json)> {
         experts(json!({"parallel_attention": true})),
         experts(json!({"separate_moe_norms": true, "fp32_residual_connection": true})),
         beside(json!({"qk_layernorm": true})),
+        norms(json!({"pipeline_model_parallel_size": 4})),
+        norms(json!({"qk_layernorm": false})),
+        norms(json!({"per_layer_embed_dim": 64, "per_layer_embed_vocab_size": 1001})),
+        dense(json!({"per_layer_embed_dim": 64})),
+        dense(json!({"layer_sizes": "-*15,sharedkv"})),
         kimi(json!({"context_parallel_size": 2})),
         kimi(json!({"hidden_dropout": 0.1})),
         kimi(json!({"q_lora_rank": null})),

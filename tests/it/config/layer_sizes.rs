@@ -51,7 +51,7 @@ fn texts_that_are_no_sizes_say_where_they_are_wrong() {
     for (text, message) in [
         (
             "nkv8,heads4",
-            "layer_sizes has “heads4” at character 6, which is no size; use nq, nkv, d, f, e, k, fe, fs with a number, noattn, nomlp, sink or -",
+            "layer_sizes has “heads4” at character 6, which is no size; use nq, nkv, d, f, e, k, fe, fs with a number, noattn, nomlp, sink, window, sharedkv or -",
         ),
         (
             "(nkv8",

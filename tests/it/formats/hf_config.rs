@@ -496,6 +496,8 @@ fn every_family_has_readable_class_defaults() {
         "ernie4_5_vl_moe",
         "ernie4_5_vl_moe_text",
         "kimi_k3",
+        "gemma4",
+        "gemma4_text",
     ];
     let mut read_families = 0;
     for (model_type, family) in hf_config::model_types() {

@@ -1,7 +1,7 @@
 //! Google's Gemma models: tied embeddings, gated GELU, norm weights kept as a difference from one.
 
 use crate::formats::hf_config::family::{
-    Experts, Family, Fixed, Is, LLAMA_LIKE, NO_SHARED, RMS_1P_ROPE, Shared, Switch, VocabMultiple,
+    Experts, Family, Fixed, LLAMA_LIKE, NO_SHARED, RMS_1P_ROPE, Shared, Switch, VocabMultiple,
 };
 
 const GEMMA: Family = Family {
@@ -17,7 +17,8 @@ const POST_NORMS: &[(&str, Fixed)] = &[
     ("post_layernorm", Fixed::Bool(true)),
 ];
 
-/// Gemma 4 has further norms around its experts and on values (`gemma4_block_spec`).
+/// Gemma 4 has further norms around its experts and on values (`gemma4_block_spec`); models without experts have norms in
+/// fp32 and perhaps embeddings per layer (`Gemma4DenseProvider`).
 const SEPARATE_NORMS: &[(&str, Fixed)] = &[
     ("normalization", Fixed::Text("RMSNorm")),
     ("position_embedding_type", Fixed::Text("rope")),
@@ -27,10 +28,6 @@ const SEPARATE_NORMS: &[(&str, Fixed)] = &[
     ("final_logit_softcapping", Fixed::Int(30)),
 ];
 
-/// Why a dense model of Gemma 4 is refused; Megatron-Bridge builds it with `Gemma4DenseProvider`.
-const DENSE_GEMMA_4: &str =
-    "a model without experts, whose embeddings per layer and shared keys and values are not in the estimate";
-
 pub(super) const FAMILIES: &[Family] = &[
     Family {
         name: "Gemma 4",
@@ -38,7 +35,6 @@ pub(super) const FAMILIES: &[Family] = &[
         architectures: &["Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"],
         defaults: r#"{"hidden_act": "gelu_pytorch_tanh", "tie_word_embeddings": true, "attention_bias": false,
             "attention_dropout": 0.0, "head_dim": 256, "global_head_dim": 512, "enable_moe_block": false}"#,
-        unsupported: &[("enable_moe_block", Is::Off, DENSE_GEMMA_4)],
         qk_norm: Switch::On,
         experts: Experts {
             shared: Shared::Key {

@@ -9,6 +9,11 @@
 //! `scripts/performance/configs/*/*workload_base_configs.py` at `v0.2.0` (25.11), `v0.3.0` (26.02), `v0.3.1` (26.02.01),
 //! `v0.4.0` (26.04), `v0.4.1` (26.04.01), `v0.5.0` (26.06) and `v0.5.1` (26.06.01), `run_script.py` at `v0.1.0rc4`
 //! (25.09), and `src/megatron/bridge/perf_recipes` at `067f987d` (26.08). Verification cards name their recipes.
+//!
+//! The runs of Hagemann et al. are of Aleph Alpha's own code, which is published as `Aleph-Alpha/scaling` (`737f8558`). Its
+//! gradients stay in the dtype of the weights, on the parameters (`core/optimizer/parameter_group.py`), and are copied to fp32
+//! bucket by bucket while they are reduced (`core/optimizer/allreduce.py`). So their memory is that of gradients in bf16,
+//! and their traffic that of gradients in fp32.
 
 mod accuracy;
 mod operations;
@@ -23,6 +28,7 @@ pub use tables::times_table;
 use super::record::{ReadError, read_records};
 use super::run::Confidence;
 use crate::config::check;
+use crate::config::fields::FieldId;
 use crate::config::job::Config;
 use crate::config::raw::RawJob;
 use crate::memory::estimate;
@@ -51,6 +57,9 @@ pub struct TimedRun {
     pub job: RawJob,
     /// What no argument says.
     pub software: Software,
+    /// Whether gradients stay in bf16 between the micro batches of a step, and are added up over ranks in fp32. No argument
+    /// of Megatron says both.
+    gradients_in_bf16: bool,
     /// The number of the set of runs that are one job in several layouts; `None` for a run that is in none.
     pub layouts_of: Option<usize>,
     /// What tells layouts of a set apart: the job without its batch.
@@ -66,6 +75,9 @@ struct Set {
     model: String,
     /// Whether they are one job in several layouts.
     compares_layouts: bool,
+    /// Whether gradients take 2 bytes each in memory, whatever the jobs say.
+    #[serde(default)]
+    gradients_in_bf16: bool,
     /// What their jobs have in common.
     job: Value,
     runs: Vec<Entry>,
@@ -98,6 +110,7 @@ pub fn read_step_times(text: &str) -> Result<Vec<TimedRun>, ReadError> {
             source,
             model,
             compares_layouts,
+            gradients_in_bf16,
             job,
             runs,
         } = set;
@@ -112,6 +125,7 @@ pub fn read_step_times(text: &str) -> Result<Vec<TimedRun>, ReadError> {
             software: Software {
                 fused_norm: !run.unfused_norm,
             },
+            gradients_in_bf16,
             layouts_of: compares_layouts.then_some(number),
             layout: without_batch(run.job),
         })
@@ -143,6 +157,8 @@ pub struct TimeComparison {
     nominal: Nominal,
     /// Samples of a step for each GPU.
     samples: f64,
+    /// The largest peak of allocated memory of a rank.
+    pub allocated: Bytes,
     /// Whether the layout leaves so little memory free that it runs slower than it should.
     pub crowded: bool,
 }
@@ -157,13 +173,21 @@ impl TimeComparison {
     #[must_use]
     pub fn of(run: &TimedRun) -> Option<Self> {
         let config = check(&run.job).config?;
-        let estimate = estimate(&config);
+        let estimated = estimate(&config);
         let (m, on) = timed(&config).ok()?;
-        let nominal = Nominal::new(m, &estimate.worst_stage()?.memory, &on, run.software);
+        let nominal = Nominal::new(m, &estimated.worst_stage()?.memory, &on, run.software);
         let samples = m.derived().global_batch_size as f64 / config.world_size() as f64;
+        let allocated = if run.gradients_in_bf16 {
+            let mut job = run.job.clone();
+            job.put(0, FieldId::grad_reduce_in_bf16, Value::Bool(true));
+            estimate(&check(&job).config?).worst_rank.total
+        } else {
+            estimated.worst_rank.total
+        };
         let memory = config.gpu_memory().unwrap_or(Bytes(u64::MAX));
         Some(Self {
-            crowded: estimate.worst_rank.total + ROOM_FOR_SPEED > memory,
+            allocated,
+            crowded: allocated + ROOM_FOR_SPEED > memory,
             nominal,
             samples,
             config,

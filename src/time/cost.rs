@@ -4,7 +4,7 @@ use core::ops::{Add, AddAssign, Mul};
 
 use strum::{EnumCount, EnumIter};
 
-use super::coefficients::Coefficients;
+use super::coefficients::{Coefficients, KnownFrom};
 
 /// The kinds of work that a GPU spends the time of a pass on, each with a coefficient of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, EnumIter)]
@@ -43,6 +43,68 @@ pub enum Cost {
     Context,
     /// Starts of collectives: each waits until the last of its ranks has launched it.
     Collectives,
+}
+
+impl Cost {
+    /// The kind in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Products => "matrix products",
+            Self::ProductStarts => "starts of matrix products",
+            Self::ExpertProducts => "matrix products of experts",
+            Self::ExpertBytes => "bytes of the products of experts",
+            Self::ExpertStarts => "starts of the products of experts",
+            Self::Attention => "core attention",
+            Self::Elementwise | Self::ElementwiseFromHopper => "bytes of all other kernels",
+            Self::KernelStarts => "starts of kernels",
+            Self::TensorNear | Self::TensorNearFromHopper => "tensor-parallel bytes within a node or NVLink domain",
+            Self::TensorFar => "tensor-parallel bytes over the network",
+            Self::ExpertNear => "expert-parallel bytes within a node or NVLink domain",
+            Self::ExpertFar => "expert-parallel bytes over the network",
+            Self::Context => "context-parallel bytes",
+            Self::Collectives => "starts of collectives",
+        }
+    }
+
+    /// The GPUs whose work is of this kind.
+    pub(super) const fn gpus(self) -> &'static str {
+        match self {
+            Self::Elementwise | Self::TensorNear => "before Hopper",
+            Self::ElementwiseFromHopper | Self::TensorNearFromHopper => "from Hopper on",
+            Self::Products
+            | Self::ProductStarts
+            | Self::ExpertProducts
+            | Self::ExpertBytes
+            | Self::ExpertStarts
+            | Self::Attention
+            | Self::KernelStarts
+            | Self::TensorFar
+            | Self::ExpertNear
+            | Self::ExpertFar
+            | Self::Context
+            | Self::Collectives => "all",
+        }
+    }
+
+    /// What is known of its coefficient beside the runs.
+    pub(super) const fn known_from(self) -> KnownFrom {
+        match self {
+            Self::Products | Self::ProductStarts => KnownFrom::ProductTables,
+            Self::ExpertProducts | Self::ExpertBytes | Self::ExpertStarts | Self::Attention => {
+                KnownFrom::OperatorTables
+            }
+            Self::ElementwiseFromHopper => KnownFrom::Kernels,
+            Self::Elementwise | Self::KernelStarts => KnownFrom::Runs,
+            Self::TensorNear
+            | Self::TensorNearFromHopper
+            | Self::TensorFar
+            | Self::ExpertNear
+            | Self::ExpertFar
+            | Self::Context
+            | Self::Collectives => KnownFrom::CollectiveTables,
+        }
+    }
 }
 
 /// Times that add up: nominal seconds by kind, or seconds of all kinds together.

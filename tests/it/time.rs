@@ -41,6 +41,36 @@ fn every_measured_run_has_a_prediction() {
     assert_eq!(pairs(&compared).len(), 1407);
 }
 
+/// Runs of Hagemann et al. trained, so that their GPUs have room for them: with gradients in bf16 for all but two, which have
+/// TP 8 and micro batches of 4 samples.
+#[test]
+fn layouts_that_ran_had_room() {
+    let compared = compared();
+    let runs = compared.iter().filter(|(run, _)| run.group.starts_with("Hagemann"));
+    let known = runs.filter_map(|(run, comparison)| Some((run, comparison.as_ref()?)));
+    let (fitting, beyond): (Vec<_>, Vec<_>) =
+        known.partition(|(_, of)| of.config.gpu_memory().is_some_and(|memory| of.allocated <= memory));
+    let beyond: Vec<&str> = beyond.into_iter().map(|(run, _)| run.id.as_str()).collect();
+    assert!(fitting.len() > 250 && beyond.len() <= 2, "{beyond:?}");
+}
+
+/// Every shipped coefficient lies in the interval that the runs leave open.
+#[test]
+fn coefficients_have_intervals_and_names() {
+    let described: Vec<_> = Coefficients::described().collect();
+    assert_eq!(described.len(), Coefficients::SHIPPED.clone().each_mut().count());
+    let mut values = Coefficients::SHIPPED;
+    for (of, value) in described.iter().zip(values.each_mut()) {
+        let [low, high] = of.interval;
+        assert!(
+            of.value == *value && low <= of.value && of.value <= high && low < high,
+            "{of:?}"
+        );
+    }
+    let names: std::collections::BTreeSet<_> = described.iter().map(|of| (of.name, of.gpus)).collect();
+    assert_eq!(names.len(), described.len());
+}
+
 /// The figures by group: the median and the 90 % quantile of the error in percent, the least share of pairs in order, and
 /// by how many percent the first suggestion is slower than the best layout at most.
 const FIGURES: [(&str, f64, f64, f64, f64); 7] = [
@@ -75,7 +105,7 @@ fn measured_layouts_are_predicted_in_their_order() {
             assert!(of.pairs[0] as f64 >= share * of.pairs[1] as f64, "{replay:?}\n{table}");
             let [regret, with_room] = [of.regret, of.uncrowded_regret].map(|part| 100.0 * part);
             assert!(
-                regret <= slower && with_room <= slower.max(3.1),
+                regret <= slower && with_room <= slower.max(1.0),
                 "{replay:?}: {with_room}\n{table}"
             );
             assert!(

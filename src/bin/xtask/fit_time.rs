@@ -8,13 +8,16 @@
 //! layouts and among those that leave memory free. It falls with the distance of coefficients from what was known. No run
 //! counts by its name.
 //!
-//! Beside the fit stands a held-out check: every model with pairs in turn is predicted by coefficients that were fitted
+//! The interval of every coefficient comes from the same runs ([`intervals`](intervals::intervals)). Beside the fit stands a
+//! held-out check: every model with pairs in turn is predicted by coefficients that were fitted
 //! to the runs of all others.
 #![allow(
     clippy::float_arithmetic,
     clippy::cast_precision_loss,
     reason = "a fit of coefficients to times"
 )]
+
+mod intervals;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,6 +32,7 @@ use megatron_memory::time::cost::Cost;
 
 use super::Error;
 use super::evidence::step_times;
+use intervals::intervals;
 
 /// The measured kernels.
 const OPERATIONS: &str = "src/evidence/step_times/operations.json";
@@ -68,10 +72,10 @@ impl Runs {
         })
     }
 
-    /// How well coefficients predict the runs that `takes` accepts; more is better.
-    fn score(&self, with: &Coefficients, takes: &dyn Fn(&TimedRun) -> bool) -> f64 {
+    /// How well coefficients predict the runs, each of which counts as many times as `times` says; more is better.
+    fn score(&self, with: &Coefficients, times: &dyn Fn(&TimedRun) -> f64) -> f64 {
         let logarithms = self.compared.iter().map(|(run, comparison)| {
-            let comparison = comparison.as_ref().filter(|_| takes(run))?;
+            let comparison = comparison.as_ref().filter(|_| times(run) > 0.0)?;
             let seconds = comparison.seconds(with, Replay::ClosedForm);
             Some((run, seconds.ln(), comparison.for_sample(seconds).ln()))
         });
@@ -83,20 +87,20 @@ impl Runs {
                 continue;
             };
             let group = of_pairs.entry(&run.group).or_default();
-            group.0 += 1.0 / (1.0 + ((fast - slow) / SURE).exp());
-            group.1 += 1.0;
+            group.0 += times(run) / (1.0 + ((fast - slow) / SURE).exp());
+            group.1 += times(run);
         }
-        let mut jobs: BTreeMap<usize, Vec<(&str, bool, f64, f64)>> = BTreeMap::new();
+        let mut jobs: BTreeMap<usize, Vec<(&TimedRun, bool, f64, f64)>> = BTreeMap::new();
         for ((run, comparison), logarithm) in self.compared.iter().zip(&logarithms) {
             if let (Some(job), Some(comparison), Some((_, _, predicted))) = (run.layouts_of, comparison, logarithm) {
                 let measured = comparison.for_sample(run.seconds);
-                let layout = (run.group.as_str(), comparison.crowded, measured, *predicted);
+                let layout = (run, comparison.crowded, measured, *predicted);
                 jobs.entry(job).or_default().push(layout);
             }
         }
         let mut losses: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
         for layouts in jobs.values().filter(|layouts| layouts.len() > 2) {
-            let Some((group, ..)) = layouts.first() else { continue };
+            let Some((run, ..)) = layouts.first() else { continue };
             let best = layouts.iter().map(|layout| layout.2).fold(f64::INFINITY, f64::min);
             for with_room in [false, true] {
                 let some = layouts.iter().filter(|layout| !(with_room && layout.1));
@@ -106,9 +110,9 @@ impl Runs {
                     (sum + weight * (layout.2 / best - 1.0), weights + weight)
                 });
                 if weights > 0.0 {
-                    let of_group = losses.entry(group).or_default();
-                    of_group.0 += sum / weights;
-                    of_group.1 += 1.0;
+                    let of_group = losses.entry(&run.group).or_default();
+                    of_group.0 += times(run) * sum / weights;
+                    of_group.1 += times(run);
                 }
             }
         }
@@ -117,8 +121,8 @@ impl Runs {
         let mut distances: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
         for (run, predicted, _) in logarithms.iter().flatten() {
             let group = distances.entry(&run.group).or_default();
-            group.0 += (predicted - run.seconds.ln()).abs().min(FARTHEST);
-            group.1 += 1.0;
+            group.0 += times(run) * (predicted - run.seconds.ln()).abs().min(FARTHEST);
+            group.1 += times(run);
         }
         let (mut with, mut prior) = (*with, self.prior);
         let changed = with.each_mut().zip(prior.each_mut());
@@ -126,10 +130,10 @@ impl Runs {
         weighted(of_pairs.into_values()) - LEVEL * weighted(distances.into_values()) - FIRST * loss - KNOWN * changed
     }
 
-    /// The best coefficients for the runs that `takes` accepts.
-    fn fit(&self, takes: &dyn Fn(&TimedRun) -> bool) -> Coefficients {
+    /// The best coefficients for the runs, each of which counts as many times as `times` says.
+    fn fit(&self, times: &dyn Fn(&TimedRun) -> f64) -> Coefficients {
         let mut best = self.prior;
-        let mut score = self.score(&best, takes);
+        let mut score = self.score(&best, times);
         let count = best.each_mut().count();
         let mut step = FIRST_STEP;
         for _ in 0..ROUNDS {
@@ -141,7 +145,7 @@ impl Runs {
                         if let Some(coefficient) = next.each_mut().nth(place) {
                             *coefficient *= factor;
                         }
-                        let of_next = self.score(&next, takes);
+                        let of_next = self.score(&next, times);
                         if of_next <= score {
                             break;
                         }
@@ -248,8 +252,10 @@ pub(crate) fn run() -> Result<(), Error> {
         );
     };
     print("As shipped", &Coefficients::SHIPPED);
-    let best = runs.fit(&|_| true);
+    let best = runs.fit(&|_| 1.0);
     println!("{best:#.4?}");
+    let [low, high] = intervals(&runs, &best);
+    println!("From {low:#.4?}\nto {high:#.4?}");
     print("Fitted to all", &best);
     let with_pairs = runs
         .pairs
@@ -258,7 +264,7 @@ pub(crate) fn run() -> Result<(), Error> {
     let models: BTreeSet<(&str, &str)> = with_pairs.collect();
     let mut sum = [0, 0];
     for held in models {
-        let with = runs.fit(&|run| model(run) != held);
+        let with = runs.fit(&|run| f64::from(u8::from(model(run) != held)));
         let [right, all] = runs.right(&with, &|run| model(run) == held);
         println!("{} {}, held out: {right} of {all} pairs in order", held.0, held.1);
         sum = [sum[0] + right, sum[1] + all];

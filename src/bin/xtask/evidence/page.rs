@@ -62,7 +62,7 @@ pub(super) fn page(compared: &[Compared<'_>], step_times: &[Timed]) -> String {
         ("chart", vec![chart(&rows)]),
         ("filters", vec![filters_of_runs(&rows, step_times)]),
         ("runs", runs(&summaries, &rows)),
-        ("times", vec![time_groups]),
+        ("times", vec![time_groups, times::coefficients()]),
         ("timed runs", times::runs(&accuracies, step_times)),
         ("others", vec![row::others(compared)]),
         ("repeats", vec![repeats()]),

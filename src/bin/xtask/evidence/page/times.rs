@@ -7,7 +7,7 @@ use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::report::time::duration;
 use megatron_memory::time::Replay;
-use megatron_memory::time::coefficients::Coefficients;
+use megatron_memory::time::coefficients::{Coefficients, Described};
 
 use super::number;
 use crate::tables::{folded, table};
@@ -56,6 +56,41 @@ pub(super) fn groups(times: &[Timed]) -> (Vec<TimeAccuracy>, Markup) {
     });
     let table = table("times-title", "groups", &headings, rows.collect());
     (accuracies, table)
+}
+
+/// Every coefficient with its source and its interval, behind a summary.
+pub(super) fn coefficients() -> Markup {
+    let headings = [
+        "Coefficient",
+        "GPUs",
+        "Known before from",
+        "Value",
+        "From",
+        "To",
+        "Unit",
+    ];
+    let rows = Coefficients::described().map(|of: Described| {
+        let known_from: &str = of.known_from.into();
+        let [low, high] = of.interval;
+        tag("tr")
+            .child(tag("th").with("scope", "row").text(of.name))
+            .child(tag("td").text(of.gpus))
+            .child(tag("td").text(known_from))
+            .children([of.value, low, high].map(|value| number(significant(value))))
+            .child(tag("td").text(of.unit))
+    });
+    let id = "times-coefficients";
+    let note = "one set for every dtype and site, each with the interval that the runs leave open while coefficients make up for each other";
+    folded(id, "Coefficients", note, table(id, "groups", &headings, rows.collect()))
+}
+
+/// A number with three digits or more.
+fn significant(value: f64) -> String {
+    match value {
+        ..0.01 => format!("{value:.4}"),
+        ..10.0 => format!("{value:.2}"),
+        _ => format!("{value:.1}"),
+    }
 }
 
 /// The rows of every group, each behind a summary.

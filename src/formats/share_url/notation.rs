@@ -104,8 +104,9 @@ pub(super) fn read(id: FieldId, text: &str) -> Result<Value, BadValue> {
     if text == NULL {
         return Ok(Value::Null);
     }
+    // A field of names takes a text that begins with the mark as it is.
     if let Some(value) = text.strip_prefix(BAD)
-        && !takes_any_text(id)
+        && reason(id, text).is_some()
         && let Some(reason) = reason(id, value)
     {
         let value = value.to_owned();
@@ -124,15 +125,6 @@ pub(super) fn read(id: FieldId, text: &str) -> Result<Value, BadValue> {
         None => Ok(Value::Text(value)),
         Some(reason) => Err(BadValue { value, reason }),
     }
-}
-
-/// Whether a field takes every text that is not empty.
-fn takes_any_text(id: FieldId) -> bool {
-    let has_notation = matches!(
-        id,
-        FieldId::pipeline_model_parallel_layout | FieldId::hybrid_layer_pattern | FieldId::layer_sizes
-    );
-    matches!(id.field().kind, Kind::Text { .. }) && !has_notation
 }
 
 /// Why a field cannot take a text; `None` where it can.

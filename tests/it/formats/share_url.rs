@@ -372,6 +372,15 @@ fn every_value_that_no_field_can_take_comes_back_as_it_is_written() {
 }
 
 #[test]
+fn a_list_in_words_that_nobody_can_read_comes_back() {
+    let state = plain(&[(FieldId::csa_compress_ratios, text("?"))]);
+    assert_eq!(encode(&state), "#v1;csar=%3F%3F");
+    let (back, notices) = decode("#v1;csar=%3F%3F");
+    assert_eq!(back, state);
+    assert!(matches!(notices[..], [Notice::BadValue { .. }]), "{notices:?}");
+}
+
+#[test]
 fn links_survive_what_mail_and_chat_do_to_them() {
     let link = "#v1;m=deepseek-v3@1;tp=8;x=%7C1";
     let state = decode(link).0;

@@ -8,6 +8,7 @@
 //! [`estimate`](crate::memory::estimate) alone what it needs. A rule that depends on few axes is checked as soon as
 //! these have their values; where it refuses them, all combinations that share them are skipped together.
 
+mod alternatives;
 mod axis;
 mod best;
 mod bubble;
@@ -31,6 +32,7 @@ mod training;
 mod unsearchable;
 mod walk;
 
+pub use alternatives::{Ranking, ranking};
 pub use axis::{Axis, Pick};
 pub use best::Best;
 pub use bubble::{Bubbles, bubble_ppm};

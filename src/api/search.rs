@@ -222,6 +222,9 @@ pub struct Layout {
     rank: Option<usize>,
     /// Whether another candidate of this call shares the rank.
     is_tie: bool,
+    /// Whether the layout fits, but leaves so little memory free that it runs slower than predicted: such layouts stand
+    /// behind all others that fit.
+    nearly_full: bool,
     /// What the layout gains over the job's own, in words; empty for the own one and where there is none.
     gains: Vec<String>,
 }
@@ -400,6 +403,7 @@ impl Layout {
             step_seconds: candidate.step_nanoseconds.map(in_seconds),
             rank: None,
             is_tie: false,
+            nearly_full: candidate.is_nearly_full(),
             gains: gains.map(|gain| gain.text(|b| scale.amount(b))).collect(),
         }
     }
@@ -432,6 +436,6 @@ impl Remedy {
     clippy::float_arithmetic,
     reason = "a time in seconds has no more digits than a float"
 )]
-fn in_seconds(nanoseconds: u64) -> f64 {
+pub(crate) fn in_seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 * 1e-9
 }

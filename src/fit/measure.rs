@@ -5,7 +5,7 @@ use crate::config::job::Config;
 use crate::config::raw::RawJob;
 use crate::config::validate;
 use crate::memory::{Estimate, estimate};
-use crate::time::step_time;
+use crate::search::Candidate;
 use crate::verdict::Standing;
 
 /// An estimated job.
@@ -32,10 +32,9 @@ impl Measured {
         runs(job).map(Self::of)
     }
 
-    /// The predicted time of a step in nanoseconds; `None` where the prediction does not follow the job.
-    pub(super) fn step_nanoseconds(&self) -> Option<u64> {
-        let time = step_time(&self.config, &self.estimate).ok()?;
-        Some(time.nanoseconds())
+    /// The job as an alternative of others, with its index among them.
+    pub(super) fn candidate(&self, index: u64) -> Option<Candidate> {
+        Candidate::of_job(index, &self.config, &self.estimate)
     }
 
     /// What the job pays. The schedules of its pipeline are replayed, which takes longer than the estimate.

@@ -8,6 +8,7 @@ use crate::config::field::Kind;
 use crate::config::fields::FieldId as F;
 use crate::config::raw::RawJob;
 use crate::config::suggest::step::{now, powers};
+use crate::search::{Axis, Candidate, Ranking, ranking};
 use crate::units::Bytes;
 use crate::value::Value;
 use crate::verdict::Standing;
@@ -39,8 +40,16 @@ pub struct SweepPoint {
     pub value: u64,
     /// The memory of the rank that needs most.
     pub memory: Standing,
+    /// The job as searches order it, with the point's index; `None` where it has no language model.
+    pub candidate: Option<Candidate>,
+}
+
+impl SweepPoint {
     /// The predicted time of a step in nanoseconds; `None` where the prediction does not follow the job.
-    pub step_nanoseconds: Option<u64>,
+    #[must_use]
+    pub fn step_nanoseconds(&self) -> Option<u64> {
+        self.candidate?.step_nanoseconds
+    }
 }
 
 /// The memory of a job over the values of one setting. [`step`](Self::step) adds a value at a time, so that a page can
@@ -100,14 +109,26 @@ impl Sweep {
         if let Some(value) = self.open.pop() {
             let mut job = self.job.clone();
             self.apply(value, &mut job);
+            let index = u64::try_from(self.points.len()).unwrap_or(u64::MAX);
             let measured = Measured::of_job(&job);
             self.points.extend(measured.map(|measured| SweepPoint {
                 value,
                 memory: measured.standing,
-                step_nanoseconds: measured.step_nanoseconds(),
+                candidate: measured.candidate(index),
             }));
         }
         self.open.is_empty()
+    }
+
+    /// The points in the order of searches, where the setting is a size that searches vary. With other values of any other
+    /// setting it is another model, or trains on other samples, so that a shorter step is no gain: those points stay in the
+    /// order of their values, without ranks.
+    #[must_use]
+    pub fn ranking(&self) -> Vec<Ranking> {
+        let mut sizes = Axis::ALL.into_iter().filter(|axis| axis.has_sizes());
+        let is_varied = sizes.any(|axis| axis.field() == self.field);
+        let alternatives = self.points.iter().map(|point| point.candidate.filter(|_| is_varied));
+        ranking(&alternatives.collect::<Vec<_>>())
     }
 
     /// Gives a job a value of the setting, and a sequence length the positions that it needs.

@@ -96,7 +96,7 @@ impl Plot<'_> {
             let verdict = memory.verdict.words().to_lowercase();
             format!(", of {}: {verdict}", scale.amount(gpu))
         });
-        let step = point.step_nanoseconds;
+        let step = point.step_nanoseconds();
         let step = step.map_or_else(String::new, |step| format!("; about {} a step", seconds(step)));
         format!(
             "{} {}: {} allocated, {} on the device{of_gpu}{step}.",

@@ -3,16 +3,11 @@
 #![allow(clippy::float_arithmetic, reason = "seconds and shares are no counts")]
 
 use super::amount::grouped;
-use crate::config::check;
-use crate::config::fields::FieldId;
 use crate::config::job::{Config, Module};
-use crate::config::raw::RawJob;
 use crate::config::step_time_calibration::StepTimeCalibration;
 use crate::formats::training_log::IterationTimes;
-use crate::memory::estimate;
 use crate::time::placement::{Group, GroupKind, domain, group};
-use crate::time::{NoTime, Part, StepTime, step_time};
-use crate::value::Value;
+use crate::time::{NoTime, Part, StepTime};
 
 /// A time with as many digits as tell something: `38 ms`, `1.24 s`, `62.0 s`, `3,681 s`.
 #[must_use]
@@ -145,16 +140,11 @@ fn reason(part: Part, m: &Module) -> String {
     }
 }
 
-/// The predicted time of a step of a job with other settings of a module; `None` where Megatron refuses it, or no time is
-/// predicted.
+/// A time in nanoseconds with as many digits as tell something.
 #[must_use]
-pub fn with_settings(job: &RawJob, module: usize, settings: &[(FieldId, Value)]) -> Option<StepTime> {
-    let mut job = job.clone();
-    for (field, value) in settings {
-        job.put(module, *field, value.clone());
-    }
-    let config = check(&job).config?;
-    step_time(&config, &estimate(&config)).ok()
+#[allow(clippy::cast_precision_loss, reason = "a time in seconds")]
+pub fn duration_of(nanoseconds: u64) -> String {
+    duration(nanoseconds as f64 * 1e-9)
 }
 
 /// A part of a step as a piece of a bar of a thousand units.

@@ -233,7 +233,13 @@ test("a rank can be asked for", () => {
 
 test("methods of training stand beside each other, and what adapters save adds up", () => {
   const { methods, saved_by_adapters } = api.estimate(dense, { methods: true });
-  assert.deepEqual(methods.map(({ name, current }) => [name, current]), [["full", true], ["adapters", false], ["fsdp", false]]);
+  const current = Object.fromEntries(methods.map(({ name, current }) => [name, current]));
+  assert.deepEqual(current, { full: true, adapters: false, fsdp: false });
+  // In the order of searches: all weights before adapters alone, and what Megatron refuses last.
+  const ranks = methods.map(({ refused, rank }) => (refused ? Infinity : rank));
+  assert.deepEqual(ranks, ranks.toSorted((one, other) => one - other));
+  const place = (wanted) => methods.findIndex(({ name }) => name === wanted);
+  assert.ok(place("full") < place("adapters"));
   assert.deepEqual(saved_by_adapters, []);
   for (const { settings, peak_bytes, refused } of methods) {
     if (refused) assert.throws(() => api.estimate({ ...dense, ...settings }), (error) => error.message.includes(refused));
@@ -244,7 +250,7 @@ test("methods of training stand beside each other, and what adapters save adds u
   }
   const adapted = { ...dense, peft: { type: "dora", dim: 16 } };
   const result = api.estimate(adapted, { methods: true });
-  assert.equal(result.methods[1].settings.peft_type, "dora");
+  assert.equal(result.methods.find(({ name }) => name === "adapters").settings.peft_type, "dora");
   const saved = result.saved_by_adapters.map(({ full_training_bytes, bytes }) => full_training_bytes - bytes);
   const full = api.estimate(dense).stages[result.worst_stage].peak_bytes;
   assert.equal(saved.reduce((sum, one) => sum + one, 0), full - result.stages[result.worst_stage].peak_bytes);

@@ -16,7 +16,7 @@ fn open(fragment: &str) -> Page {
 }
 
 fn peak(page: &Page, method: &str) -> String {
-    page.text(&format!(".methods [data-method={method}] td"))
+    page.text(&format!(".methods [data-method={method}] [data-cell=peak]"))
 }
 
 #[test]

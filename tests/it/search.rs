@@ -12,6 +12,7 @@ use megatron_memory::search::{
 use megatron_memory::value::Value;
 use proptest::prelude::*;
 
+mod alternatives;
 mod brute_force;
 mod frontier;
 mod measured_pairs;

@@ -8,8 +8,8 @@ use crate::parts::{OpenButton, Panel, PanelHead, ScrollBox, Table, when_idle};
 use crate::state::State;
 use megatron_memory::memory::methods::{TrainingMethod, method};
 use megatron_memory::report::amount::Scale;
-use megatron_memory::report::time::with_settings;
-use row::{MethodAmounts, MethodFacts, TimedMethod, rows};
+use megatron_memory::search::Candidate;
+use row::{MethodAmounts, MethodFacts, RankedMethod, rows};
 
 /// The id of the panel's title.
 const TITLE: &str = "methods-title";
@@ -38,18 +38,25 @@ pub(super) fn MethodsPanel() -> impl IntoView {
 #[component]
 fn MethodTable() -> impl IntoView {
     let state = expect_context::<State>();
-    let found = RwSignal::new(Vec::<TimedMethod>::new());
+    let found = RwSignal::new(Vec::<RankedMethod>::new());
     when_idle(
         move || state.outcome.track(),
         Vec::new,
-        move |done: &mut Vec<TimedMethod>| {
+        move |done: &mut Vec<RankedMethod>| {
             let next = TrainingMethod::EACH.get(done.len());
             let job = &state.setup.read_untracked().job;
             let module = state.form.module.get_untracked();
             match next.map(|next| method(job, module, *next)) {
                 Some(Some(result)) => {
-                    let time = with_settings(job, module, &result.settings);
-                    done.push(TimedMethod { result, time });
+                    let index = u64::try_from(done.len()).unwrap_or(u64::MAX);
+                    let candidate = result
+                        .result
+                        .is_ok()
+                        .then(|| Candidate::with_settings(index, job, module, &result.settings));
+                    done.push(RankedMethod {
+                        result,
+                        candidate: candidate.flatten(),
+                    });
                     false
                 }
                 // Megatron refuses the job.
@@ -72,6 +79,7 @@ fn MethodTable() -> impl IntoView {
         <ScrollBox titled_by=TITLE>
             <Table headings=[
                 "Way of training",
+                "Rank",
                 "Peak",
                 "On this GPU",
                 "Between steps",
@@ -85,7 +93,7 @@ fn MethodTable() -> impl IntoView {
             </Table>
         </ScrollBox>
         <p class="panel-note">
-            "Allocated at the peak, between steps, and parameters are those of one GPU of the fullest stage. Adapters and sharding strategy are the job's own where it has any, LoRA and optim_grads_params otherwise."
+            "Allocated at the peak, between steps, and parameters are those of one GPU of the fullest stage. Adapters and sharding strategy are the job's own where it has any, LoRA and optim_grads_params otherwise. The order is that of searches: what fits with room to run as predicted, all weights before adapters alone, the shortest step; steps that differ by less than 5 % are a tie."
         </p>
     }
 }
@@ -104,10 +112,11 @@ fn MethodRow(
     let cells = move || match row.get().map(|row| row.result) {
         None => ().into_any(),
         Some(Err(refused)) => view! {
-            <td colspan="6" class="refused">{format!("Megatron refuses it: {refused}")}</td>
+            <td colspan="7" class="refused">{format!("Megatron refuses it: {refused}")}</td>
         }
         .into_any(),
         Some(Ok(MethodAmounts {
+            rank,
             peak,
             verdict,
             gpu,
@@ -116,7 +125,8 @@ fn MethodRow(
             trained,
             changes,
         })) => view! {
-            <td>{peak}</td>
+            <td>{rank}</td>
+            <td data-cell="peak">{peak}</td>
             <td data-verdict=verdict.style()>{format!("{} {gpu}", verdict.sign())}</td>
             <td>{steady}</td>
             <td>{step}</td>
@@ -131,7 +141,11 @@ fn MethodRow(
         }
     };
     view! {
-        <tr class:ours=move || is(|row| row.is_current) data-method=move || row.read().as_ref().map(|row| row.id)>
+        <tr
+            class:ours=move || is(|row| row.is_current)
+            class:below-line=move || is(|row| row.is_below_line)
+            data-method=move || row.read().as_ref().map(|row| row.id)
+        >
             <th scope="row">
                 <button
                     type="button"

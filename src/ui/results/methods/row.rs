@@ -8,21 +8,21 @@ use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::methods::{MethodMemory, MethodResult, TrainingMethod};
 use megatron_memory::report::amount::{Scale, parameters};
 use megatron_memory::report::headroom::Headroom;
-use megatron_memory::report::time::duration;
+use megatron_memory::report::time::duration_of;
 use megatron_memory::report::verdict::Verdict;
-use megatron_memory::time::StepTime;
+use megatron_memory::search::{Candidate, Ranking, ranking};
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 
 /// The most buckets that are named as those that change most.
 const MOST: usize = 3;
 
-/// A way of training with the time of a step.
+/// A way of training, as searches order it.
 #[derive(Clone, PartialEq)]
-pub(super) struct TimedMethod {
+pub(super) struct RankedMethod {
     pub(super) result: MethodResult,
-    /// `None` where the prediction does not follow the job.
-    pub(super) time: Option<StepTime>,
+    /// With the way's index; `None` where Megatron refuses it.
+    pub(super) candidate: Option<Candidate>,
 }
 
 /// A way of training.
@@ -38,6 +38,9 @@ pub(super) struct MethodFacts {
     pub(super) changes: Vec<(FieldId, Value)>,
     /// Whether the job is trained so.
     pub(super) is_current: bool,
+    /// Whether it is the first one that leaves too little memory free to run as fast as predicted, behind others that
+    /// leave enough.
+    pub(super) is_below_line: bool,
     /// What the job needs then, or why Megatron refuses it.
     pub(super) result: Result<MethodAmounts, String>,
 }
@@ -45,6 +48,8 @@ pub(super) struct MethodFacts {
 /// The memory of a job that is trained in one way.
 #[derive(Clone, PartialEq)]
 pub(super) struct MethodAmounts {
+    /// Its rank in the order of searches.
+    pub(super) rank: String,
     /// The peak of the fullest GPU.
     pub(super) peak: String,
     pub(super) verdict: Verdict,
@@ -60,11 +65,15 @@ pub(super) struct MethodAmounts {
     pub(super) changes: String,
 }
 
-/// A row for each way of training; `config` is the job as it is.
-pub(super) fn rows(found: &[TimedMethod], config: Option<&Config>, scale: Scale) -> Vec<MethodFacts> {
+/// A row for each way of training, in the order of searches; `config` is the job as it is.
+pub(super) fn rows(found: &[RankedMethod], config: Option<&Config>, scale: Scale) -> Vec<MethodFacts> {
     let current = found.iter().find(|way| way.result.current);
     let current = current.and_then(|way| way.result.result.as_ref().ok());
-    let row = |TimedMethod { result: way, time }: &TimedMethod| MethodFacts {
+    let candidates: Vec<Option<Candidate>> = found.iter().map(|way| way.candidate).collect();
+    let ranking = ranking(&candidates);
+    let first_nearly_full = ranking.iter().position(|ranked| ranked.is_nearly_full);
+    let row = |place: usize, ranked: &Ranking, RankedMethod { result: way, candidate }: &RankedMethod| MethodFacts {
+        is_below_line: place > 0 && Some(place) == first_nearly_full,
         id: way.method.id(),
         name: name(way),
         settings: settings(way),
@@ -72,13 +81,18 @@ pub(super) fn rows(found: &[TimedMethod], config: Option<&Config>, scale: Scale)
         is_current: way.current,
         result: match &way.result {
             Ok(memory) => Ok(MethodAmounts {
-                step: time.map_or_else(String::new, |time| duration(time.seconds)),
+                rank: ranked.words(),
+                step: candidate
+                    .and_then(|candidate| candidate.step_nanoseconds)
+                    .map_or_else(String::new, duration_of),
                 ..amounts(memory, current, config, scale)
             }),
             Err(refused) => Err(refused.clone()),
         },
     };
-    found.iter().map(row).collect()
+    let ranked = ranking.iter().enumerate();
+    let rows = ranked.filter_map(|(place, ranked)| Some(row(place, ranked, found.get(ranked.index)?)));
+    rows.collect()
 }
 
 fn amounts(
@@ -90,6 +104,7 @@ fn amounts(
     let gpu = config.and_then(Config::reported_gpu_memory);
     let verdict = config.map_or(Verdict::Unknown, |config| Verdict::of(config, memory.device));
     MethodAmounts {
+        rank: String::new(),
         peak: scale.amount(memory.peak),
         verdict,
         gpu: match gpu {

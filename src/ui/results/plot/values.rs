@@ -1,4 +1,5 @@
-//! The values of a plot as buttons, each with the memory of the fullest GPU. A click applies one.
+//! The values of a plot as buttons, each with the memory of the fullest GPU and the time of a step. Those of a size that
+//! searches vary come in the order of searches. A click applies one.
 
 use leptos::prelude::*;
 
@@ -7,6 +8,8 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::fit::SweepPoint;
 use megatron_memory::report::amount::{Scale, grouped};
 use megatron_memory::report::curves::Curve;
+use megatron_memory::report::time::duration_of;
+use megatron_memory::search::Ranking;
 
 /// The values of the job on the page.
 #[component]
@@ -16,17 +19,20 @@ pub(super) fn ValueButtons(id: FieldId, curves: RwSignal<Vec<Curve>>) -> impl In
         let first = curves.first();
         first.map_or_else(Vec::new, |curve| {
             let is_current = |value| curve.sweep.current == Some(value);
-            let points = curve.sweep.points.iter();
-            points.map(|point| (*point, is_current(point.value))).collect()
+            let ranking = curve.sweep.ranking().into_iter();
+            let points = ranking.filter_map(|ranked| Some((*curve.sweep.points.get(ranked.index)?, ranked)));
+            points
+                .map(|(point, ranked)| (point, ranked, is_current(point.value)))
+                .collect()
         })
     });
     view! {
-        <div class="sweep" role="group" aria-label="Memory of the fullest GPU with other values">
+        <div class="sweep" role="group" aria-label="Memory of the fullest GPU and the time of a step with other values">
             {move || {
                 values
                     .get()
                     .into_iter()
-                    .map(|(point, is_current)| view! { <ValueButton id curves point is_current /> })
+                    .map(|(point, ranked, is_current)| view! { <ValueButton id curves point ranked is_current /> })
                     .collect_view()
             }}
         </div>
@@ -34,8 +40,20 @@ pub(super) fn ValueButtons(id: FieldId, curves: RwSignal<Vec<Curve>>) -> impl In
 }
 
 #[component]
-fn ValueButton(id: FieldId, curves: RwSignal<Vec<Curve>>, point: SweepPoint, is_current: bool) -> impl IntoView {
+fn ValueButton(
+    id: FieldId,
+    curves: RwSignal<Vec<Curve>>,
+    point: SweepPoint,
+    ranked: Ranking,
+    is_current: bool,
+) -> impl IntoView {
     let state = expect_context::<State>();
+    let step = point.step_nanoseconds().map(|step| {
+        let rank = ranked.rank.map(|_| format!("rank {}", ranked.words()));
+        let nearly_full = ranked.is_nearly_full.then(|| String::from("nearly full"));
+        let words = [Some(duration_of(step)), rank, nearly_full].into_iter().flatten();
+        view! { <small>{words.collect::<Vec<_>>().join(" · ")}</small> }
+    });
     let amount = move || Scale::coarse(state.preferences.unit.get()).amount(point.memory.total);
     view! {
         <button
@@ -48,6 +66,7 @@ fn ValueButton(id: FieldId, curves: RwSignal<Vec<Curve>>, point: SweepPoint, is_
             <strong>{grouped(point.value)}</strong>
             " "
             <span>{amount}</span>
+            {step}
         </button>
     }
 }

@@ -1,0 +1,94 @@
+//! Alternatives of a job that no space lists, such as other ways to train it or other values of one size, in the order of
+//! searches.
+
+use super::bubble::Bubbles;
+use super::candidate::{Candidate, WorstStage};
+use super::ties::ranks_among;
+use crate::config::check;
+use crate::config::fields::FieldId;
+use crate::config::job::Config;
+use crate::config::raw::RawJob;
+use crate::memory::{Estimate, StageRef, estimate};
+use crate::time::{TimeTables, step_time};
+use crate::value::Value;
+
+/// The place of an alternative in the order of searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranking {
+    /// The alternative's index in the list that was given.
+    pub index: usize,
+    /// Its rank, counted from 1; `None` for an alternative that Megatron refuses.
+    pub rank: Option<usize>,
+    /// Whether another one shares the rank.
+    pub is_tie: bool,
+    /// Whether it fits, but leaves so little memory free that it runs slower than predicted.
+    pub is_nearly_full: bool,
+}
+
+impl Ranking {
+    /// The rank in words, such as `2` or `2, a tie`; nothing where there is none.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self.rank {
+            None => String::new(),
+            Some(rank) if self.is_tie => format!("{rank}, a tie"),
+            Some(rank) => rank.to_string(),
+        }
+    }
+}
+
+/// The ranking of alternatives, the best first, and behind them those that Megatron refuses, as they were given. The
+/// candidates must have their indices in the list as [`Candidate::index`].
+#[must_use]
+pub fn ranking(alternatives: &[Option<Candidate>]) -> Vec<Ranking> {
+    let known: Vec<Candidate> = alternatives.iter().copied().flatten().collect();
+    let mut ranked: Vec<(Candidate, (usize, bool))> = known.iter().copied().zip(ranks_among(&known)).collect();
+    ranked.sort_by(|(one, _), (other, _)| one.order(other));
+    let best_first = ranked.into_iter().map(|(candidate, (rank, is_tie))| Ranking {
+        index: usize::try_from(candidate.index).unwrap_or(usize::MAX),
+        rank: Some(rank),
+        is_tie,
+        is_nearly_full: candidate.is_nearly_full(),
+    });
+    let refused = alternatives.iter().enumerate();
+    let refused = refused.filter(|(_, alternative)| alternative.is_none());
+    let refused = refused.map(|(index, _)| Ranking {
+        index,
+        rank: None,
+        is_tie: false,
+        is_nearly_full: false,
+    });
+    best_first.chain(refused).collect()
+}
+
+impl Candidate {
+    /// An estimated job as an alternative of others, with its index among them; `None` where it has no language model.
+    /// Its time is that of [`step_time`], with every pass replayed.
+    #[must_use]
+    pub fn of_job(index: u64, config: &Config, estimate: &Estimate) -> Option<Self> {
+        let module = config.modules().iter().position(|m| m.io().is_language())?;
+        let memory = |slowest| {
+            let pp_rank = usize::try_from(slowest).ok()?;
+            Some(estimate.stage(StageRef { module, pp_rank })?.memory)
+        };
+        let shared = (&mut Bubbles::default(), &mut TimeTables::default());
+        let candidate = Self::new(index, config, &WorstStage::of(estimate), shared, memory)?;
+        let time = step_time(config, estimate).ok();
+        Some(Self {
+            step_nanoseconds: time.map(|time| time.nanoseconds()),
+            ..candidate
+        })
+    }
+
+    /// A job with other settings of a module as an alternative, with its index among others; `None` where Megatron refuses
+    /// it, or it has no language model.
+    #[must_use]
+    pub fn with_settings(index: u64, job: &RawJob, module: usize, settings: &[(FieldId, Value)]) -> Option<Self> {
+        let mut job = job.clone();
+        for (field, value) in settings {
+            job.put(module, *field, value.clone());
+        }
+        let config = check(&job).config?;
+        Self::of_job(index, &config, &estimate(&config))
+    }
+}

@@ -1,0 +1,93 @@
+//! Alternatives that no search lists, in the order of searches.
+
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::fit::Sweep;
+use megatron_memory::memory::methods::methods;
+use megatron_memory::search::{Candidate, ranking};
+
+fn job() -> RawJob {
+    let job = serde_json::json!({
+        "num_layers": 32, "hidden_size": 4096, "ffn_hidden_size": 14336, "num_attention_heads": 32, "num_query_groups": 8,
+        "group_query_attention": true, "vocab_size": 128_256, "swiglu": true, "seq_length": 4096,
+        "max_position_embeddings": 4096, "world_size": 64, "micro_batch_size": 1, "global_batch_size": 256, "bf16": true,
+        "use_distributed_optimizer": true, "tensor_model_parallel_size": 2, "gpu": "h100-80gb",
+    });
+    RawJob::from_value(&serde_json::from_value(job).unwrap())
+}
+
+#[test]
+fn ways_of_training_are_ranked_with_all_weights_before_adapters() {
+    let job = job();
+    let ways = methods(&job, 0);
+    let candidates = (0..).zip(&ways);
+    let mut candidates: Vec<Option<Candidate>> = candidates
+        .map(|(index, way)| Candidate::with_settings(index, &job, 0, &way.settings))
+        .collect();
+    let ids = |candidates: &[Option<Candidate>]| {
+        let ranked = ranking(candidates).into_iter();
+        ranked
+            .map(|of| (ways[of.index].method.id(), of.rank))
+            .collect::<Vec<_>>()
+    };
+    // FSDP has no predicted time, and adapters are another training.
+    let expected = [("full", Some(1)), ("fsdp", Some(2)), ("adapters", Some(3))];
+    assert_eq!(ids(&candidates), expected);
+    // What Megatron refuses comes last and has no rank.
+    candidates[0] = None;
+    let expected = [("fsdp", Some(1)), ("adapters", Some(2)), ("full", None)];
+    assert_eq!(ids(&candidates), expected);
+    assert_eq!(ranking(&[]), Vec::new());
+}
+
+#[test]
+fn alternatives_with_little_memory_free_stand_behind_all_others_that_fit() {
+    let like = Candidate::with_settings(0, &job(), 0, &[]).unwrap();
+    let gpu = like.gpu.unwrap().least;
+    let timed = |index: u64, nanoseconds: u64, peak| {
+        Some(Candidate {
+            index,
+            peak,
+            step_nanoseconds: Some(nanoseconds),
+            ..like
+        })
+    };
+    let alternatives = [
+        timed(0, 1000, gpu),
+        timed(1, 1040, like.peak),
+        timed(2, 1020, like.peak),
+    ];
+    let ranked: Vec<_> = ranking(&alternatives)
+        .into_iter()
+        .map(|of| (of.index, of.words(), of.is_nearly_full))
+        .collect();
+    let tie = || "1, a tie".to_owned();
+    assert_eq!(
+        ranked,
+        [(2, tie(), false), (1, tie(), false), (0, "3".to_owned(), true)]
+    );
+}
+
+#[test]
+fn values_of_parallel_sizes_are_ranked_and_others_stay_in_their_order() {
+    let sweep = |field| {
+        let mut sweep = Sweep::new(&job(), 0, field, None).unwrap();
+        while !sweep.step() {}
+        sweep
+    };
+    let sizes = sweep(FieldId::tensor_model_parallel_size);
+    let ranking = sizes.ranking();
+    assert!(ranking.len() > 2 && ranking.len() == sizes.points.len());
+    let ranks: Vec<usize> = ranking.iter().map(|of| of.rank.unwrap()).collect();
+    assert!(ranks.is_sorted() && ranks[0] == 1, "{ranks:?}");
+    let fitting = ranking
+        .iter()
+        .filter(|of| !of.is_nearly_full && sizes.points[of.index].memory.has_room());
+    let times: Vec<Option<u64>> = fitting.map(|of| sizes.points[of.index].step_nanoseconds()).collect();
+    assert!(times.is_sorted() && times.iter().all(Option::is_some), "{times:?}");
+    // A model with fewer layers is another one, and no faster way to train this one.
+    let layers = sweep(FieldId::num_layers);
+    let places: Vec<usize> = layers.ranking().into_iter().map(|of| of.index).collect();
+    assert!(places.len() > 2 && places.iter().copied().eq(0..layers.points.len()));
+    assert!(layers.ranking().iter().all(|of| of.rank.is_none()));
+}

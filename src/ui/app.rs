@@ -12,6 +12,7 @@ use super::components::settings_pane::SettingsPane;
 use super::components::toasts::Toasts;
 use super::dialogs::Dialogs;
 use super::embed::FullEmbed;
+use super::lazy_parts::LazyParts;
 use super::parts::next_task;
 use super::results::Results;
 use super::state::{
@@ -104,6 +105,7 @@ impl Started {
         };
         browser::mark_root(Self::MARK, Some(""));
         let (view, unseen): (_, Unseen) = (expect_context::<State>().view, expect_context());
+        let LazyParts { part, .. } = expect_context();
         spawn_local(async move {
             for part in Self::HEADLINE..=Self::DIALOGS {
                 next_task().await;
@@ -114,6 +116,8 @@ impl Started {
             }
             browser::mark_root(Self::MARK, None);
             if let Some(heading) = ResultsTab::heading_of(&browser::fragment()) {
+                // Its panel may be among those that are loaded now.
+                part(None).await;
                 view.go_to(heading);
             }
         });

@@ -11,8 +11,9 @@ use leptos::prelude::*;
 use self::export::ExportDialog;
 use self::import::ImportDialog;
 use self::import::session::ImportSession;
-use self::search::SearchDialog;
+use self::search::{KeptSearch, SearchDialog};
 use super::browser::files;
+use super::lazy_parts::LazyParts;
 use super::parts::Dialog;
 use super::state::{DialogKind, OpenDialog, TextReader};
 use search_worker::Answer;
@@ -23,7 +24,9 @@ use search_worker::Answer;
 pub(super) fn Dialogs() -> impl IntoView {
     let open_dialog: OpenDialog = expect_context();
     let session = RwSignal::new(ImportSession::default());
-    let kept_search = StoredValue::new(None);
+    provide_context(session);
+    // What the search dialog leaves for the next time.
+    provide_context(StoredValue::new(None::<KeptSearch>));
     // The dialogs with a `Modal` of their own are none of these.
     let kind = Memo::new(move |_| {
         let kind = open_dialog.0.get();
@@ -38,13 +41,9 @@ pub(super) fn Dialogs() -> impl IntoView {
             open_dialog.close(kind);
         }
     };
-    let content = move || {
-        kind.get().map(|kind| match kind {
-            DialogKind::Import => view! { <ImportDialog session /> }.into_any(),
-            DialogKind::Export => view! { <ExportDialog /> }.into_any(),
-            _ => view! { <SearchDialog kept=kept_search /> }.into_any(),
-        })
-    };
+    let LazyParts { dialog, .. } = expect_context();
+    // Loaded at once: then the first dialog opens without a wait.
+    let content = move || Suspend::new(dialog(kind.get()));
     view! {
         <Dialog
             attr:class="modal"
@@ -55,6 +54,17 @@ pub(super) fn Dialogs() -> impl IntoView {
         >
             {content}
         </Dialog>
+    }
+}
+
+/// The content of the open dialog; nothing while none of these is open.
+#[must_use]
+pub fn dialog(kind: Option<DialogKind>) -> AnyView {
+    match kind {
+        Some(DialogKind::Import) => view! { <ImportDialog session=expect_context() /> }.into_any(),
+        Some(DialogKind::Export) => view! { <ExportDialog /> }.into_any(),
+        Some(DialogKind::Search) => view! { <SearchDialog kept=expect_context() /> }.into_any(),
+        Some(DialogKind::Link | DialogKind::Report | DialogKind::Help) | None => ().into_any(),
     }
 }
 

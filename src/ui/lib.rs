@@ -15,6 +15,8 @@ mod browser;
 mod components;
 mod dialogs;
 mod embed;
+mod lazy_parts;
+mod loaded_part;
 mod parts;
 mod results;
 mod state;
@@ -28,15 +30,22 @@ use wasm_bindgen_futures::spawn_local;
 
 use app::App;
 use browser::Unseen;
+pub use dialogs::dialog;
 use embed::LightEmbed;
+pub use lazy_parts::{LazyPart, LazyParts};
+pub use loaded_part::part;
 use parts::next_task;
+pub use state::DialogKind;
 
 /// The id of the element that shows the application.
 const PLACE: &str = "app";
 
 /// Starts the page, or the whole calculator in a frame of another page.
-pub fn start_page() {
-    start(|| view! { <App /> });
+pub fn start_page(lazy: LazyParts) {
+    start(move || {
+        provide_context(lazy);
+        view! { <App /> }
+    });
 }
 
 /// Starts a small view of the calculator in a frame of another page.

@@ -27,30 +27,28 @@ mod step_time_line;
 
 use leptos::prelude::*;
 
+use super::lazy_parts::LazyPart;
 use super::parts::{NearFirst, Part, TabList};
 use super::state::{ResultsTab, State};
 pub(super) use chart::pixel_width;
 use chart::{Chart, MarkRole};
-use checks::{EvidencePanel, OneGpuPanel};
-use compare::ComparePanel;
-use detail::DetailPanel;
-pub(super) use detail::TimelinePanel;
-use fit::FitPanel;
-pub(super) use fit::{FoundChanges, LargestSize, LimitSize, apply, call_to_use};
-use frameworks::FrameworksPanel;
-use gpus::GpusPanel;
+pub(super) use checks::{EvidencePanel, OneGpuPanel};
+pub(super) use compare::ComparePanel;
+pub(super) use detail::{DetailPanel, TimelinePanel};
+pub(super) use fit::{FitPanel, FoundChanges, LargestSize, LimitSize, apply, call_to_use};
+pub(super) use frameworks::FrameworksPanel;
+pub(super) use gpus::GpusPanel;
 pub(super) use legend::Legend;
-use measured::MeasuredPanel;
+pub(super) use measured::MeasuredPanel;
 use megatron_memory::report::charts::bucket_bar;
-use methods::MethodsPanel;
+pub(super) use methods::MethodsPanel;
 pub(super) use numbers::NumbersPanel;
-use plans::PlansPanel;
-use plot::PlotPanel;
-pub(super) use plot::SettingPlot;
-use ranks::RanksPanel;
-use savings::SavingsPanel;
+pub(super) use plans::PlansPanel;
+pub(super) use plot::{PlotPanel, SettingPlot};
+pub(super) use ranks::RanksPanel;
+pub(super) use savings::SavingsPanel;
 pub(super) use stages::{StagesPanel, pointed_at};
-use step_time::StepTimePanel;
+pub(super) use step_time::StepTimePanel;
 use step_time_line::StepTimeLine;
 
 /// The id of the element that holds the panels of the open tab.
@@ -96,27 +94,23 @@ pub(super) fn Results() -> impl IntoView {
     }
 }
 
-/// The panels of a tab, in their order.
+/// The panels of a tab, in their order. The first view has the stages.
 fn panels_of(tab: ResultsTab) -> Vec<Part> {
     match tab {
         ResultsTab::Memory => vec![
             || view! { <StagesPanel /> }.into_any(),
-            || view! { <DetailPanel /> }.into_any(),
-            || view! { <NumbersPanel /> }.into_any(),
-            || view! { <RanksPanel /><StepTimePanel /> }.into_any(),
+            || LazyPart::Detail.view(),
+            || LazyPart::Numbers.view(),
+            || LazyPart::Ranks.view(),
         ],
         ResultsTab::Change => vec![
-            || view! { <FitPanel /> }.into_any(),
-            || view! { <SavingsPanel /> }.into_any(),
-            || view! { <PlotPanel /> }.into_any(),
-            || view! { <MethodsPanel /><GpusPanel /> }.into_any(),
+            || LazyPart::Fit.view(),
+            || LazyPart::Savings.view(),
+            || LazyPart::Plot.view(),
+            || LazyPart::Methods.view(),
         ],
-        ResultsTab::Compare => vec![|| view! { <ComparePanel /> }.into_any(), || {
-            view! { <PlansPanel /><MeasuredPanel /> }.into_any()
-        }],
-        ResultsTab::Check => vec![|| view! { <FrameworksPanel /> }.into_any(), || {
-            view! { <EvidencePanel /><OneGpuPanel /> }.into_any()
-        }],
+        ResultsTab::Compare => vec![|| LazyPart::Compare.view(), || LazyPart::Plans.view()],
+        ResultsTab::Check => vec![|| LazyPart::Frameworks.view(), || LazyPart::Evidence.view()],
     }
 }
 

@@ -6,13 +6,14 @@ use xshell::{Shell, cmd};
 
 use super::{Error, build, tools};
 
-/// The files that a visit of the page loads.
-const PAGE: [&str; 6] = [
+/// The files that a visit of the page loads for its first view.
+const PAGE: [&str; 7] = [
     "index.html",
     "style.css",
     "theme.js",
     "loader.js",
     "page.js",
+    "__wasm_split.js",
     "page_bg.wasm",
 ];
 
@@ -50,6 +51,10 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     in_chromium(shell, "page")?;
     println!("\n## Sizes in bytes\n\n| | raw | brotli |\n|---|---:|---:|");
     row("the page", &PAGE)?;
+    let files = build::files(Path::new("dist"))?;
+    let further = files.iter().filter_map(|file| file.to_str());
+    let further: Vec<&str> = further.filter(|file| build::is_further(file)).collect();
+    row("what it loads after its first view", &further)?;
     for files in OTHERS {
         row(&files.join(", "), files)?;
     }

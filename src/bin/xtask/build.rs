@@ -3,6 +3,9 @@
 
 mod names;
 mod offline;
+mod split;
+
+pub(crate) use split::is_further;
 
 use std::{
     env, fs,
@@ -41,12 +44,13 @@ fn remapped() -> Result<String, Error> {
 }
 
 /// Trunk's last hook: a version on every address, and a copy of everything below `v/`.
-pub(crate) fn finish() -> Result<(), Error> {
+pub(crate) fn finish(shell: &Shell) -> Result<(), Error> {
     let stage = env::var_os("TRUNK_STAGING_DIR").map(PathBuf::from);
     let stage = stage.ok_or("this task is for Trunk's post_build hook")?;
     package(&stage.join("api"))?;
     let release = env::var_os("TRUNK_PROFILE").is_some_and(|profile| profile == "release");
     if release {
+        split::split(shell, &stage)?;
         for file in files(&stage)? {
             let path = stage.join(file);
             if path.extension().is_some_and(|kind| kind == "wasm") {
@@ -119,7 +123,7 @@ fn reload(stage: &Path) -> Result<(), Error> {
 }
 
 /// Puts a version, made from the contents of all files, on the address of every script, style sheet, picture and module
-/// that a document or the manifest names, so that a browser's cache never mixes two releases. Returns the version.
+/// that a document, the manifest or the page's own scripts name, so that a browser's cache never mixes two releases. Returns the version.
 fn stamp(stage: &Path) -> Result<String, Error> {
     let mut hasher = DefaultHasher::new();
     for file in files(stage)? {
@@ -128,9 +132,9 @@ fn stamp(stage: &Path) -> Result<String, Error> {
     let version = format!("{:016x}", hasher.finish());
     let query = format!("?v={version}");
     for document in files(stage)? {
-        if (document.extension()).is_some_and(|kind| kind == "html" || kind == "webmanifest")
-            && document.parent() == Some(Path::new(""))
-        {
+        let names_others = split::SCRIPTS.iter().any(|script| document == Path::new(script))
+            || (document.extension()).is_some_and(|kind| kind == "html" || kind == "webmanifest");
+        if names_others && document.parent() == Some(Path::new("")) {
             let path = stage.join(document);
             let text = fs::read_to_string(&path)?;
             let exists = |file: &str| stage.join(file).is_file();
@@ -140,7 +144,7 @@ fn stamp(stage: &Path) -> Result<String, Error> {
     Ok(version)
 }
 
-/// A document in which every address of an asset ends in `version`.
+/// A document or a script in which every address of an asset ends in `version`.
 fn stamped(document: &str, version: &str, exists: impl Fn(&str) -> bool) -> String {
     let mut pieces = document.split("./");
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -150,7 +154,10 @@ fn stamped(document: &str, version: &str, exists: impl Fn(&str) -> bool) -> Stri
         let asset = [".css", ".js", ".svg", ".wasm", ".webmanifest"]
             .iter()
             .any(|kind| file.ends_with(kind));
-        text.extend(["./", file, if asset && exists(file) { version } else { "" }, rest]);
+        // In a script it may be a key, by which WebAssembly asks for what a file has.
+        let is_key = rest.starts_with("\":");
+        let version = if asset && !is_key && exists(file) { version } else { "" };
+        text.extend(["./", file, version, rest]);
     }
     text
 }
@@ -221,6 +228,15 @@ mod tests {
         assert_eq!(
             stamped(document, "?v=1", |file| file != "c.svg"),
             "<script src=\"./a.js?v=1\"></script><link href=./b.css?v=1><a href=\"./formulas.html\"></a><img src='./c.svg'>"
+        );
+    }
+
+    #[test]
+    fn keys_of_a_script_stay() {
+        let script = "import * as a from \"./a.js\"; const imports = { \"./a.js\": a };";
+        assert_eq!(
+            stamped(script, "?v=1", |_| true),
+            "import * as a from \"./a.js?v=1\"; const imports = { \"./a.js\": a };"
         );
     }
 

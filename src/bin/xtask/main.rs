@@ -104,7 +104,7 @@ fn run() -> Result<(), Error> {
         ["fuzz", reader] => fuzz::run(&shell, options.millions, Some(reader)),
         // Trunk's hooks.
         ["site"] => site::write(),
-        ["finish"] => build::finish(),
+        ["finish"] => build::finish(&shell),
         ["help"] | [] => {
             print!("{HELP}");
             Ok(())

@@ -36,16 +36,21 @@ const BUILDS: &str = "target/tools/build";
 
 /// Trunk, and wasm-bindgen of the version that the app is linked with, with the program that runs its tests.
 pub(crate) fn for_build(shell: &Shell) -> Result<(), Error> {
+    for_modules(shell)?;
+    cargo_install(shell, "trunk", "trunk", TRUNK, &["--locked"])?;
+    // Trunk calls cargo without network.
+    Ok(cmd!(shell, "cargo fetch --quiet --locked").run()?)
+}
+
+/// wasm-bindgen.
+pub(crate) fn for_modules(shell: &Shell) -> Result<(), Error> {
     put_first_on_path(shell)?;
     let bindgen = locked("wasm-bindgen")?;
     let optimized = READS_MODULES.map(|package| format!("profile.dev.package.{package}.opt-level=1"));
     let mut programs = vec!["--bin", "wasm-bindgen", "--bin", "wasm-bindgen-test-runner"];
     programs.extend(optimized.iter().flat_map(|setting| ["--config", setting]));
     // Not with its own lock file, which names a release of a dependency that is not to be had.
-    cargo_install(shell, "wasm-bindgen", "wasm-bindgen-cli", &bindgen, &programs)?;
-    cargo_install(shell, "trunk", "trunk", TRUNK, &["--locked"])?;
-    // Trunk calls cargo without network.
-    Ok(cmd!(shell, "cargo fetch --quiet --locked").run()?)
+    cargo_install(shell, "wasm-bindgen", "wasm-bindgen-cli", &bindgen, &programs)
 }
 
 fn put_first_on_path(shell: &Shell) -> Result<(), Error> {

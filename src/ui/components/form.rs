@@ -17,6 +17,7 @@ mod stepping;
 
 pub use control::{FieldControl, Select, TextBox, gpu_options};
 pub use ids::{control_id, is_control_id};
+pub use pattern_editor::PatternEditor;
 pub use problem_note::{FixButton, ProblemNote};
 
 use field_row::FieldRow;

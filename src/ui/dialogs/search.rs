@@ -15,7 +15,8 @@ use leptos::prelude::*;
 
 use self::controls::Controls;
 use self::progress::Progress;
-use self::state::{KeptSearch, Phase, SearchState};
+pub(super) use self::state::KeptSearch;
+use self::state::{Phase, SearchState};
 use self::table::FoundLayouts;
 use super::parts::{Alert, CloseButton, Title};
 use crate::browser::{self, files};

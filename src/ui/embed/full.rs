@@ -7,7 +7,8 @@ use super::presentation::{EmbedView, Presentation};
 use super::settings::{LockedValues, locked};
 use crate::browser;
 use crate::components::form::{FieldRows, FormSections};
-use crate::results::{NumbersPanel, StagesPanel, TimelinePanel};
+use crate::lazy_parts::LazyPart;
+use crate::results::StagesPanel;
 use megatron_memory::config::field::Group;
 use megatron_memory::report::grouping::Grouping;
 
@@ -31,8 +32,8 @@ pub(crate) fn FullEmbed() -> impl IntoView {
             {settings}
             <div class="results-pane">
                 <StagesPanel />
-                <TimelinePanel />
-                <NumbersPanel />
+                {LazyPart::Timeline.view()}
+                {LazyPart::Numbers.view()}
             </div>
         </EmbedFrame>
     }

@@ -24,7 +24,7 @@ const PAGES: [(&str, &str); 4] = [
 
 /// Links to the pages of evidence.
 #[component]
-pub(super) fn EvidencePanel() -> impl IntoView {
+pub(crate) fn EvidencePanel() -> impl IntoView {
     let links = PAGES.map(|(address, text)| view! { <li><a href=address>{text}</a></li> });
     view! {
         <Panel class="evidence" title=EVIDENCE_TITLE needs_result=false>
@@ -36,7 +36,7 @@ pub(super) fn EvidencePanel() -> impl IntoView {
 
 /// The script that measures one rank of this job on one GPU.
 #[component]
-pub(super) fn OneGpuPanel() -> impl IntoView {
+pub(crate) fn OneGpuPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let download = move |_| match script(state) {
         Ok(text) => files::save_text("check_on_one_gpu.sh", &text),

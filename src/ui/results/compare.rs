@@ -26,7 +26,7 @@ const MOST: usize = 40;
 
 /// The comparison; nothing where no job is pinned.
 #[component]
-pub(super) fn ComparePanel() -> impl IntoView {
+pub(crate) fn ComparePanel() -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
     let is_pinned = Memo::new(move |_| !page.pinned.read().is_empty());
     view! {

@@ -19,7 +19,7 @@ const TABS: [charts::Chart; 3] = [buckets::CHART, components::CHART, timeline::C
 
 /// The shown stage.
 #[component]
-pub(super) fn DetailPanel() -> impl IntoView {
+pub(crate) fn DetailPanel() -> impl IntoView {
     view! {
         <Panel class="detail" title="detail-title">
             <div class="panel-head">

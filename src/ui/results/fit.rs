@@ -17,7 +17,7 @@ use megatron_memory::report::summary::{Standing, Verdict};
 
 /// The largest sizes that fit, and changes with which a job fits.
 #[component]
-pub(super) fn FitPanel() -> impl IntoView {
+pub(crate) fn FitPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let verdict = Memo::new(move |_| {
         let outcome = state.outcome.read();

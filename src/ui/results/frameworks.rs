@@ -24,7 +24,7 @@ struct Reports {
 
 /// The frameworks' reports beside the estimate.
 #[component]
-pub(super) fn FrameworksPanel() -> impl IntoView {
+pub(crate) fn FrameworksPanel() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
     let reports = deferred_memo(

@@ -19,7 +19,7 @@ const TITLE: &str = "gpus-title";
 
 /// The panel. Nothing is worked out before the reader opens it.
 #[component]
-pub(super) fn GpusPanel() -> impl IntoView {
+pub(crate) fn GpusPanel() -> impl IntoView {
     let is_open = RwSignal::new(false);
     view! {
         <Panel class="gpus" title=TITLE>

@@ -20,7 +20,7 @@ use search_worker::{Answer, Request};
 
 /// The panel: a field for the log, and the comparison.
 #[component]
-pub(super) fn MeasuredPanel() -> impl IntoView {
+pub(crate) fn MeasuredPanel() -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
     let log = expect_context::<MeasuredLog>();
     let reader = TextReader::new();

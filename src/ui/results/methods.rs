@@ -16,7 +16,7 @@ const TITLE: &str = "methods-title";
 
 /// The panel. Nothing is worked out before the reader opens it.
 #[component]
-pub(super) fn MethodsPanel() -> impl IntoView {
+pub(crate) fn MethodsPanel() -> impl IntoView {
     let is_open = RwSignal::new(false);
     view! {
         <Panel class="frameworks methods" title=TITLE>

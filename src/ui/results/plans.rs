@@ -20,7 +20,7 @@ const TITLE: &str = "plans-title";
 
 /// The panel.
 #[component]
-pub(super) fn PlansPanel() -> impl IntoView {
+pub(crate) fn PlansPanel() -> impl IntoView {
     let shelf = expect_context::<SavedPlans>();
     let page = expect_context::<ResultsState>().page;
     let has_plans = Memo::new(move |_| !shelf.plans.read().is_empty() || !page.pinned.read().is_empty());

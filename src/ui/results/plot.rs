@@ -18,7 +18,7 @@ use work::curves_of;
 
 /// The panel: the settings that are asked for most, and the plot of one.
 #[component]
-pub(super) fn PlotPanel() -> impl IntoView {
+pub(crate) fn PlotPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let PlottedField(plotted) = expect_context();
     let others = Memo::new(move |_| plotted.get().filter(|id| !PLOTTED.contains(id)));

@@ -20,7 +20,7 @@ const FEW_RANKS: u64 = 64;
 
 /// The panel of the ranks.
 #[component]
-pub(super) fn RanksPanel() -> impl IntoView {
+pub(crate) fn RanksPanel() -> impl IntoView {
     let ranks = RanksState::new();
     let is_open = RwSignal::new(false);
     let is_large = Memo::new(move |_| ranks.world_size().is_some_and(|count| count > FEW_RANKS));

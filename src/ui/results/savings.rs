@@ -12,7 +12,7 @@ use megatron_memory::report::savings::{Kind, SavingsRow, rows};
 
 /// The ways of recomputing and offloading, with what each saves.
 #[component]
-pub(super) fn SavingsPanel() -> impl IntoView {
+pub(crate) fn SavingsPanel() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let saved = savings_after_pause(results);
     let rows = Memo::new(move |_| rows(&saved.read(), Scale::fine(results.page.preferences.unit.get())));

@@ -14,7 +14,7 @@ const TITLE: &str = "step-time-title";
 
 /// The panel: the parts as a bar and as a list, and the one to look at first.
 #[component]
-pub(super) fn StepTimePanel() -> impl IntoView {
+pub(crate) fn StepTimePanel() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let note = Signal::derive(move || match results.time.read().as_ref() {
         Some(Ok(time)) => format!("about {}", headline(time)),

@@ -3,11 +3,11 @@
 use super::control::FieldControl;
 use super::field_help::FieldHelp;
 use super::ids::control_id;
-use super::pattern_editor::PatternEditor;
 use super::pattern_note::PatternNote;
 use super::problem_note::{ProblemHint, ProblemNote};
 use super::stepping::StepNote;
 use crate::browser;
+use crate::lazy_parts::LazyPart;
 use crate::state::{PlottedField, State};
 use crate::values::shown;
 use leptos::either::Either;
@@ -81,7 +81,7 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
                 {told}
                 {move || step_note.text().map(|text| view! { <p class="step-note">{text}</p> })}
             </div>
-            {(id == FieldId::hybrid_layer_pattern).then(|| view! { <PatternEditor /> })}
+            {(id == FieldId::hybrid_layer_pattern).then(|| LazyPart::PatternEditor.view())}
         </div>
     }
 }

@@ -27,6 +27,7 @@ pub mod peak;
 mod plain_tapes;
 pub mod ranks;
 mod ranks_apart;
+pub mod reserved;
 mod saving;
 pub mod savings;
 mod shared;

@@ -3,6 +3,7 @@
 //! A tensor lives as long as something refers to it: a Python variable until its last use, autograd until
 //! the backward pass of the operation that saved it, a gradient until it was used.
 
+mod script;
 mod simulator;
 
 use core::cell::OnceCell;
@@ -13,6 +14,7 @@ pub use super::usage::{TRANSIENT, USES, Usage};
 use super::recompute::{Kept, Plan, RecomputeOptions};
 use super::{ActivationTensor, AutogradTape, TensorId, UseKind};
 use crate::config::choices::RecomputeModule;
+pub(crate) use script::{PassScript, StorageEvent};
 use simulator::LivenessSimulator;
 
 /// Elements of the smallest tensor that Transformer Engine offloads with its layer (`_check_if_offload`).
@@ -147,6 +149,11 @@ impl CompiledTape {
         self.plan = Plan::default();
         self.only = Some(passes);
         self
+    }
+
+    /// What a pass allocates and frees, in its order.
+    pub(crate) fn script(&self, pass: PassKind) -> PassScript {
+        LivenessSimulator::new(&self.tape, self.of_pass(pass), None).record(pass)
     }
 
     /// Everything alive at one moment of one pass.

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use super::super::recompute::{Kept, Plan};
 use super::super::{ActivationTensor, AutogradTape, Family, Gradient, Section, TensorId, TensorUse, UseKind};
+use super::script::{PassScript, StorageEvent};
 use super::{Alive, PassKind, Peak, TRANSIENT, Usage};
 
 /// A storage and how many refer to it.
@@ -45,6 +46,8 @@ pub(super) struct LivenessSimulator<'a> {
     capture: Option<usize>,
     /// What is alive at the moment that was asked for.
     pub(super) captured: Vec<Alive>,
+    /// What the pass allocates and frees; `None` where nobody asks for it.
+    script: Option<PassScript>,
 }
 
 impl<'a> LivenessSimulator<'a> {
@@ -111,6 +114,30 @@ impl<'a> LivenessSimulator<'a> {
             delayed: Vec::new(),
             capture,
             captured: Vec::new(),
+            script: None,
+        }
+    }
+
+    /// Plays a pass from the beginning; what it allocates and frees.
+    pub(super) fn record(&mut self, pass: PassKind) -> PassScript {
+        let tape = self.tape;
+        let slot = |id: Option<TensorId>| id.map(|id| id.0 as usize);
+        let kept = super::kept_tensors(self.plan);
+        self.script = Some(PassScript {
+            input: slot(tape.input),
+            output: slot(tape.output),
+            kept: kept.iter().map(|id| id.0 as usize).collect(),
+            ..PassScript::default()
+        });
+        self.run(pass);
+        let mut script = self.script.take().unwrap_or_default();
+        script.slots = self.slots.len();
+        script
+    }
+
+    fn event(&mut self, event: StorageEvent) {
+        if let Some(script) = &mut self.script {
+            script.events.push(event);
         }
     }
 
@@ -134,13 +161,15 @@ impl<'a> LivenessSimulator<'a> {
         self.peak
     }
 
-    fn hold(&mut self, slot: usize) {
-        if let Some(slot) = self.slots.get_mut(slot) {
-            if slot.references == 0 {
-                self.usage.add_to(slot.usage, slot.bytes);
-                self.total = self.total.saturating_add(slot.bytes);
-            }
+    fn hold(&mut self, index: usize) {
+        if let Some(slot) = self.slots.get_mut(index) {
+            let bytes = slot.bytes;
             slot.references += 1;
+            if slot.references == 1 {
+                self.usage.add_to(slot.usage, bytes);
+                self.total = self.total.saturating_add(bytes);
+                self.event(StorageEvent::Allocate { slot: index, bytes });
+            }
         }
     }
 
@@ -151,14 +180,15 @@ impl<'a> LivenessSimulator<'a> {
         }
     }
 
-    fn release(&mut self, slot: usize) {
-        if let Some(slot) = self.slots.get_mut(slot)
+    fn release(&mut self, index: usize) {
+        if let Some(slot) = self.slots.get_mut(index)
             && slot.references > 0
         {
             slot.references -= 1;
             if slot.references == 0 {
                 self.usage.take(slot.usage, slot.bytes);
                 self.total = self.total.saturating_sub(slot.bytes);
+                self.event(StorageEvent::Free { slot: index });
             }
         }
     }
@@ -190,7 +220,23 @@ impl<'a> LivenessSimulator<'a> {
         if self.capture == Some(self.moment) {
             self.capture_now(op, extra);
         }
+        if self.script.is_some() {
+            self.record_extra(op, extra);
+        }
         self.moment += 1;
+    }
+
+    /// Records the tensors that only an operation at work needs.
+    fn record_extra(&mut self, op: usize, extra: Option<UseKind>) {
+        let slots = self.extra(op, extra).map(|id| id.0 as usize);
+        let slots: Vec<usize> = slots.filter(|slot| self.references(*slot) == 0).collect();
+        for slot in &slots {
+            let bytes = self.slots.get(*slot).map_or(0, |slot| slot.bytes);
+            self.event(StorageEvent::Allocate { slot: *slot, bytes });
+        }
+        for slot in slots {
+            self.event(StorageEvent::Free { slot });
+        }
     }
 
     /// The tensors that are this to an operation.
@@ -273,6 +319,9 @@ impl<'a> LivenessSimulator<'a> {
         let mut gradients: Vec<Option<usize>> = vec![None; tape.tensors.len()];
         if let Some(output) = tape.output.filter(|_| tape.output_has_gradient) {
             let slot = self.gradient(output);
+            if let Some(script) = &mut self.script {
+                script.output_gradient = Some(slot);
+            }
             if retained {
                 self.hold(slot);
             }
@@ -334,6 +383,9 @@ impl<'a> LivenessSimulator<'a> {
                     self.hold(slot);
                 }
             }
+        }
+        if let (Some(script), Some(input)) = (&mut self.script, tape.input) {
+            script.input_gradient = gradients.get(input.0 as usize).copied().flatten();
         }
     }
 

@@ -1,0 +1,74 @@
+//! Storages in the allocator's blocks, each freed once nothing refers to it any more.
+
+use crate::memory::allocator::{AllocatorSettings, BlockId, CachingAllocator, Stream};
+
+/// A storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StorageId(usize);
+
+/// The storages of a process.
+#[derive(Debug)]
+pub(super) struct Storages {
+    pub(super) allocator: CachingAllocator,
+    /// The block of each storage and how many refer to it; none for places that are free for new ones.
+    blocks: Vec<(BlockId, u32)>,
+    vacant: Vec<usize>,
+    /// Whether a request failed.
+    pub(super) out_of_memory: bool,
+}
+
+impl Storages {
+    pub(super) fn new(settings: AllocatorSettings) -> Self {
+        Self {
+            allocator: CachingAllocator::new(settings),
+            blocks: Vec::new(),
+            vacant: Vec::new(),
+            out_of_memory: false,
+        }
+    }
+
+    /// A storage of so many bytes, which one refers to; `None` where there are no bytes, or no room.
+    pub(super) fn allocate(&mut self, bytes: u64, stream: Stream) -> Option<StorageId> {
+        if bytes == 0 {
+            return None;
+        }
+        let Ok(block) = self.allocator.allocate(bytes, stream) else {
+            self.out_of_memory = true;
+            return None;
+        };
+        let place = self.vacant.pop().unwrap_or(self.blocks.len());
+        match self.blocks.get_mut(place) {
+            Some(slot) => *slot = (block, 1),
+            None => self.blocks.push((block, 1)),
+        }
+        Some(StorageId(place))
+    }
+
+    /// One more refers to a storage.
+    pub(super) fn hold(&mut self, storage: Option<StorageId>) -> Option<StorageId> {
+        if let Some((_, references)) = storage.and_then(|id| self.blocks.get_mut(id.0)) {
+            *references += 1;
+        }
+        storage
+    }
+
+    /// One less refers to a storage.
+    pub(super) fn release(&mut self, storage: Option<StorageId>) {
+        let Some(StorageId(place)) = storage else { return };
+        let Some((block, references)) = self.blocks.get_mut(place).filter(|(_, references)| *references > 0) else {
+            return;
+        };
+        *references -= 1;
+        if *references == 0 {
+            self.allocator.free(*block);
+            self.vacant.push(place);
+        }
+    }
+
+    /// One less refers to each of these.
+    pub(super) fn release_all(&mut self, storages: impl IntoIterator<Item = Option<StorageId>>) {
+        for storage in storages {
+            self.release(storage);
+        }
+    }
+}

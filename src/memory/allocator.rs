@@ -23,7 +23,7 @@ use blocks::{Block, Blocks};
 use free::{FreeBlocks, Queue};
 
 /// A CUDA stream. Blocks that were made for one are not given to another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stream(pub u32);
 
 /// No block could be had: what is free does not have the size, and the GPU has no room for a new segment.
@@ -97,6 +97,14 @@ impl CachingAllocator {
         block
             .filter(|block| block.state == BlockState::Allocated)
             .map_or(0, |block| block.size)
+    }
+
+    /// The first byte of a block in use; `None` of any other.
+    #[must_use]
+    pub fn address(&self, id: BlockId) -> Option<u64> {
+        let block = self.blocks.get(id);
+        let used = block.filter(|block| block.state == BlockState::Allocated);
+        used.map(|block| block.address)
     }
 
     /// A block for so many bytes on a stream (`DeviceCachingAllocator::malloc`).

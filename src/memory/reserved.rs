@@ -1,4 +1,9 @@
-//! Reserved memory: the segments of PyTorch's allocator, found by a replay of a stage's requests.
+//! Reserved memory: the segments of PyTorch's allocator, found by a replay of what a rank asks it for.
+//!
+//! The replay makes parameters, buffers of gradients and main parameters as Megatron does, runs the passes of an
+//! iteration with every tensor that the tapes record, makes the optimizer's states in the first step, and runs further
+//! iterations. What the allocator cannot use again of what was freed is what reserved memory has beyond allocated
+//! memory.
 
 mod iterations;
 mod passes;
@@ -10,14 +15,20 @@ use super::buffers::BufferKind;
 use super::graph_phase::GraphPhase;
 use super::parameters::PartTable;
 use super::peak::Stages;
-use super::{JobMoment, StageRef};
+use super::{JobMoment, RankMemory, StageRef};
+use crate::config::choices::CudaGraphImpl;
 use crate::config::job::{Config, Module};
 use crate::model::Architecture;
-use crate::units::Bytes;
-use iterations::Iterations;
+use crate::units::{Bytes, multiply};
+use iterations::{BesidePasses, Iterations};
 use passes::{COMPUTE, Passes};
 use states::StageStates;
 use storages::Storages;
+
+/// The most ranks of a stage that are replayed.
+const MOST_RANKS: u64 = 8;
+/// Later iterations that are replayed: after the second nothing is new.
+const LATER_ITERATIONS: u32 = 2;
 
 /// What the allocator has at the end of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,61 +43,167 @@ pub struct AllocatorReplay {
     pub most_reserved: Bytes,
 }
 
-/// Replays what a stage asks the allocator for up to a moment of the job; `None` where there is no such stage.
-#[must_use]
-pub fn replay_allocator(config: &Config, stage: StageRef, moment: JobMoment) -> Option<AllocatorReplay> {
-    let m = config.modules().get(stage.module)?;
-    let pp_rank = u32::try_from(stage.pp_rank).ok().filter(|rank| *rank < m.stages.pp())?;
-    let architecture = Architecture::new(m);
-    let local = PartTable::local(&architecture);
-    let stages = Stages::new(m, &architecture, &local);
-    Some(replay_stage(m, &stages, pp_rank, moment))
+impl AllocatorReplay {
+    /// Bytes that segments have beyond what is in use, each at its most.
+    #[must_use]
+    pub fn unused(&self) -> Bytes {
+        self.most_reserved.saturating_sub(self.most_allocated)
+    }
 }
 
-fn replay_stage(m: &Module, stages: &Stages<'_>, pp_rank: u32, moment: JobMoment) -> AllocatorReplay {
-    let settings = AllocatorSettings {
-        expandable_segments: m.args.expandable_segments,
-        ..AllocatorSettings::default()
-    };
-    let mut storages = Storages::new(settings);
-    let states = StageStates::new(stages, pp_rank);
-    states.set_up(&mut storages);
-    let site = stages.site(pp_rank);
-    for buffer in stages.buffers.buffers(&site) {
-        if !matches!(buffer.kind, BufferKind::Padding | BufferKind::Unsplit) {
-            storages.allocate(buffer.bytes, COMPUTE);
+/// The micro batches whose passes are replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MicroBatches {
+    /// Every one.
+    All,
+    /// Those until passes find the allocator as earlier ones did, from where on everything repeats.
+    UntilTheyRepeat,
+}
+
+/// Bytes that the segments of a rank have beyond what is allocated, on the ranks of its stages that have least and most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnusedRange {
+    /// On the rank that has least.
+    pub low: Bytes,
+    /// On the rank that has most.
+    pub high: Bytes,
+}
+
+/// What the ranks with these stages reserve beyond their allocated peaks; `None` where that is not derived: with CUDA
+/// graphs, which have pools of their own.
+///
+/// Ranks that share optimizer states have different shards, which fit what was freed differently. Of more than 8 such
+/// ranks, 8 are replayed.
+#[must_use]
+pub fn unused(config: &Config, rank: &RankMemory, moment: JobMoment) -> Option<UnusedRange> {
+    let mut range = UnusedRange::default();
+    for stage in &rank.stages {
+        let replays = StageRanks::new(config, *stage)?.replay(moment)?;
+        range.low += replays.low;
+        range.high += replays.high;
+    }
+    Some(range)
+}
+
+/// Replays what one rank of a stage asks the allocator for up to a moment of the job; `None` where there is no such
+/// stage, or it has CUDA graphs. `rank` is its place among the ranks that share optimizer states of dense parameters.
+#[must_use]
+pub fn replay_allocator(
+    config: &Config,
+    stage: StageRef,
+    rank: u64,
+    moment: JobMoment,
+    micro_batches: MicroBatches,
+) -> Option<AllocatorReplay> {
+    let ranks = StageRanks::new(config, stage)?;
+    let architecture = Architecture::new(ranks.m);
+    let local = PartTable::local(&architecture);
+    let stages = Stages::new(ranks.m, &architecture, &local);
+    Some(ranks.replay_rank(&stages, rank, moment, micro_batches))
+}
+
+/// The ranks of a stage.
+struct StageRanks<'a> {
+    m: &'a Module,
+    pp_rank: u32,
+}
+
+impl<'a> StageRanks<'a> {
+    fn new(config: &'a Config, stage: StageRef) -> Option<Self> {
+        let m = config.modules().get(stage.module)?;
+        let pp_rank = u32::try_from(stage.pp_rank).ok().filter(|rank| *rank < m.stages.pp())?;
+        (m.args.cuda_graph_impl == CudaGraphImpl::None).then_some(Self { m, pp_rank })
+    }
+
+    /// Replays ranks that have different shards of optimizer states.
+    fn replay(&self, moment: JobMoment) -> Option<UnusedRange> {
+        let architecture = Architecture::new(self.m);
+        let local = PartTable::local(&architecture);
+        let stages = Stages::new(self.m, &architecture, &local);
+        let all = self.m.dense_shard().max(1);
+        let some = all.min(MOST_RANKS);
+        // From the first to the last, as far from each other as can be.
+        let chosen = (0..some).map(|n| n * (all - 1) / (some - 1).max(1));
+        let replays = chosen.map(|rank| {
+            let replay = self.replay_rank(&stages, rank, moment, MicroBatches::UntilTheyRepeat);
+            replay.unused()
+        });
+        let ranges = replays.map(|unused| UnusedRange {
+            low: unused,
+            high: unused,
+        });
+        ranges.reduce(|all, next| UnusedRange {
+            low: all.low.min(next.low),
+            high: all.high.max(next.high),
+        })
+    }
+
+    fn replay_rank(
+        &self,
+        stages: &Stages<'_>,
+        rank: u64,
+        moment: JobMoment,
+        micro_batches: MicroBatches,
+    ) -> AllocatorReplay {
+        let settings = AllocatorSettings {
+            expandable_segments: self.m.args.expandable_segments,
+            ..AllocatorSettings::default()
+        };
+        let mut storages = Storages::new(settings);
+        let states = StageStates::new(stages, self.pp_rank, rank);
+        states.set_up(&mut storages);
+        let beside = self.make_buffers(stages, &mut storages);
+        let replay = stages.replay(self.pp_rank, GraphPhase::Plain);
+        let mut iterations = Iterations::new(&replay, &states, Passes::new(storages), beside);
+        let resumed = moment == JobMoment::FirstIterationAfterResume;
+        let steps = moment != JobMoment::SkippedSteps;
+        if resumed {
+            states.first_step(&mut iterations.passes.storages);
+        }
+        iterations.run(micro_batches);
+        if steps {
+            iterations.optimizer_step(!resumed);
+        }
+        let later = matches!(moment, JobMoment::LaterIteration | JobMoment::SavingCheckpoint);
+        for _ in 0..if later { LATER_ITERATIONS } else { 0 } {
+            iterations.run(micro_batches);
+            iterations.optimizer_step(false);
+        }
+        let allocator = &iterations.passes.storages.allocator;
+        AllocatorReplay {
+            allocated: Bytes(allocator.allocated()),
+            most_allocated: Bytes(allocator.most_allocated()),
+            reserved: Bytes(allocator.reserved()),
+            most_reserved: Bytes(allocator.most_reserved()),
         }
     }
-    let replay = stages.replay(pp_rank, GraphPhase::Plain);
-    let held = stages.rules.count(&{
-        let chunks = stages.chunks(pp_rank);
-        chunks.iter().map(|chunk| &chunk.parameters).sum()
-    });
-    let copies = stages.optimizer_copies(&held);
-    let mut iterations = Iterations::new(
-        &replay,
-        &states,
-        Passes::new(storages),
-        [copies.kept, copies.during],
-        m.stages.pp() > 1,
-    );
-    let resumed = moment == JobMoment::FirstIterationAfterResume;
-    if resumed {
-        states.first_step(&mut iterations.passes.storages);
-    }
-    iterations.run();
-    iterations.step(!resumed);
-    if moment.is_default() {
-        for _ in 0..2 {
-            iterations.run();
-            iterations.step(false);
+
+    /// Makes the buffers that are there before the first pass; what iterations allocate beside their passes.
+    fn make_buffers(&self, stages: &Stages<'_>, storages: &mut Storages) -> BesidePasses {
+        let mut beside = BesidePasses::default();
+        let site = stages.site(self.pp_rank);
+        for buffer in stages.buffers.buffers(&site) {
+            match buffer.kind {
+                BufferKind::Tensor | BufferKind::Workspace => {
+                    storages.allocate(buffer.bytes, COMPUTE);
+                }
+                // Buffers of states have their padding, and the allocator leaves its own rests.
+                BufferKind::Padding | BufferKind::Unsplit => {}
+                BufferKind::DummyWgrads => {
+                    let width = self.m.precision.bytes();
+                    let shapes = stages.buffers.stand_ins(&site).into_iter();
+                    let bytes = shapes.map(|(rows, columns)| multiply(multiply(rows, columns), width));
+                    beside.stand_ins = bytes.collect();
+                    // The order of backward passes, from the output layer on, is about that of sizes.
+                    beside.stand_ins.sort_unstable_by(|a, b| b.cmp(a));
+                }
+            }
         }
-    }
-    let allocator = &iterations.passes.storages.allocator;
-    AllocatorReplay {
-        allocated: Bytes(allocator.allocated()),
-        most_allocated: Bytes(allocator.most_allocated()),
-        reserved: Bytes(allocator.reserved()),
-        most_reserved: Bytes(allocator.most_reserved()),
+        let chunks = stages.chunks(self.pp_rank);
+        let held = chunks.iter().map(|chunk| &chunk.parameters).sum();
+        let copies = stages.optimizer_copies(&stages.rules.count(&held));
+        beside.gradients = copies.kept;
+        beside.during_step = copies.during;
+        beside
     }
 }

@@ -91,6 +91,19 @@ pub struct Step {
     pub phase: Phase,
 }
 
+/// Steps that repeat: each of them is like the one that is so many steps before it, with later micro batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repetition {
+    /// The first step.
+    pub start: u64,
+    /// The step after the last.
+    pub end: u64,
+    /// The number of steps after which they repeat, at least 1.
+    pub steps: u64,
+    /// By how many micro batches the repeated steps are later.
+    pub microbatches: u32,
+}
+
 /// The schedule of one pipeline rank: a description of constant size, whatever the number of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
@@ -216,6 +229,23 @@ impl Schedule {
             backward: does_backward.then(|| self.order.backward(backward)),
             phase,
         })
+    }
+
+    /// The part of the schedule whose passes repeat with later micro batches.
+    #[must_use]
+    pub fn repetition(&self) -> Repetition {
+        // With one chunk every turn is like the one before; else the order within a full group matters.
+        let (turns, microbatches) = match self.num_chunks() {
+            1 => (1, 1),
+            chunks => (self.order.period(), self.order.period() / u64::from(chunks)),
+        };
+        let full = self.order.full_end().saturating_sub(self.warm_up);
+        Repetition {
+            start: self.warm_up,
+            end: self.warm_up + full * self.steps_per_turn(),
+            steps: turns * self.steps_per_turn(),
+            microbatches: u32::try_from(microbatches).unwrap_or(u32::MAX),
+        }
     }
 
     /// All steps in order.

@@ -18,7 +18,7 @@ const LARGE_MULTIPLE: u64 = 2 * MIB;
 const SMALLEST: u64 = 512;
 
 /// The pool of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PoolKind {
     /// Blocks of up to 1 MiB.
     Small,

@@ -42,6 +42,18 @@ pub(super) struct KeptChunk {
     blocks: Vec<KeptBlock>,
 }
 
+impl KeptChunk {
+    /// All storages that are kept.
+    pub(super) fn storages(&self) -> impl Iterator<Item = Option<StorageId>> {
+        let of_chunk = [self.received, self.mask, self.biases];
+        let of_blocks = self.blocks.iter().flat_map(|block| {
+            let kept = block.kept.iter().map(|(_, storage)| *storage);
+            kept.chain([block.input])
+        });
+        of_chunk.into_iter().chain(of_blocks)
+    }
+}
+
 /// A replay of passes.
 #[derive(Debug)]
 pub(super) struct Passes {
@@ -154,7 +166,11 @@ impl Passes {
                 Some((first, _)) => {
                     let (output, _) = self.forward_block(block, PassKind::WithoutAutograd, stream);
                     let kept = KeptBlock {
-                        input: if first == index { self.storages.hold(stream) } else { None },
+                        input: if first == index {
+                            self.storages.hold(stream)
+                        } else {
+                            None
+                        },
                         kept: Vec::new(),
                     };
                     (output, kept)

@@ -8,12 +8,13 @@ use crate::memory::allocator::Stream;
 use crate::memory::bucket::State;
 use crate::memory::parameters::{Count, one_tensor};
 use crate::memory::peak::Stages;
+use crate::memory::state_rule::StateRule;
 use crate::memory::states::made_by_first_step;
 use crate::model::tensor::ParamTensor;
 use crate::model::{PartKind, trained};
 use crate::parallel::groups::View;
 use crate::parallel::stages::Chunk;
-use crate::units::multiply;
+use crate::units::{Bytes, multiply};
 
 /// The stream on which `DistributedDataParallel` is made (`wrap_model`).
 const SETUP: Stream = Stream(1);
@@ -21,6 +22,8 @@ const SETUP: Stream = Stream(1);
 const ALIGNMENT: u64 = 64;
 /// Elements that a bucket has at least, unless it is the last (`DistributedDataParallelConfig.bucket_size`).
 const LEAST_BUCKET: u64 = 40_000_000;
+/// Elements that a bucket has at least for each rank that shares it.
+const LEAST_OF_RANK: u64 = 1_000_000;
 
 /// A parameter of a chunk.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +52,8 @@ pub(super) struct StageStates<'a> {
 }
 
 impl<'a> StageStates<'a> {
-    pub(super) fn new(stages: &'a Stages<'a>, pp_rank: u32) -> Self {
+    /// The states of a rank, by its place among the ranks that share optimizer states of dense parameters.
+    pub(super) fn new(stages: &'a Stages<'a>, pp_rank: u32, rank: u64) -> Self {
         let m = stages.m;
         let chunks = m.stages.rank(pp_rank).iter();
         let chunks: Vec<Vec<Parameter>> = chunks.map(|chunk| parameters(stages, chunk)).collect();
@@ -57,9 +61,11 @@ impl<'a> StageStates<'a> {
         // The optimizers of dense parameters and of experts follow each other.
         for view in [View::Dense, View::Expert] {
             for decayed in [true, false] {
-                for chunk in &chunks {
+                for (index, chunk) in chunks.iter().enumerate() {
                     let of_view: Vec<Parameter> = chunk.iter().copied().filter(|p| p.view == view).collect();
-                    shards_of(m, view, &of_view, decayed, &mut shards);
+                    // Megatron buckets only the first chunk of the first stage (`get_model`).
+                    let bucketed = m.args.overlap_grad_reduce && pp_rank == 0 && index == 0;
+                    shards_of(m, (view, rank), &of_view, (decayed, bucketed), &mut shards);
                 }
             }
         }
@@ -68,7 +74,7 @@ impl<'a> StageStates<'a> {
 
     fn bytes(&self, state: State, view: View, count: Count) -> u64 {
         let rule = self.stages.rules.of(state, view);
-        let whole = crate::memory::state_rule::StateRule { shard: 1, ..rule };
+        let whole = StateRule { shard: 1, ..rule };
         whole.bytes_of(count).0
     }
 
@@ -80,7 +86,14 @@ impl<'a> StageStates<'a> {
         for chunk in &self.chunks {
             let weights = chunk.iter().map(|p| {
                 let bytes = self.bytes(State::Weights, p.view, p.count);
-                storages.allocate(if fsdp { bytes / self.shard_of_weights(p.view) } else { bytes }, COMPUTE)
+                storages.allocate(
+                    if fsdp {
+                        bytes / self.shard_of_weights(p.view)
+                    } else {
+                        bytes
+                    },
+                    COMPUTE,
+                )
             });
             let weights: Vec<Option<StorageId>> = weights.collect();
             models.push(weights);
@@ -161,7 +174,7 @@ impl<'a> StageStates<'a> {
     }
 
     /// One tensor for each shard, which take so many bytes together.
-    pub(super) fn copies(&self, bytes: u64, storages: &mut Storages) -> Vec<Option<StorageId>> {
+    pub(super) fn copies(&self, Bytes(bytes): Bytes, storages: &mut Storages) -> Vec<Option<StorageId>> {
         let all: u128 = self.shards.iter().map(|s| u128::from(s.count.elements)).sum();
         let share = |shard: &Shard| {
             let share = u128::from(bytes) * u128::from(shard.count.elements);
@@ -208,12 +221,21 @@ fn parameters(stages: &Stages<'_>, chunk: &Chunk) -> Vec<Parameter> {
 }
 
 /// Adds what a rank has states of among parameters of a chunk and a view, the last one first.
-fn shards_of(m: &Module, view: View, parameters: &[Parameter], decayed: bool, out: &mut Vec<Shard>) {
-    let ranks = match view {
-        View::Dense => m.dense_shard(),
-        View::Expert => m.expert_shard(),
+fn shards_of(
+    m: &Module,
+    (view, rank): (View, u64),
+    parameters: &[Parameter],
+    (decayed, bucketed): (bool, bool),
+    out: &mut Vec<Shard>,
+) {
+    let (ranks, rank) = match view {
+        View::Dense => (m.dense_shard().max(1), rank),
+        View::Expert => (
+            m.expert_shard().max(1),
+            multiply(rank, m.tp) / multiply(m.etp, m.ep).max(1),
+        ),
     };
-    let ranks = ranks.max(1);
+    let rank = rank % ranks;
     let a = &m.args;
     let part = |p: &Parameter, elements: u64| {
         let share = |n: u64| {
@@ -230,24 +252,25 @@ fn shards_of(m: &Module, view: View, parameters: &[Parameter], decayed: bool, ou
             view,
         }
     };
-    let fsdp = a.use_megatron_fsdp || a.use_torch_fsdp2;
-    if fsdp || !a.use_distributed_optimizer {
+    // FSDP splits every parameter; without the distributed optimizer ranks have all states, or whole matrices.
+    if a.use_megatron_fsdp || a.use_torch_fsdp2 || !a.use_distributed_optimizer {
         let chosen = parameters.iter().filter(|p| p.trained && p.decayed == decayed);
-        let ranks = if fsdp { ranks } else { 1 };
         out.extend(chosen.map(|p| part(p, p.count.elements.div_ceil(ranks))));
         return;
     }
     let least = a
         .ddp_bucket_size
-        .unwrap_or_else(|| LEAST_BUCKET.max(multiply(1_000_000, ranks)));
-    let least = if a.overlap_grad_reduce { least } else { u64::MAX };
+        .unwrap_or_else(|| LEAST_BUCKET.max(multiply(LEAST_OF_RANK, ranks)));
+    let least = if bucketed { least } else { u64::MAX };
     let mut bucket: Vec<(u64, Parameter)> = Vec::new();
     let mut end = 0u64;
     let mut close = |bucket: &mut Vec<(u64, Parameter)>, end: &mut u64| {
-        // The first rank's part of the bucket.
-        let own = multiply(end.div_ceil(ranks).div_ceil(128), 128);
+        // The rank's part of the bucket.
+        let each = multiply(end.div_ceil(ranks).div_ceil(128), 128);
+        let (first, last) = (multiply(rank, each), multiply(rank + 1, each));
         for (start, parameter) in bucket.drain(..) {
-            let elements = own.saturating_sub(start).min(parameter.count.elements);
+            let stop = start.saturating_add(parameter.count.elements).min(last);
+            let elements = stop.saturating_sub(start.max(first));
             if elements > 0 && parameter.decayed == decayed {
                 out.push(part(&parameter, elements));
             }

@@ -65,6 +65,12 @@ impl Storages {
         }
     }
 
+    /// The first byte of a storage.
+    pub(super) fn address(&self, storage: Option<StorageId>) -> Option<u64> {
+        let (block, _) = self.blocks.get(storage?.0)?;
+        self.allocator.address(*block)
+    }
+
     /// One less refers to each of these.
     pub(super) fn release_all(&mut self, storages: impl IntoIterator<Item = Option<StorageId>>) {
         for storage in storages {

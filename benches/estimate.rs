@@ -11,7 +11,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::line::stage_lines;
-use megatron_memory::memory::{self};
+use megatron_memory::memory::{self, JobMoment, reserved};
 use megatron_memory::search::{Axis, Keep, Options, Space, search};
 use megatron_memory::time::step_time;
 use megatron_memory::value::Value;
@@ -34,6 +34,9 @@ fn estimate(criterion: &mut Criterion) {
     });
     group.bench_function("estimate and time of a step", |bencher| {
         bencher.iter(|| step_time(black_box(&config), &memory::estimate(&config)));
+    });
+    group.bench_function("replay of the allocator on the worst rank", |bencher| {
+        bencher.iter(|| reserved::unused(black_box(&config), &result.worst_rank, JobMoment::default()));
     });
     group.bench_function("lines of the worst stage", |bencher| {
         bencher.iter(|| stage_lines(black_box(&config), black_box(&result), result.worst));

@@ -12,6 +12,7 @@ mod performance;
 mod recipes;
 mod record;
 mod repeats;
+mod reserved;
 mod review;
 mod run;
 mod step_times;
@@ -26,6 +27,7 @@ pub use performance::{PerformanceRow, read_performance};
 pub use recipes::{Recipe, read_recipes};
 pub use record::{FieldError, ReadError, read, write};
 pub use repeats::{Repeat, Spread, read_repeats, spread};
+pub use reserved::{ReservedComparison, reserved_table};
 pub use review::{Review, review};
 pub use run::{Confidence, Measured, MeasuredStage, Predicted, Run, Software};
 pub use step_times::{

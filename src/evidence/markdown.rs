@@ -112,7 +112,7 @@ pub(super) fn percent(ppm: i64) -> String {
 }
 
 /// Millionths as percent with two decimals.
-fn unsigned_percent(ppm: u64) -> String {
+pub(super) fn unsigned_percent(ppm: u64) -> String {
     let hundredths = (ppm + 50) / 100;
     format!("{}.{:02} %", hundredths / 100, hundredths % 100)
 }

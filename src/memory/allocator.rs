@@ -90,6 +90,12 @@ impl CachingAllocator {
         self.blocks.placed()
     }
 
+    /// The free blocks, pool by pool, from the smallest on.
+    pub fn free_blocks(&self) -> impl Iterator<Item = PlacedBlock> {
+        let ids = self.free.all();
+        ids.filter_map(|id| self.blocks.get(id)).map(PlacedBlock::from)
+    }
+
     /// Bytes of a block in use; 0 of any other.
     #[must_use]
     pub fn size(&self, id: BlockId) -> u64 {

@@ -14,7 +14,7 @@ use super::allocator::AllocatorSettings;
 use super::buffers::BufferKind;
 use super::graph_phase::GraphPhase;
 use super::parameters::PartTable;
-use super::peak::Stages;
+use super::peak::{StageReplay, Stages};
 use super::{JobMoment, RankMemory, StageRef};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::{Config, Module};
@@ -26,8 +26,9 @@ use states::StageStates;
 use storages::Storages;
 
 /// The most ranks of a stage that are replayed.
-const MOST_RANKS: u64 = 8;
-/// Later iterations that are replayed: after the second nothing is new.
+const MOST_RANKS: u64 = 4;
+/// Later iterations that are replayed. The second still reserves more: the first step's states have cut what the passes
+/// before it had left.
 const LATER_ITERATIONS: u32 = 2;
 
 /// What the allocator has at the end of a replay.
@@ -70,10 +71,10 @@ pub struct UnusedRange {
 }
 
 /// What the ranks with these stages reserve beyond their allocated peaks; `None` where that is not derived: with CUDA
-/// graphs, which have pools of their own.
+/// graphs, which have pools of their own, and for models of a million tensors a stage and more.
 ///
-/// Ranks that share optimizer states have different shards, which fit what was freed differently. Of more than 8 such
-/// ranks, 8 are replayed.
+/// Ranks that share optimizer states have different shards, which fit what was freed differently. Of more than 4 such
+/// ranks, 4 are replayed.
 #[must_use]
 pub fn unused(config: &Config, rank: &RankMemory, moment: JobMoment) -> Option<UnusedRange> {
     let mut range = UnusedRange::default();
@@ -86,7 +87,8 @@ pub fn unused(config: &Config, rank: &RankMemory, moment: JobMoment) -> Option<U
 }
 
 /// Replays what one rank of a stage asks the allocator for up to a moment of the job; `None` where there is no such
-/// stage, or it has CUDA graphs. `rank` is its place among the ranks that share optimizer states of dense parameters.
+/// stage, it has CUDA graphs, or a million tensors and more. `rank` is its place among the ranks that share optimizer
+/// states of dense parameters.
 #[must_use]
 pub fn replay_allocator(
     config: &Config,
@@ -99,7 +101,8 @@ pub fn replay_allocator(
     let architecture = Architecture::new(ranks.m);
     let local = PartTable::local(&architecture);
     let stages = Stages::new(ranks.m, &architecture, &local);
-    Some(ranks.replay_rank(&stages, rank, moment, micro_batches))
+    let replay = stages.replay(ranks.pp_rank, GraphPhase::Plain);
+    ranks.replay_rank(&stages, &replay, rank, moment, micro_batches)
 }
 
 /// The ranks of a stage.
@@ -115,50 +118,53 @@ impl<'a> StageRanks<'a> {
         (m.args.cuda_graph_impl == CudaGraphImpl::None).then_some(Self { m, pp_rank })
     }
 
-    /// Replays ranks that have different shards of optimizer states.
+    /// What ranks with different shards of optimizer states have unused.
     fn replay(&self, moment: JobMoment) -> Option<UnusedRange> {
         let architecture = Architecture::new(self.m);
         let local = PartTable::local(&architecture);
         let stages = Stages::new(self.m, &architecture, &local);
         let all = self.m.dense_shard().max(1);
         let some = all.min(MOST_RANKS);
+        let replay = stages.replay(self.pp_rank, GraphPhase::Plain);
         // From the first to the last, as far from each other as can be.
-        let chosen = (0..some).map(|n| n * (all - 1) / (some - 1).max(1));
-        let replays = chosen.map(|rank| {
-            let replay = self.replay_rank(&stages, rank, moment, MicroBatches::UntilTheyRepeat);
-            replay.unused()
-        });
-        let ranges = replays.map(|unused| UnusedRange {
-            low: unused,
-            high: unused,
-        });
-        ranges.reduce(|all, next| UnusedRange {
-            low: all.low.min(next.low),
-            high: all.high.max(next.high),
-        })
+        let chosen = (0..some).map(|n| multiply(n, all - 1) / (some - 1).max(1));
+        let mut range: Option<UnusedRange> = None;
+        for rank in chosen {
+            let replay = self.replay_rank(&stages, &replay, rank, moment, MicroBatches::UntilTheyRepeat)?;
+            let unused = replay.unused();
+            let known = range.unwrap_or(UnusedRange {
+                low: unused,
+                high: unused,
+            });
+            range = Some(UnusedRange {
+                low: known.low.min(unused),
+                high: known.high.max(unused),
+            });
+        }
+        range
     }
 
     fn replay_rank(
         &self,
         stages: &Stages<'_>,
+        replay: &StageReplay<'_>,
         rank: u64,
         moment: JobMoment,
         micro_batches: MicroBatches,
-    ) -> AllocatorReplay {
+    ) -> Option<AllocatorReplay> {
         let settings = AllocatorSettings {
             expandable_segments: self.m.args.expandable_segments,
             ..AllocatorSettings::default()
         };
         let mut storages = Storages::new(settings);
-        let states = StageStates::new(stages, self.pp_rank, rank);
-        states.set_up(&mut storages);
+        let of_stage = StageStates::new(stages, self.pp_rank, rank)?;
+        of_stage.set_up(&mut storages);
         let beside = self.make_buffers(stages, &mut storages);
-        let replay = stages.replay(self.pp_rank, GraphPhase::Plain);
-        let mut iterations = Iterations::new(&replay, &states, Passes::new(storages), beside);
+        let mut iterations = Iterations::new(replay, &of_stage, Passes::new(storages), beside);
         let resumed = moment == JobMoment::FirstIterationAfterResume;
         let steps = moment != JobMoment::SkippedSteps;
         if resumed {
-            states.first_step(&mut iterations.passes.storages);
+            of_stage.first_step(&mut iterations.passes.storages);
         }
         iterations.run(micro_batches);
         if steps {
@@ -170,12 +176,13 @@ impl<'a> StageRanks<'a> {
             iterations.optimizer_step(false);
         }
         let allocator = &iterations.passes.storages.allocator;
-        AllocatorReplay {
+        let failed = iterations.passes.storages.out_of_memory;
+        (!failed).then(|| AllocatorReplay {
             allocated: Bytes(allocator.allocated()),
             most_allocated: Bytes(allocator.most_allocated()),
             reserved: Bytes(allocator.reserved()),
             most_reserved: Bytes(allocator.most_reserved()),
-        }
+        })
     }
 
     /// Makes the buffers that are there before the first pass; what iterations allocate beside their passes.

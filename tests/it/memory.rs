@@ -30,6 +30,7 @@ mod packed;
 mod pairs;
 mod parallel_layer;
 mod ref_model;
+mod reserved;
 mod router;
 mod saved_bytes;
 mod savings;

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use megatron_memory::evidence::{
-    Run, TimeAccuracy, TimeComparison, TimedRun, accuracies, compare, read, read_step_times, review, short_table,
-    table, times_table,
+    ReservedComparison, Run, TimeAccuracy, TimeComparison, TimedRun, accuracies, compare, read, read_step_times,
+    reserved_table, review, short_table, table, times_table,
 };
 use megatron_memory::time::Replay;
 use megatron_memory::time::coefficients::Coefficients;
@@ -62,6 +62,11 @@ pub(crate) fn report() -> Result<(), Error> {
     let runs = runs()?;
     let compared: Vec<_> = runs.iter().map(|run| (run, compare(run))).collect();
     print!("{}", table(&compared));
+    let reserved = compared.iter().filter_map(|(run, comparison)| {
+        let reserved = ReservedComparison::of(run, comparison.as_ref()?)?;
+        Some((*run, reserved))
+    });
+    print!("\n{}", reserved_table(&reserved.collect::<Vec<_>>()));
     readme::replace("evidence", &short_table(&compared))?;
     let times = times_table(&time_accuracies()?);
     print!("\n{times}");

@@ -16,7 +16,7 @@ impl BlockId {
 }
 
 /// What a block is used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockState {
     /// A tensor has it.
     Allocated,

@@ -42,6 +42,11 @@ impl FreeBlocks {
         self.at_least(queue, size).next()
     }
 
+    /// All free blocks, by pool, stream, size and address.
+    pub(super) fn all(&self) -> impl Iterator<Item = BlockId> {
+        self.0.iter().map(|(.., id)| *id)
+    }
+
     /// All free blocks of a pool.
     pub(super) fn of_pool(&self, pool: PoolKind) -> Vec<BlockId> {
         let all = self.0.iter().filter(|(queue, ..)| queue.pool == pool);

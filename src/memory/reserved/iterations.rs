@@ -13,7 +13,7 @@ use crate::parallel::schedule::{Pass, Step};
 use crate::units::Bytes;
 
 /// The most repetitions of passes that are replayed until they leave the allocator as one before did.
-const MOST_REPETITIONS: u64 = 64;
+const MOST_REPETITIONS: u64 = 256;
 
 /// What iterations allocate beside their passes.
 #[derive(Clone, Debug, Default)]
@@ -120,14 +120,14 @@ impl<'a> Iterations<'a> {
         }
     }
 
-    /// A hash of the allocator's blocks, and of where everything lies that passes to come will free. Micro batches are
-    /// numbered from `first`.
+    /// A hash of the free blocks, and of where everything lies that passes to come will free: all else stays where it is.
+    /// Micro batches are numbered from `first`.
     fn state(&self, first: u32) -> u64 {
         let storages = &self.passes.storages;
         let mut hasher = DefaultHasher::new();
-        for block in storages.allocator.placed() {
-            let place = (block.segment, block.stream, block.pool, block.address);
-            (place, block.bytes, block.state).hash(&mut hasher);
+        storages.allocator.reserved().hash(&mut hasher);
+        for block in storages.allocator.free_blocks() {
+            (block.stream, block.pool, block.address, block.bytes).hash(&mut hasher);
         }
         for ((chunk, microbatch), kept) in &self.kept {
             (chunk, microbatch.wrapping_sub(first)).hash(&mut hasher);

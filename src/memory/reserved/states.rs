@@ -43,6 +43,9 @@ pub(super) struct Shard {
     view: View,
 }
 
+/// The most parameters of a stage that are listed: no real stage has more than some ten thousand.
+const MOST_PARAMETERS: u64 = 1_000_000;
+
 /// The states of a stage.
 pub(super) struct StageStates<'a> {
     stages: &'a Stages<'a>,
@@ -52,9 +55,13 @@ pub(super) struct StageStates<'a> {
 }
 
 impl<'a> StageStates<'a> {
-    /// The states of a rank, by its place among the ranks that share optimizer states of dense parameters.
-    pub(super) fn new(stages: &'a Stages<'a>, pp_rank: u32, rank: u64) -> Self {
+    /// The states of a rank, by its place among the ranks that share optimizer states of dense parameters; `None` where
+    /// there are more parameters than can be listed.
+    pub(super) fn new(stages: &'a Stages<'a>, pp_rank: u32, rank: u64) -> Option<Self> {
         let m = stages.m;
+        if number_of_parameters(stages, pp_rank) > MOST_PARAMETERS {
+            return None;
+        }
         let chunks = m.stages.rank(pp_rank).iter();
         let chunks: Vec<Vec<Parameter>> = chunks.map(|chunk| parameters(stages, chunk)).collect();
         let mut shards = Vec::new();
@@ -69,9 +76,10 @@ impl<'a> StageStates<'a> {
                 }
             }
         }
-        Self { stages, chunks, shards }
+        Some(Self { stages, chunks, shards })
     }
 
+    /// Bytes of a state of so many parameters that no other rank shares.
     fn bytes(&self, state: State, view: View, count: Count) -> u64 {
         let rule = self.stages.rules.of(state, view);
         let whole = StateRule { shard: 1, ..rule };
@@ -85,15 +93,12 @@ impl<'a> StageStates<'a> {
         let mut models = Vec::new();
         for chunk in &self.chunks {
             let weights = chunk.iter().map(|p| {
-                let bytes = self.bytes(State::Weights, p.view, p.count);
-                storages.allocate(
-                    if fsdp {
-                        bytes / self.shard_of_weights(p.view)
-                    } else {
-                        bytes
-                    },
-                    COMPUTE,
-                )
+                let ranks = if fsdp {
+                    self.stages.rules.of(State::Weights, p.view).shard.max(1)
+                } else {
+                    1
+                };
+                storages.allocate(self.bytes(State::Weights, p.view, p.count) / ranks, COMPUTE)
             });
             let weights: Vec<Option<StorageId>> = weights.collect();
             models.push(weights);
@@ -103,16 +108,11 @@ impl<'a> StageStates<'a> {
                 self.buffers(chunk, view, &weights, storages, fsdp);
             }
         }
-        let is_later = made_by_first_step(m, State::MainParams);
-        if !is_later {
+        if !made_by_first_step(m, State::MainParams) {
             for shard in &self.shards {
                 self.main_parameter(shard, storages);
             }
         }
-    }
-
-    fn shard_of_weights(&self, view: View) -> u64 {
-        self.stages.rules.of(State::Weights, view).shard.max(1)
     }
 
     /// The buffers of one view of a chunk (`_ParamAndGradBuffer`). With the distributed optimizer parameters move into
@@ -183,6 +183,22 @@ impl<'a> StageStates<'a> {
         let shards = self.shards.iter().filter(|_| bytes > 0);
         shards.map(|shard| storages.allocate(share(shard), COMPUTE)).collect()
     }
+}
+
+/// The number of parameters of a stage.
+fn number_of_parameters(stages: &Stages<'_>, pp_rank: u32) -> u64 {
+    let (m, architecture) = (stages.m, stages.architecture());
+    let parts = architecture.parts().iter().map(|part| {
+        let copies = part.parameters.iter().map(|tensor| one_tensor(m, tensor).1);
+        copies.fold(0, u64::saturating_add)
+    });
+    let parts: Vec<u64> = parts.collect();
+    let chunks = m.stages.rank(pp_rank).iter();
+    let counts = chunks.flat_map(|chunk| {
+        let counts = architecture.chunk_parts(m, chunk).into_iter();
+        counts.zip(&parts).map(|(count, each)| multiply(count, *each))
+    });
+    counts.fold(0, u64::saturating_add)
 }
 
 /// The parameters of a chunk in the order of the model.
@@ -267,10 +283,10 @@ fn shards_of(
     let mut close = |bucket: &mut Vec<(u64, Parameter)>, end: &mut u64| {
         // The rank's part of the bucket.
         let each = multiply(end.div_ceil(ranks).div_ceil(128), 128);
-        let (first, last) = (multiply(rank, each), multiply(rank + 1, each));
+        let own = multiply(rank, each)..multiply(rank + 1, each);
         for (start, parameter) in bucket.drain(..) {
-            let stop = start.saturating_add(parameter.count.elements).min(last);
-            let elements = stop.saturating_sub(start.max(first));
+            let stop = start.saturating_add(parameter.count.elements).min(own.end);
+            let elements = stop.saturating_sub(start.max(own.start));
             if elements > 0 && parameter.decayed == decayed {
                 out.push(part(&parameter, elements));
             }

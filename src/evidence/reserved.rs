@@ -1,0 +1,120 @@
+//! Measured reserved memory beside what a replay of the allocator gives, and beside the factors that stand for it where
+//! none is run.
+
+use core::fmt::Write as _;
+
+use super::compare::{Comparison, Error};
+use super::markdown::{in_mib, percent, unsigned_percent};
+use super::run::Run;
+use super::summary::quantile;
+use crate::config::check;
+use crate::memory::reserved::unused;
+use crate::memory::{RankMemory, StageRef};
+use crate::units::Bytes;
+
+/// The reserved memory of a run, as measured and as predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReservedComparison {
+    /// `torch.cuda.max_memory_reserved`.
+    pub measured: Bytes,
+    /// The predicted peak of allocated memory with the factors, the least and the most.
+    pub by_factors: (Bytes, Bytes),
+    /// The predicted peak of allocated memory with what the replay leaves unused, on the ranks of the stage that have
+    /// least and most.
+    pub by_replay: (Bytes, Bytes),
+}
+
+impl ReservedComparison {
+    /// The reserved memory of a run that is compared; `None` where it was not measured, or no replay is run.
+    #[must_use]
+    pub fn of(run: &Run, comparison: &Comparison) -> Option<Self> {
+        let measured = run.measured.peak_reserved?;
+        let config = check(&run.job_with_software()?).config?;
+        let stage = StageRef {
+            module: 0,
+            pp_rank: comparison.pp_rank,
+        };
+        let rank = RankMemory {
+            stages: vec![stage],
+            ..RankMemory::default()
+        };
+        let unused = unused(&config, &rank, run.moment)?;
+        let peak = comparison.peak;
+        let [factors, ..] = comparison.device.overheads;
+        Some(Self {
+            measured,
+            by_factors: (peak + factors.low, peak + factors.high),
+            by_replay: (peak + unused.low, peak + unused.high),
+        })
+    }
+
+    /// The error of the middle between the factors.
+    #[must_use]
+    pub fn error_of_factors(&self) -> Option<Error> {
+        let (low, high) = self.by_factors;
+        Error::new(low + Bytes(high.saturating_sub(low).0 / 2), self.measured)
+    }
+
+    /// The error of the replay, of the rank that has most: verdicts are on that one.
+    #[must_use]
+    pub fn error_of_replay(&self) -> Option<Error> {
+        Error::new(self.by_replay.1, self.measured)
+    }
+}
+
+/// The comparisons of reserved memory as Markdown: how far off the factors and the replay are, and each run.
+#[must_use]
+pub fn reserved_table(compared: &[(&Run, ReservedComparison)]) -> String {
+    let mut text = String::from(
+        "| Reserved memory of | Runs | Median error | Within 3 % | Worst |\n| --- | --: | --: | --: | --: |\n",
+    );
+    let errors = |of: fn(&ReservedComparison) -> Option<Error>| -> Vec<u64> {
+        let errors = compared.iter().filter_map(|(_, c)| Some(of(c)?.ppm.unsigned_abs()));
+        errors.collect()
+    };
+    for (name, mut errors) in [
+        (
+            "The middle between the factors",
+            errors(ReservedComparison::error_of_factors),
+        ),
+        (
+            "The replay of the allocator",
+            errors(ReservedComparison::error_of_replay),
+        ),
+    ] {
+        errors.sort_unstable();
+        let close = errors.iter().filter(|ppm| **ppm <= 30_000).count();
+        let percent = |ppm: Option<u64>| ppm.map(unsigned_percent).unwrap_or_default();
+        _ = writeln!(
+            text,
+            "| {name} | {} | {} | {close} | {} |",
+            errors.len(),
+            percent(quantile(&errors, 50)),
+            percent(errors.last().copied()),
+        );
+    }
+    text.push_str(
+        "\n| Run | Reserved, MiB | By the factors | Error | By the replay | Error |\n| --- | --: | --: | --: | --: | --: |\n",
+    );
+    let mut rows: Vec<_> = compared.iter().collect();
+    let size = |c: &ReservedComparison| c.error_of_replay().map_or(0, |error| error.ppm.unsigned_abs());
+    rows.sort_by_key(|(run, c)| (core::cmp::Reverse(size(c)), &run.id));
+    for (run, c) in rows {
+        let range = |(low, high): (Bytes, Bytes)| match (in_mib(low), in_mib(high)) {
+            (low, high) if low == high => low,
+            (low, high) => format!("{low} to {high}"),
+        };
+        let error = |error: Option<Error>| error.map(|error| percent(error.ppm)).unwrap_or_default();
+        _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} |",
+            run.id,
+            in_mib(c.measured),
+            range(c.by_factors),
+            error(c.error_of_factors()),
+            range(c.by_replay),
+            error(c.error_of_replay()),
+        );
+    }
+    text
+}

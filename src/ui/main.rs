@@ -13,11 +13,13 @@ fn main() {
     });
 }
 
+#[allow(clippy::unused_async, reason = "it is awaited until its module is loaded")]
 #[cfg_attr(not(debug_assertions), lazy)]
 async fn dialog(kind: Option<DialogKind>) -> AnyView {
     ui::dialog(kind)
 }
 
+#[allow(clippy::unused_async, reason = "it is awaited until its module is loaded")]
 #[cfg_attr(not(debug_assertions), lazy)]
 async fn part(part: Option<LazyPart>) -> AnyView {
     ui::part(part)

@@ -5,9 +5,11 @@ use leptos::ev;
 use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_use_intersection_observer::use_intersection_observer;
+use wasm_bindgen_futures::spawn_local;
 
 use super::deferred::Deferred;
 use crate::browser;
+use crate::lazy_parts::LazyParts;
 
 /// A part of the page.
 pub type Part = fn() -> AnyView;
@@ -35,11 +37,16 @@ pub fn NearFirst(
         count: parts.len(),
         rest: NodeRef::new(),
         tasks: Deferred::new(),
+        is_loaded: RwSignal::new(false),
         is_busy,
         all,
     };
     is_busy.set(true);
-    progress.tasks.in_next_task(move || progress.advance());
+    let LazyParts { part, .. } = expect_context();
+    spawn_local(async move {
+        part(None).await;
+        progress.tasks.in_next_task(move || progress.start());
+    });
     use_intersection_observer(progress.rest, move |entries, _| {
         if let Some(rest) = entries.last()
             && rest.is_intersecting()
@@ -72,6 +79,8 @@ struct Progress {
     /// The place of those that are still to be built.
     rest: NodeRef<Div>,
     tasks: Deferred,
+    /// Whether what the parts consist of is loaded. Before, they have no height, and would all be near.
+    is_loaded: RwSignal<bool>,
     is_busy: RwSignal<bool>,
     all: RwSignal<bool>,
 }
@@ -82,8 +91,17 @@ impl Progress {
         self.count.saturating_sub(self.built.get())
     }
 
+    /// Builds the parts that are wanted by now.
+    fn start(self) {
+        self.is_loaded.set(true);
+        self.advance();
+    }
+
     /// Builds the next part if it is wanted now, and so on; one that is not waits for a quiet moment.
     fn advance(self) {
+        if !self.is_loaded.get_untracked() {
+            return;
+        }
         if untrack(|| self.missing()) == 0 {
             return self.finish();
         }

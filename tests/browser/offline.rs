@@ -92,19 +92,22 @@ fn later(mut files: BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
         serde_json::from_str(&format!("{{{}}}", between("const files = {", '}'))).unwrap();
     let old_sums = between("const files = {", '}');
     for (name, body) in &mut files {
-        if Path::new(name).extension().is_none_or(|kind| kind != "html") {
+        let names_others = Path::new(name)
+            .extension()
+            .is_some_and(|kind| kind == "html" || kind == "js");
+        let listed = if name == "index.html" { "" } else { name };
+        let Some(sum) = sums.get_mut(listed).filter(|_| names_others) else {
             continue;
-        }
+        };
         let text = String::from_utf8(body.clone()).unwrap();
         let text = text.replace(&version, &newer);
         *body = text
             .replace("<title>Megatron Memory", "<title>Newer Memory")
             .into_bytes();
-        let listed = if name == "index.html" { "" } else { name };
-        let sum = body.iter().fold(0x811c_9dc5, |hash: u32, byte| {
+        let new_sum = body.iter().fold(0x811c_9dc5, |hash: u32, byte| {
             (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
         });
-        *sums.get_mut(listed).unwrap() = json!(sum);
+        *sum = json!(new_sum);
     }
     let new_sums = serde_json::to_string(&sums).unwrap();
     let script = script.replace(&format!("{{{old_sums}}}"), &new_sums);

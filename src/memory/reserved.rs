@@ -31,7 +31,7 @@ const MOST_RANKS: u64 = 4;
 /// before it had left.
 const LATER_ITERATIONS: u32 = 2;
 
-/// What the allocator has at the end of a replay.
+/// Allocated and reserved memory of a replay: at its end, and the most at any time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AllocatorReplay {
     /// Bytes in use once the replay is over.
@@ -57,7 +57,7 @@ impl AllocatorReplay {
 pub enum MicroBatches {
     /// Every one.
     All,
-    /// Those until passes find the allocator as earlier ones did, from where on everything repeats.
+    /// Only until the allocator is in a state in which it was before: later micro batches repeat what followed then.
     UntilTheyRepeat,
 }
 
@@ -70,8 +70,8 @@ pub struct UnusedRange {
     pub high: Bytes,
 }
 
-/// What the ranks with these stages reserve beyond their allocated peaks; `None` where that is not derived: with CUDA
-/// graphs, which have pools of their own, and for models of a million tensors a stage and more.
+/// Bytes that the ranks with these stages reserve beyond their allocated peaks. `None` with CUDA graphs, which have
+/// pools of their own and are not replayed, and for stages of a million tensors and more.
 ///
 /// Ranks that share optimizer states have different shards, which fit what was freed differently. Of more than 4 such
 /// ranks, 4 are replayed.
@@ -118,7 +118,7 @@ impl<'a> StageRanks<'a> {
         (m.args.cuda_graph_impl == CudaGraphImpl::None).then_some(Self { m, pp_rank })
     }
 
-    /// What ranks with different shards of optimizer states have unused.
+    /// Bytes that segments have beyond what is allocated, over ranks with different shards of optimizer states.
     fn replay(&self, moment: JobMoment) -> Option<UnusedRange> {
         let architecture = Architecture::new(self.m);
         let local = PartTable::local(&architecture);

@@ -182,8 +182,8 @@ pub(super) fn any_fsdp(d: &Draft<'_>) -> Excluded {
     (megatron || torch, field, FixValue::Off)
 }
 
-/// What a layer may have besides attention with heads of its own and a dense MLP, as settings that a kind of layer is not
-/// known with.
+/// The settings that give a layer another mixer than plain attention or another MLP than a dense one. Kinds of layers
+/// that Megatron-Bridge builds only with those two exclude them.
 pub(super) fn beyond_attention_and_mlp(d: &Draft<'_>) -> [Excluded; 4] {
     let a = &d.args;
     let variant = a.experimental_attention_variant.is_some();

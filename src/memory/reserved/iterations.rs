@@ -15,7 +15,7 @@ use crate::units::Bytes;
 /// The most repetitions of passes that are replayed until they leave the allocator as one before did.
 const MOST_REPETITIONS: u64 = 256;
 
-/// What iterations allocate beside their passes.
+/// Buffers that an iteration allocates outside of forward and backward passes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BesidePasses {
     /// Bytes of gradients that each step copies until the next iteration.
@@ -32,7 +32,7 @@ pub(super) struct Iterations<'a> {
     states: &'a StageStates<'a>,
     pub(super) passes: Passes,
     beside: BesidePasses,
-    /// What micro batches keep of chunks, by chunk and micro batch.
+    /// The storages that wait for a backward pass, by chunk and micro batch.
     kept: BTreeMap<(u32, u32), KeptChunk>,
     /// The last output, until it is sent.
     sent: Option<StorageId>,

@@ -24,7 +24,7 @@ impl Scripts {
     }
 }
 
-/// What a micro batch keeps of one block until its backward pass.
+/// The storages that the forward pass of one micro batch leaves for the backward pass of a block.
 #[derive(Debug, Default)]
 struct KeptBlock {
     /// The input of a group of layers that keeps nothing else.
@@ -33,7 +33,7 @@ struct KeptBlock {
     kept: Vec<(usize, Option<StorageId>)>,
 }
 
-/// What a micro batch keeps of a chunk until its backward pass.
+/// The storages that the forward pass of one micro batch leaves for the backward pass of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct KeptChunk {
     received: Option<StorageId>,

@@ -50,7 +50,7 @@ const MOST_PARAMETERS: u64 = 1_000_000;
 pub(super) struct StageStates<'a> {
     stages: &'a Stages<'a>,
     chunks: Vec<Vec<Parameter>>,
-    /// What the rank has optimizer states of, in the order of the optimizer.
+    /// The parts of parameters whose optimizer states the rank has, in the order in which the optimizer makes them.
     shards: Vec<Shard>,
 }
 

@@ -2,6 +2,7 @@
 
 use super::choices::FrontEnd;
 use super::fields::{Args, FieldId};
+use super::hybrid_pattern::KnownPatterns;
 use super::layers::Layers;
 use super::modality::ModuleIo;
 use super::parse::{Parsed, parse};
@@ -96,6 +97,8 @@ pub(super) struct ModuleContext<'a> {
     pub(super) states_rope_fusion: bool,
     /// The custom pipeline layout, where its text was read before.
     pub(super) pipeline_layout: Option<&'a PipelineLayout>,
+    /// Patterns of hybrid models that were read before.
+    pub(super) patterns: Option<&'a KnownPatterns>,
     /// The layers of a job that mostly has the same.
     pub(super) layers: Option<&'a Layers>,
 }
@@ -125,6 +128,7 @@ impl<'a> ModuleContext<'a> {
             states_micro_batch: given(FieldId::micro_batch_size),
             states_rope_fusion: given(FieldId::apply_rope_fusion),
             pipeline_layout: None,
+            patterns: None,
             layers: None,
         }
     }

@@ -56,7 +56,10 @@ impl<'a> Draft<'a> {
         // `validate_args` sets num_experts to None where it is 0.
         args.num_experts = args.num_experts.filter(|experts| *experts > 0);
         let io = context.complete(&mut args, range);
-        let hybrid = args.hybrid_layer_pattern.as_deref().map(str::parse);
+        let hybrid = args.hybrid_layer_pattern.as_deref().map(|text| match context.patterns {
+            Some(known) => known.read(text),
+            None => text.parse(),
+        });
         if let Some(Ok(pattern)) = &hybrid {
             follow_pattern(&mut args, pattern);
         }

@@ -5,10 +5,14 @@
 //! depths of two layers. Repetition may be written as Python does it, with quoted parts: `"M-M*-" * 4 + "M"`.
 
 mod expression;
+mod known;
 mod ratios;
 
 use core::fmt;
 use core::str::FromStr;
+use std::sync::Arc;
+
+pub(super) use known::KnownPatterns;
 
 /// The most letters that a pattern may have.
 const LONGEST: usize = 10_000;
@@ -92,8 +96,9 @@ impl LayerSymbol {
 /// A pattern: the layers of the decoder by pipeline segment, and those of each MTP depth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HybridPattern {
-    segments: Vec<Vec<LayerSymbol>>,
-    mtp: Vec<LayerSymbol>,
+    /// Shared by all jobs of a search with this pattern.
+    segments: Arc<[Vec<LayerSymbol>]>,
+    mtp: Arc<[LayerSymbol]>,
     depths: u64,
 }
 
@@ -155,7 +160,11 @@ impl HybridPattern {
     /// A pattern of these segments, with so many MTP depths of these layers.
     #[must_use]
     pub fn new(segments: Vec<Vec<LayerSymbol>>, mtp: Vec<LayerSymbol>, depths: u64) -> Self {
-        Self { segments, mtp, depths }
+        Self {
+            segments: segments.into(),
+            mtp: mtp.into(),
+            depths,
+        }
     }
 
     /// The layers of each pipeline segment; one segment where there is no `|`.
@@ -213,15 +222,12 @@ impl HybridPattern {
     /// The same pattern with every layer of one kind replaced by one of another.
     #[must_use]
     pub fn replacing(&self, from: LayerSymbol, to: LayerSymbol) -> Self {
-        let replaced = |layers: &Vec<LayerSymbol>| {
+        let replaced = |layers: &[LayerSymbol]| -> Vec<LayerSymbol> {
             let layers = layers.iter().copied();
             layers.map(|s| if s == from { to } else { s }).collect()
         };
-        Self {
-            segments: self.segments.iter().map(replaced).collect(),
-            mtp: replaced(&self.mtp),
-            depths: self.depths,
-        }
+        let segments = self.segments.iter().map(|segment| replaced(segment));
+        Self::new(segments.collect(), replaced(&self.mtp), self.depths)
     }
 
     /// Where a kind of layer is first, in characters of the pattern as it is written, from 1.
@@ -289,15 +295,9 @@ fn parse(text: &str) -> Result<HybridPattern, HybridPatternError> {
             place: *place,
         });
     }
-    let pattern = HybridPattern {
-        segments,
-        depths: depths.len() as u64,
-        mtp: depths
-            .into_iter()
-            .next()
-            .map(|(_, _, symbols)| symbols)
-            .unwrap_or_default(),
-    };
+    let count = depths.len() as u64;
+    let mtp = depths.into_iter().next().map(|(_, _, symbols)| symbols);
+    let pattern = HybridPattern::new(segments, mtp.unwrap_or_default(), count);
     if pattern.layers().next().is_none() {
         return Err(HybridPatternError::Empty);
     }

@@ -4,6 +4,7 @@ use super::context::{LanguageModel, ModuleContext};
 use super::draft::Draft;
 use super::fields::{Args, FieldId};
 use super::gpus::GpuMemory;
+use super::hybrid_pattern::KnownPatterns;
 use super::job::{Config, Module};
 use super::layers::Layers;
 use super::module_links::connect;
@@ -25,6 +26,8 @@ pub struct Prepared {
     args: Args,
     /// The custom pipeline layout; `None` where there is none, or its text is wrong.
     pipeline_layout: Option<PipelineLayout>,
+    /// The patterns that jobs of a hybrid model have.
+    patterns: KnownPatterns,
     /// The layers, which most jobs share.
     layers: Layers,
     gpu_memory: Option<GpuMemory>,
@@ -55,6 +58,7 @@ impl Prepared {
         let context = ModuleContext::new(LANGUAGE_MODULE, raw, language, &default);
         Some(Self {
             pipeline_layout: layout.and_then(|layout| layout.parse().ok()),
+            patterns: KnownPatterns::default(),
             layers: Draft::new(&context, args.clone(), None).layers,
             language,
             modules: mimo_input(raw),
@@ -70,6 +74,11 @@ impl Prepared {
         &self.args
     }
 
+    /// Reads the patterns of hybrid models that the jobs to check have.
+    pub fn read_patterns<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
+        self.patterns = KnownPatterns::new(texts);
+    }
+
     /// Sets a field of arguments; `None` stands for its default.
     pub fn set(args: &mut Args, field: FieldId, value: Option<Parsed>) {
         args.set(field, value.or_else(|| default_value(field.field())));
@@ -80,6 +89,7 @@ impl Prepared {
         let same = args.pipeline_model_parallel_layout == self.args.pipeline_model_parallel_layout;
         ModuleContext {
             pipeline_layout: self.pipeline_layout.as_ref().filter(|_| same),
+            patterns: Some(&self.patterns),
             layers: Some(&self.layers),
             ..ModuleContext::new(LANGUAGE_MODULE, &self.raw, self.language, language)
         }

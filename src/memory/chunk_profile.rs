@@ -91,7 +91,7 @@ pub(crate) struct ChunkProfile<'t> {
     pub(crate) blocks: Vec<Block<'t>>,
     /// For each block, the bytes by use that all blocks before it keep.
     before: Vec<Usage>,
-    /// Of each block, whether the next one [surely has heavier moments](Self::lighter_than_next).
+    /// Of each block, whether a later one [surely has heavier moments](Self::lighter_than_later).
     lighter: Vec<bool>,
     /// Bytes by use that one live micro batch keeps.
     pub(crate) kept: Usage,
@@ -220,7 +220,7 @@ impl<'t> ChunkProfile<'t> {
         };
         passes.keep(&blocks);
         passes.blocks = blocks;
-        passes.lighter = passes.lighter_than_next();
+        passes.lighter = passes.lighter_than_later();
         passes.forward = passes.forward_peak();
         passes.pool = passes.pool_peak();
         passes.backward = passes.backward_peak(retained);

@@ -216,6 +216,13 @@ impl Space {
             None => self.prepared = None,
         }
         self.cuts = self.all_cuts();
+        if let Some(prepared) = &mut self.prepared {
+            let texts = self.cuts.values().filter_map(|cut| match cut {
+                Parsed::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            prepared.read_patterns(texts);
+        }
         let of = |d: &Dimension| self.refusals.among(|rule| d.rules.contains(&rule));
         self.refusals_at = self.dimensions.iter().map(of).collect();
         if let Some((_, before)) = self.dimensions.split_last() {

@@ -27,10 +27,9 @@ rules! { |d, a|
         "spec gated_delta_product_stack_spec needs mamba_num_heads", [mamba_num_heads = Number(usual)];
     error "hybrid_experts"
         let pattern = d.pattern()?, let place = pattern.place_of(LayerSymbol::Moe)?,
-        let dense = pattern.replacing(LayerSymbol::Moe, LayerSymbol::Mlp),
         if !d.has_experts() => [hybrid_layer_pattern, num_experts],
         format!("hybrid_layer_pattern has a MoE layer (E at character {place}), which needs num_experts"),
-        [num_experts = Number(8), hybrid_layer_pattern = Value::Text(dense.to_string())];
+        [num_experts = Number(8), hybrid_layer_pattern = without_experts(pattern)];
     warning "hybrid_num_layers"
         let given = d.context.own_num_layers?, let layers = d.pattern()?.layers().count() as u64,
         if given != layers => [num_layers, hybrid_layer_pattern],
@@ -66,6 +65,11 @@ rules! { |d, a|
 fn tensor_sizes(split: F, n: u64, tp: u64) -> Alternatives {
     let near = near_divisors(n, tp, 3);
     Alternatives::sizes(F::tensor_model_parallel_size, &near, split, n, tp)
+}
+
+/// The text of a pattern with dense MLPs in place of its MoE layers.
+fn without_experts(pattern: &HybridPattern) -> Value {
+    Value::Text(pattern.replacing(LayerSymbol::Moe, LayerSymbol::Mlp).to_string())
 }
 
 fn hybrid_pattern(d: &Draft<'_>) -> Option<Problem> {

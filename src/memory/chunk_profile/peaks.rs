@@ -27,27 +27,48 @@ impl ChunkProfile<'_> {
         best
     }
 
-    /// Of each block, whether the next block surely has heavier moments in both passes: it has the same tape and more
-    /// is kept before it. The chunk's last block is another matter, since the gradient of its output may be retained.
-    pub(super) fn lighter_than_next(&self) -> Vec<bool> {
-        let inner = self.blocks.len().saturating_sub(2);
-        let alone = |block: &Block<'_>, index| block.group.is_none_or(|group| group == (index, index + 1));
-        let is_lighter = |(index, own): (usize, &Block<'_>)| {
-            let next = self.blocks.get(index + 1).filter(|_| index < inner);
-            self.fsdp.is_empty()
-                && next.is_some_and(|next| {
-                    let (before, after) = (self.before(index), self.before(index + 1));
-                    core::ptr::eq(own.compiled, next.compiled)
-                        && own.pooled == next.pooled
-                        && own.discarded_before <= next.discarded_before
-                        && own.group.is_some() == next.group.is_some()
-                        && alone(own, index)
-                        && alone(next, index + 1)
-                        && before != after
-                        && before.0.iter().zip(&after.0).all(|(a, b)| a <= b)
-                })
+    /// Of each block, whether a later block surely has heavier moments in both passes: it has the same tape and more is
+    /// kept before it. The chunk's last block is another matter, since the gradient of its output may be retained.
+    pub(super) fn lighter_than_later(&self) -> Vec<bool> {
+        let inner = self.blocks.len().saturating_sub(1);
+        let mut lighter = vec![false; self.blocks.len()];
+        if !self.fsdp.is_empty() {
+            return lighter;
+        }
+        // Of the blocks behind the one at hand, the nearest of each kind.
+        let mut behind: Vec<(usize, &Block<'_>)> = Vec::new();
+        let blocks = self.blocks.iter().enumerate().zip(&mut lighter).take(inner);
+        for ((index, own), lighter) in blocks.rev() {
+            let alike = |(_, other): &&mut (usize, &Block<'_>)| {
+                core::ptr::eq(own.compiled, other.compiled)
+                    && own.pooled == other.pooled
+                    && own.group.is_some() == other.group.is_some()
+            };
+            match behind.iter_mut().find(alike) {
+                Some(later) => {
+                    *lighter = self.is_lighter(index, later.0);
+                    *later = (index, own);
+                }
+                None => behind.push((index, own)),
+            }
+        }
+        lighter
+    }
+
+    /// Whether a block surely has lighter moments than a later one with the same tape, neither of them the last.
+    fn is_lighter(&self, index: usize, later: usize) -> bool {
+        let discarded = |index: usize| self.blocks.get(index).map_or(0, |block| block.discarded_before);
+        let alone = |index: usize| {
+            let group = self.blocks.get(index).and_then(|block| block.group);
+            group.is_none_or(|group| group == (index, index + 1))
         };
-        self.blocks.iter().enumerate().map(is_lighter).collect()
+        let (before, after) = (self.before(index), self.before(later));
+        discarded(index) <= discarded(later)
+            && alone(index)
+            && alone(later)
+            && self.capture(index) == self.capture(later)
+            && before != after
+            && before.0.iter().zip(&after.0).all(|(a, b)| a <= b)
     }
 
     /// The heaviest moment of one block's forward pass.

@@ -117,7 +117,7 @@ impl Started {
             browser::mark_root(Self::MARK, None);
             if let Some(heading) = ResultsTab::heading_of(&browser::fragment()) {
                 // Its panel may be among those that are loaded now.
-                part(None).await;
+                let _ = part(None).await;
                 view.go_to(heading);
             }
         });

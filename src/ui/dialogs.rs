@@ -11,9 +11,10 @@ use leptos::prelude::*;
 use self::export::ExportDialog;
 use self::import::ImportDialog;
 use self::import::session::ImportSession;
+use self::parts::Title;
 use self::search::{KeptSearch, SearchDialog};
 use super::browser::files;
-use super::lazy_parts::LazyParts;
+use super::lazy_parts::{LazyParts, Loaded};
 use super::parts::Dialog;
 use super::state::{DialogKind, OpenDialog, TextReader};
 use search_worker::Answer;
@@ -42,8 +43,6 @@ pub(super) fn Dialogs() -> impl IntoView {
         }
     };
     let LazyParts { dialog, .. } = expect_context();
-    // Loaded at once: then the first dialog opens without a wait.
-    let content = move || Suspend::new(dialog(kind.get()));
     view! {
         <Dialog
             attr:class="modal"
@@ -52,7 +51,8 @@ pub(super) fn Dialogs() -> impl IntoView {
             is_open=move || kind.get().is_some()
             on_close=close
         >
-            {content}
+            // Loaded at once: then the first dialog opens without a wait.
+            <Loaded load=move || dialog(kind.get()) around_message=not_loaded />
         </Dialog>
     }
 }
@@ -66,6 +66,18 @@ pub fn dialog(kind: Option<DialogKind>) -> AnyView {
         Some(DialogKind::Search) => view! { <SearchDialog kept=expect_context() /> }.into_any(),
         Some(DialogKind::Link | DialogKind::Report | DialogKind::Help) | None => ().into_any(),
     }
+}
+
+/// The content of a dialog that cannot be loaded.
+fn not_loaded(message: AnyView) -> AnyView {
+    view! {
+        <Title text="Not loaded" />
+        {message}
+        <form method="dialog">
+            <button>"Close"</button>
+        </form>
+    }
+    .into_any()
 }
 
 /// Lets the worker read each text, with its answers, unless the session could do so by itself.

@@ -4,13 +4,25 @@ use std::future::Future;
 use std::pin::Pin;
 
 use leptos::prelude::*;
+use leptos::wasm_split::SplitLoaderError;
 
 use crate::state::DialogKind;
 
 /// A view that is being loaded.
-pub type Loading = Pin<Box<dyn Future<Output = AnyView> + Send>>;
+pub type Loading = Pin<Box<dyn Future<Output = Result<AnyView, NotLoaded>> + Send>>;
 
-/// What loads the parts. They are `#[lazy]` functions of the page's program, which small embeds are linked without.
+/// The module with a part could not be fetched, or is of another version. The next call fetches it again.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("A part of the page could not be loaded. Reload when you are connected.")]
+pub struct NotLoaded;
+
+impl From<SplitLoaderError> for NotLoaded {
+    fn from(_: SplitLoaderError) -> Self {
+        Self
+    }
+}
+
+/// What loads the parts. They are lazy functions of the page's program, which small embeds are linked without.
 /// Provided as context wherever a part may be shown.
 #[derive(Clone, Copy)]
 pub struct LazyParts {
@@ -52,9 +64,37 @@ pub enum LazyPart {
 }
 
 impl LazyPart {
-    /// The part, where it is to stand: nothing until it is loaded.
+    /// The part, where it is to stand.
     pub fn view(self) -> AnyView {
         let LazyParts { part, .. } = expect_context();
-        Suspend::new(part(Some(self))).into_any()
+        view! { <Loaded load=move || part(Some(self)) /> }.into_any()
+    }
+}
+
+/// What is loaded: nothing until it is there, and a message where it cannot be loaded.
+#[component]
+pub(crate) fn Loaded(
+    /// Loads it. Called again when something changes that it has read, and when the reader tries again.
+    load: impl Fn() -> Loading + Send + 'static,
+    /// Puts what the message needs in its place around it.
+    #[prop(default = |message| message)]
+    around_message: fn(AnyView) -> AnyView,
+) -> impl IntoView {
+    let again = Trigger::new();
+    let message = move |error: NotLoaded| {
+        let message = view! {
+            <div class="not-loaded" role="alert">
+                <p>{error.to_string()}</p>
+                <button type="button" on:click=move |_| again.notify()>
+                    "Try again"
+                </button>
+            </div>
+        };
+        around_message(message.into_any())
+    };
+    move || {
+        again.track();
+        let loading = load();
+        Suspend::new(async move { loading.await.unwrap_or_else(message) })
     }
 }

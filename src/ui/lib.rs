@@ -32,7 +32,7 @@ use app::App;
 use browser::Unseen;
 pub use dialogs::dialog;
 use embed::LightEmbed;
-pub use lazy_parts::{LazyPart, LazyParts};
+pub use lazy_parts::{LazyPart, LazyParts, NotLoaded};
 pub use loaded_part::part;
 use parts::next_task;
 pub use state::DialogKind;

@@ -3,8 +3,12 @@
 //! What only lazy functions call is in modules of their own, which the page loads after its first view. Builds for
 //! development have one module, and there these are ordinary functions.
 
+use std::future::{Ready, ready};
+
 use leptos::prelude::*;
-use ui::{DialogKind, LazyPart, LazyParts};
+#[cfg(not(debug_assertions))]
+use leptos::wasm_split::wasm_split;
+use ui::{DialogKind, LazyPart, LazyParts, NotLoaded};
 
 fn main() {
     ui::start_page(LazyParts {
@@ -13,14 +17,28 @@ fn main() {
     });
 }
 
-#[allow(clippy::unused_async, reason = "it is awaited until its module is loaded")]
-#[cfg_attr(not(debug_assertions), lazy)]
-async fn dialog(kind: Option<DialogKind>) -> AnyView {
-    ui::dialog(kind)
+#[cfg_attr(
+    not(debug_assertions),
+    wasm_split(
+        dialog,
+        wasm_split_path = leptos::wasm_split,
+        return_wrapper(let view = _; { view.await } -> Result<AnyView, NotLoaded>),
+        fallible
+    )
+)]
+fn dialog(kind: Option<DialogKind>) -> Ready<Result<AnyView, NotLoaded>> {
+    ready(Ok(ui::dialog(kind)))
 }
 
-#[allow(clippy::unused_async, reason = "it is awaited until its module is loaded")]
-#[cfg_attr(not(debug_assertions), lazy)]
-async fn part(part: Option<LazyPart>) -> AnyView {
-    ui::part(part)
+#[cfg_attr(
+    not(debug_assertions),
+    wasm_split(
+        part,
+        wasm_split_path = leptos::wasm_split,
+        return_wrapper(let view = _; { view.await } -> Result<AnyView, NotLoaded>),
+        fallible
+    )
+)]
+fn part(part: Option<LazyPart>) -> Ready<Result<AnyView, NotLoaded>> {
+    ready(Ok(ui::part(part)))
 }

@@ -99,6 +99,48 @@ fn when_the_calculator_cannot_be_loaded_the_page_says_so_and_keeps_the_link() {
 }
 
 #[test]
+fn what_cannot_be_loaded_says_so_in_its_place_and_comes_when_the_reader_tries_again() {
+    let page = Page::blank();
+    page.block(&["*/split_*", "*/chunk_*"]);
+    page.go("");
+    page.until_started();
+    page.run("document.querySelector('.results > .rest').scrollIntoView({ block: 'end' })");
+    page.until("document.querySelector('.results .not-loaded')");
+    let told = page.text(".results .not-loaded");
+    assert!(told.contains("could not be loaded"), "{told}");
+    page.click("[data-testid=import]");
+    page.until("document.querySelector('dialog[open] .not-loaded')");
+    page.click("dialog[open] form button");
+    page.until("!document.querySelector('dialog[open]')");
+    assert!(!page.shows("#recover"));
+    page.block(&[]);
+    page.click(".results .not-loaded button");
+    page.until("document.querySelector('[data-testid=stage]')");
+    // The dialog asks anew each time that it opens.
+    page.click("[data-testid=import]");
+    page.until("document.querySelector('dialog[open] textarea')");
+}
+
+/// Nothing ever comes of what the page loads after its first view.
+const NOTHING_FURTHER: &str = r"
+    const load = fetch;
+    window.fetch = (address, ...rest) =>
+      /\/(split|chunk)_/.test(address) ? new Promise(() => {}) : load(address, ...rest);";
+
+#[test]
+fn only_what_is_in_sight_keeps_the_results_busy() {
+    let page = Page::blank();
+    page.before_load(NOTHING_FURTHER);
+    page.viewport(390, 844);
+    page.go("");
+    page.until_started();
+    assert_eq!(page.count("#detail-title"), 0);
+    // The first panel's end is in sight, and the second one is missing.
+    page.viewport(1280, 2400);
+    page.until("document.querySelector('.results[aria-busy=true]')");
+}
+
+#[test]
 fn after_a_panic_the_page_offers_a_way_on_and_keeps_the_link() {
     let page = Page::open("v1;m=anything");
     let fragment = page.fragment();

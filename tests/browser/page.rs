@@ -124,7 +124,10 @@ impl Page {
     /// Lets all panels of the open tab be built at once, as before printing. Otherwise they are when they come near.
     fn ask_for_all_panels(&self) {
         self.run("dispatchEvent(new Event('beforeprint'))");
-        self.until("!document.querySelector('.results > .rest:not([hidden])')");
+        self.until(
+            "!document.querySelector('.results > .rest:not([hidden])') \
+             && !document.querySelector('.results[aria-busy=true]')",
+        );
     }
 
     /// Goes to the page without waiting for more than its load event.

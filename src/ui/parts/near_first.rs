@@ -42,18 +42,15 @@ pub fn NearFirst(
         all,
     };
     is_busy.set(true);
+    // Once the place of the parts has been laid out.
+    progress.tasks.in_next_task(move || progress.advance());
     let LazyParts { part, .. } = expect_context();
     spawn_local(async move {
-        part(None).await;
+        // Where it fails, each part says so in its place, and is loaded again by those that come later.
+        let _ = part(None).await;
         progress.tasks.in_next_task(move || progress.start());
     });
-    use_intersection_observer(progress.rest, move |entries, _| {
-        if let Some(rest) = entries.last()
-            && rest.is_intersecting()
-        {
-            progress.advance();
-        }
-    });
+    use_intersection_observer(progress.rest, move |_, _| progress.advance());
     Effect::new(move |_| {
         if all.get() {
             progress.advance();
@@ -79,7 +76,8 @@ struct Progress {
     /// The place of those that are still to be built.
     rest: NodeRef<Div>,
     tasks: Deferred,
-    /// Whether what the parts consist of is loaded. Before, they have no height, and would all be near.
+    /// Whether the loading of what the parts consist of is over. None is built before: without a height they would all
+    /// be near.
     is_loaded: RwSignal<bool>,
     is_busy: RwSignal<bool>,
     all: RwSignal<bool>,
@@ -91,48 +89,53 @@ impl Progress {
         self.count.saturating_sub(self.built.get())
     }
 
-    /// Builds the parts that are wanted by now.
+    /// Builds the parts that are wanted, now that they are loaded.
     fn start(self) {
         self.is_loaded.set(true);
         self.advance();
     }
 
-    /// Builds the next part if it is wanted now, and so on; one that is not waits for a quiet moment.
+    /// Builds the next part if it is wanted now, and so on; one that is not waits for a quiet moment. Before the parts are
+    /// loaded, only says whether one is wanted.
     fn advance(self) {
-        if !self.is_loaded.get_untracked() {
-            return;
-        }
         if untrack(|| self.missing()) == 0 {
             return self.finish();
         }
         let is_reached = || self.rest.get_untracked().is_some_and(|rest| browser::is_reached(&rest));
-        if self.all.get_untracked() || is_reached() {
-            self.build_next();
-            self.tasks.in_next_task(move || self.advance());
+        let is_wanted = self.all.get_untracked() || is_reached();
+        self.set_busy(is_wanted);
+        if !self.is_loaded.get_untracked() {
             return;
         }
-        if self.is_busy.get_untracked() {
-            self.is_busy.set(false);
-        }
-        self.tasks.after(QUIET, move || {
+        if is_wanted {
             self.build_next();
-            self.advance();
-        });
+            self.tasks.in_next_task(move || self.advance());
+        } else {
+            self.tasks.after(QUIET, move || {
+                self.build_next();
+                self.advance();
+            });
+        }
+    }
+
+    fn set_busy(self, is_busy: bool) {
+        if self.is_busy.get_untracked() != is_busy {
+            self.is_busy.set(is_busy);
+        }
     }
 
     fn build_next(self) {
         self.built.update(|built| *built += 1);
     }
 
-    /// Builds all that are missing.
+    /// Builds all that are missing. Those that are not loaded are empty until they are.
     fn finish(self) {
         if untrack(|| self.missing()) > 0 {
             self.built.set(self.count);
         }
-        if self.is_busy.get_untracked() {
-            self.is_busy.set(false);
-        }
-        if self.all.get_untracked() {
+        let is_loaded = self.is_loaded.get_untracked();
+        self.set_busy(!is_loaded);
+        if is_loaded && self.all.get_untracked() {
             self.all.set(false);
         }
     }

@@ -25,6 +25,7 @@ pub mod rank_details;
 pub mod rank_map;
 pub mod ranks;
 pub mod readout;
+pub mod reserved;
 pub mod savings;
 pub mod scene;
 pub mod stage_difference;

@@ -8,7 +8,7 @@ use super::markdown::{in_mib, percent, unsigned_percent};
 use super::run::Run;
 use super::summary::quantile;
 use crate::config::check;
-use crate::memory::reserved::unused;
+use crate::memory::reserved::{ReservedRange, unused};
 use crate::memory::{RankMemory, StageRef};
 use crate::units::Bytes;
 
@@ -22,6 +22,8 @@ pub struct ReservedComparison {
     /// The predicted peak of allocated memory with what the replay leaves unused, on the ranks of the stage that have
     /// least and most.
     pub by_replay: (Bytes, Bytes),
+    /// The interval around the replays.
+    pub interval: (Bytes, Bytes),
 }
 
 impl ReservedComparison {
@@ -40,11 +42,13 @@ impl ReservedComparison {
         };
         let unused = unused(&config, &rank, run.moment)?;
         let peak = comparison.peak;
+        let range = ReservedRange::new(peak, &unused);
         let [factors, ..] = comparison.device.overheads;
         Some(Self {
             measured,
             by_factors: (peak + factors.low, peak + factors.high),
-            by_replay: (peak + unused.low, peak + unused.high),
+            by_replay: range.replayed,
+            interval: (range.low, range.high),
         })
     }
 
@@ -55,6 +59,11 @@ impl ReservedComparison {
         Error::new(low + Bytes(high.saturating_sub(low).0 / 2), self.measured)
     }
 
+    /// Whether the measured value is between two others.
+    fn is_inside(&self, (low, high): (Bytes, Bytes)) -> bool {
+        (low..=high).contains(&self.measured)
+    }
+
     /// The error of the replay, of the rank that has most: verdicts are on that one.
     #[must_use]
     pub fn error_of_replay(&self) -> Option<Error> {
@@ -62,35 +71,53 @@ impl ReservedComparison {
     }
 }
 
-/// The comparisons of reserved memory as Markdown: how far off the factors and the replay are, and each run.
+/// The comparisons of reserved memory as Markdown: how far off the factors and the replay are, how many runs are inside of
+/// their intervals and how wide these are on average, and each run.
 #[must_use]
 pub fn reserved_table(compared: &[(&Run, ReservedComparison)]) -> String {
     let mut text = String::from(
-        "| Reserved memory of | Runs | Median error | Within 3 % | Worst |\n| --- | --: | --: | --: | --: |\n",
+        "| Reserved memory of | Runs | Median error | Within 3 % | Worst | Inside the interval | Its width |\n\
+         | --- | --: | --: | --: | --: | --: | --: |\n",
     );
     let errors = |of: fn(&ReservedComparison) -> Option<Error>| -> Vec<u64> {
         let errors = compared.iter().filter_map(|(_, c)| Some(of(c)?.ppm.unsigned_abs()));
         errors.collect()
     };
-    for (name, mut errors) in [
+    let by_factors: fn(&ReservedComparison) -> (Bytes, Bytes) = |c| c.by_factors;
+    let by_replay: fn(&ReservedComparison) -> (Bytes, Bytes) = |c| c.interval;
+    for (name, mut errors, interval) in [
         (
             "The middle between the factors",
             errors(ReservedComparison::error_of_factors),
+            by_factors,
         ),
         (
             "The replay of the allocator",
             errors(ReservedComparison::error_of_replay),
+            by_replay,
         ),
     ] {
+        let inside = compared.iter().filter(|(_, c)| c.is_inside(interval(c))).count();
+        let widths = compared.iter().filter_map(|(_, c)| {
+            let (low, high) = interval(c);
+            Some(
+                Error::new(c.measured + high.saturating_sub(low), c.measured)?
+                    .ppm
+                    .unsigned_abs(),
+            )
+        });
+        let count = u64::try_from(compared.len()).unwrap_or(u64::MAX);
+        let width = widths.sum::<u64>().checked_div(count);
         errors.sort_unstable();
         let close = errors.iter().filter(|ppm| **ppm <= 30_000).count();
         let percent = |ppm: Option<u64>| ppm.map(unsigned_percent).unwrap_or_default();
         _ = writeln!(
             text,
-            "| {name} | {} | {} | {close} | {} |",
+            "| {name} | {} | {} | {close} | {} | {inside} | {} |",
             errors.len(),
             percent(quantile(&errors, 50)),
             percent(errors.last().copied()),
+            percent(width),
         );
     }
     text.push_str(

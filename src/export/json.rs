@@ -6,6 +6,7 @@ use crate::config::validate;
 use crate::formats::job_json;
 use crate::formats::state::ShareState;
 use crate::memory::bucket::Bucket;
+use crate::memory::reserved::ReservedRange;
 use crate::memory::{Estimate, ModuleEstimate, StageEstimate};
 use crate::report::verdict::another_job;
 use crate::time::{StepTime, step_time};
@@ -14,6 +15,16 @@ use crate::value::Value;
 /// The text of the file: the document of [`job_json`], with the result where the job has one.
 #[must_use]
 pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String {
+    write_with(state, result, None)
+}
+
+/// The same with what the rank that needs most reserves, where that is known.
+#[must_use]
+pub fn write_with(
+    state: &ShareState,
+    result: Option<(&Config, &Estimate)>,
+    reserved: Option<&ReservedRange>,
+) -> String {
     let mut document = job_json::document(state);
     let refusals: Vec<Value> = if let Some((config, _)) = result {
         config.refused_at_launch().iter().map(|reason| text(reason)).collect()
@@ -26,13 +37,13 @@ pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String
         if !refusals.is_empty() {
             entries.push(entry("cannot_run", Value::List(refusals)));
         }
-        entries.extend(result.map(|(config, estimate)| entry("result", self::result(config, estimate))));
+        entries.extend(result.map(|(config, estimate)| entry("result", self::result(config, estimate, reserved))));
     }
     job_json::file(&document)
 }
 
 /// The result as JSON: bytes by module, stage and bucket, the stage that needs most, and the time of a step.
-fn result(config: &Config, estimate: &Estimate) -> Value {
+fn result(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>) -> Value {
     let worst = estimate.worst;
     let bytes = estimate.worst_stage().map_or(0, |stage| stage.total.0);
     let modules = config.modules().iter().zip(&estimate.modules);
@@ -48,6 +59,7 @@ fn result(config: &Config, estimate: &Estimate) -> Value {
         ),
         entry("modules", Value::List(modules.collect())),
     ];
+    entries.extend(reserved.map(|reserved| entry("reserved", result_of_replay(reserved))));
     entries.extend(match step_time(config, estimate) {
         Ok(time) => [entry("time", result_of_time(&time)), entry("time_reason", Value::Null)],
         Err(why) => [entry("time", Value::Null), entry("time_reason", text(&why.to_string()))],
@@ -56,6 +68,16 @@ fn result(config: &Config, estimate: &Estimate) -> Value {
         entries.insert(0, entry("not_this_job", text(&reason)));
     }
     Value::Map(entries)
+}
+
+/// The least and the most that PyTorch's allocator reserves, and its holes when it grows last, in bytes.
+fn result_of_replay(reserved: &ReservedRange) -> Value {
+    Value::Map(vec![
+        entry("low_bytes", int(reserved.low.0)),
+        entry("high_bytes", int(reserved.high.0)),
+        entry("holes_bytes", int(reserved.holes.free.0)),
+        entry("holes_moment", text(&reserved.holes.moment.to_string())),
+    ])
 }
 
 /// Seconds of a step, what they come to, and what they are spent on.

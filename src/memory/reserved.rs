@@ -5,10 +5,15 @@
 //! iterations. What the allocator cannot use again of what was freed is what reserved memory has beyond allocated
 //! memory.
 
+mod holes;
 mod iterations;
 mod passes;
+mod range;
 mod states;
 mod storages;
+
+pub use holes::{Holes, ReplayMoment};
+pub use range::{LEAST_OF_REPLAY, MOST_OF_REPLAY, ReservedRange, reserved};
 
 use super::allocator::AllocatorSettings;
 use super::buffers::BufferKind;
@@ -42,6 +47,8 @@ pub struct AllocatorReplay {
     pub reserved: Bytes,
     /// The most bytes that segments had.
     pub most_reserved: Bytes,
+    /// What was free when segments grew last.
+    pub holes: Holes,
 }
 
 impl AllocatorReplay {
@@ -68,6 +75,8 @@ pub struct UnusedRange {
     pub low: Bytes,
     /// On the rank that has most.
     pub high: Bytes,
+    /// What is free when segments grow last: on the rank that has most, of its stage that has most.
+    pub holes: Holes,
 }
 
 /// Bytes that the ranks with these stages reserve beyond their allocated peaks. `None` with CUDA graphs, which have
@@ -82,6 +91,9 @@ pub fn unused(config: &Config, rank: &RankMemory, moment: JobMoment) -> Option<U
         let replays = StageRanks::new(config, *stage)?.replay(moment)?;
         range.low += replays.low;
         range.high += replays.high;
+        if replays.holes.free >= range.holes.free {
+            range.holes = replays.holes;
+        }
     }
     Some(range)
 }
@@ -132,13 +144,16 @@ impl<'a> StageRanks<'a> {
         for rank in chosen {
             let replay = self.replay_rank(&stages, &replay, rank, moment, MicroBatches::UntilTheyRepeat)?;
             let unused = replay.unused();
-            let known = range.unwrap_or(UnusedRange {
+            let own = UnusedRange {
                 low: unused,
                 high: unused,
-            });
+                holes: replay.holes,
+            };
+            let known = range.unwrap_or(own);
+            let most = if unused > known.high { own } else { known };
             range = Some(UnusedRange {
                 low: known.low.min(unused),
-                high: known.high.max(unused),
+                ..most
             });
         }
         range
@@ -176,12 +191,14 @@ impl<'a> StageRanks<'a> {
             iterations.optimizer_step(false);
         }
         let allocator = &iterations.passes.storages.allocator;
+        let holes = iterations.passes.storages.holes;
         let failed = iterations.passes.storages.out_of_memory;
         (!failed).then(|| AllocatorReplay {
             allocated: Bytes(allocator.allocated()),
             most_allocated: Bytes(allocator.most_allocated()),
             reserved: Bytes(allocator.reserved()),
             most_reserved: Bytes(allocator.most_reserved()),
+            holes,
         })
     }
 

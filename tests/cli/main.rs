@@ -319,6 +319,29 @@ fn an_import_reports_every_key_and_asks_what_is_open() {
 const H100: u64 = 84_932_978_278;
 
 #[test]
+fn a_replay_says_what_the_allocator_reserves() {
+    let ended = run(&["check", "llama3-8b", "--json"], "");
+    let found: Value = serde_json::from_str(&ended.output).unwrap();
+    let of_check = &found[0]["reserved"];
+    let number = |key: &str| of_check[key].as_u64().unwrap();
+    assert!(number("low_bytes") >= found[0]["peak_bytes"].as_u64().unwrap());
+    assert!(number("low_bytes") < number("high_bytes"));
+    assert!(number("holes_bytes") < number("high_bytes"));
+    assert!(of_check["holes_moment"].as_str().unwrap().starts_with("iteration "));
+    let ended = run(&["estimate", "llama3-8b", "--json"], "");
+    let same: Value = serde_json::from_str(&ended.output).unwrap();
+    assert_eq!(same["result"]["reserved"], *of_check);
+    // Factors of one's own count in its place.
+    for command in ["check", "estimate"] {
+        let words = "Reserved by a replay of PyTorch's allocator: ";
+        let ended = run(&[command, "llama3-8b"], "");
+        assert!(ended.output.contains(words), "{}", ended.output);
+        let ended = run(&[command, "llama3-8b", "--set", "reserved_over_allocated_high=1.2"], "");
+        assert!(!ended.output.contains(words), "{}", ended.output);
+    }
+}
+
+#[test]
 fn a_measured_run_calibrates_the_times_of_its_model() {
     let ended = run(&["calibrate", "llama3-8b", "--seconds", "40", "--json"], "");
     assert_eq!(ended.status, 0, "{}", ended.errors);

@@ -442,6 +442,7 @@ fn recomputing_norms_of_moe_layers_saves_what_was_measured() {
 }
 
 mod records;
+mod reserved;
 mod unseen;
 
 #[test]

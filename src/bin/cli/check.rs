@@ -12,7 +12,8 @@ use megatron_memory::fit::{self, Offer};
 use megatron_memory::formats::out_of_memory::OutOfMemory;
 use megatron_memory::formats::share_url;
 use megatron_memory::memory::bucket::Bucket;
-use megatron_memory::memory::{self, Estimate};
+use megatron_memory::memory::reserved::{ReservedRange, reserved};
+use megatron_memory::memory::{self, Estimate, JobMoment};
 use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::card::layout_words;
 use megatron_memory::report::diagnosis::message::of_message;
@@ -95,6 +96,37 @@ struct Memory {
     worst_stage: String,
     /// Its largest parts at the peak, by the names of the buckets.
     largest_parts: Vec<LargestPart>,
+    /// What PyTorch's allocator reserves there, by a replay of it; none where it is not replayed. The verdict does not
+    /// depend on it.
+    reserved: Option<Reserved>,
+}
+
+/// What PyTorch's allocator reserves on the rank with the largest peak while the GPU has room for it.
+#[derive(Debug, Serialize)]
+struct Reserved {
+    /// The least.
+    low_bytes: u64,
+    /// The most.
+    high_bytes: u64,
+    /// What is free in its segments when they grow last.
+    holes_bytes: u64,
+    /// When that is, in words.
+    holes_moment: String,
+    /// The same in words.
+    #[serde(skip)]
+    words: String,
+}
+
+impl From<ReservedRange> for Reserved {
+    fn from(range: ReservedRange) -> Self {
+        Self {
+            low_bytes: range.low.0,
+            high_bytes: range.high.0,
+            holes_bytes: range.holes.free.0,
+            holes_moment: range.holes.moment.to_string(),
+            words: report::reserved::sentences(&range, Scale::coarse(Unit::Gib)),
+        }
+    }
 }
 
 /// A part of a stage's memory at its peak.
@@ -271,6 +303,7 @@ impl Check {
             layout: format!("{} GPUs · {}", grouped(config.world_size()), layout_words(config)),
             worst_stage: stage_name(config, summary.worst),
             largest_parts: largest_parts(&estimate),
+            reserved: reserved(config, &estimate.worst_rank, JobMoment::default()).map(Reserved::from),
         };
         let report = report(status, verdict.id().unwrap_or("unknown"), reason);
         let explanation = explain(config, &estimate, &share.setup.job, &loaded.errors, verdict);
@@ -338,7 +371,9 @@ impl Report {
             Some(_) => (&self.explanation, &self.problems),
             None => (&self.problems, &self.explanation),
         };
-        let below = place.iter().chain(&fullest).chain(first).chain(then);
+        let reserved = self.memory.as_ref().and_then(|memory| memory.reserved.as_ref());
+        let reserved = reserved.map(|reserved| &reserved.words);
+        let below = place.iter().chain(&fullest).chain(reserved).chain(first).chain(then);
         let below = below.map(|line| format!("  {line}"));
         let lines: Vec<String> = lines.into_iter().chain(below).collect();
         lines.join("\n") + "\n"

@@ -1,15 +1,16 @@
 //! `estimate`: the memory of every pipeline stage.
 
 use clap::{Args, ValueEnum};
-use megatron_memory::config;
 use megatron_memory::config::job::Config;
-use megatron_memory::export::{ExportFormat, ExportOptions, export_text};
-use megatron_memory::memory::{self, Estimate};
+use megatron_memory::export::{ExportFormat, ExportOptions, export_text, json};
+use megatron_memory::memory::reserved::{ReservedRange, reserved};
+use megatron_memory::memory::{self, Estimate, JobMoment};
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::report::table::{Order, Table};
 use megatron_memory::report::{packing, time};
 use megatron_memory::time::step_time;
+use megatron_memory::{config, report};
 
 use super::exit::{Failure, Status};
 use super::job::JobArgument;
@@ -56,12 +57,13 @@ impl EstimateJob {
             return Err(Failure::cannot_run(&checked.problems));
         };
         let estimate = memory::estimate(config);
+        let replayed = || reserved(config, &estimate.worst_rank, JobMoment::default());
         let unit = if self.gb { Unit::Gb } else { Unit::Gib };
         let format = if self.json { Form::Json } else { self.format };
         let text = match format {
-            Form::Text => text(config, &estimate, unit),
+            Form::Text => text(config, &estimate, replayed().as_ref(), unit),
             Form::Tsv => Table::new(config, &estimate, unit).tsv(),
-            Form::Json => exported(&loaded.share, "json")?,
+            Form::Json => json::write_with(&loaded.share, Some((config, &estimate)), replayed().as_ref()),
             Form::Csv => exported(&loaded.share, "csv")?,
             Form::Markdown => exported(&loaded.share, "markdown")?,
         };
@@ -90,8 +92,8 @@ fn exported(share: &megatron_memory::formats::state::ShareState, id: &str) -> Re
     text.map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// The headline, and a line for every stage with its largest buckets.
-fn text(config: &Config, estimate: &Estimate, unit: Unit) -> String {
+/// The headline with what the fullest GPU reserves, and a line for every stage with its largest buckets.
+fn text(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>, unit: Unit) -> String {
     /// How many buckets a line names.
     const LARGEST: usize = 4;
     let summary = Standing::new(config, estimate);
@@ -102,6 +104,7 @@ fn text(config: &Config, estimate: &Estimate, unit: Unit) -> String {
         coarse.amount(summary.total),
         summary.device_words(coarse)
     )];
+    lines.extend(reserved.map(|reserved| report::reserved::sentences(reserved, coarse)));
     lines.extend(packing::batches(config, estimate, coarse));
     lines.push(time::sentence(config, &step_time(config, estimate)));
     lines.push(String::new());

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::hash::DefaultHasher;
 
 use super::MicroBatches;
+use super::holes::ReplayMoment;
 use super::passes::{KeptChunk, Passes};
 use super::states::StageStates;
 use super::storages::StorageId;
-use crate::memory::peak::StageReplay;
+use crate::memory::peak::{PassName, StageReplay};
 use crate::parallel::schedule::{Pass, Step};
 use crate::units::Bytes;
 
@@ -66,6 +67,7 @@ impl<'a> Iterations<'a> {
 
     /// The forward and backward passes of an iteration.
     pub(super) fn run(&mut self, micro_batches: MicroBatches) {
+        self.passes.iteration += 1;
         let gradients = core::mem::take(&mut self.gradients);
         self.passes.storages.release_all(gradients);
         let schedule = self.replay.totals.schedule;
@@ -145,6 +147,7 @@ impl<'a> Iterations<'a> {
         let Some(chunk) = self.replay.chunks.get(pass.chunk as usize) else {
             return;
         };
+        self.passes.begin(PassName::Forward, None);
         let received = self.passes.allocate(chunk.received);
         let before = self.sent.take();
         self.passes.storages.release(before);
@@ -159,6 +162,7 @@ impl<'a> Iterations<'a> {
         let (Some(chunk), Some(kept)) = (chunk, kept) else {
             return;
         };
+        self.passes.begin(PassName::Backward, None);
         // The gradient is received while the output is sent.
         let gradient = self.passes.allocate(chunk.sent);
         let before = [self.sent.take(), self.output_gradient.take()];
@@ -176,7 +180,9 @@ impl<'a> Iterations<'a> {
 
     /// The optimizer step, which makes the optimizer's states if it is the first.
     pub(super) fn optimizer_step(&mut self, first: bool) {
+        let iteration = self.passes.iteration;
         let storages = &mut self.passes.storages;
+        storages.moment = ReplayMoment::OptimizerStep { iteration };
         self.gradients = self.states.copies(self.beside.gradients, storages);
         if first {
             self.states.first_step(storages);

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::holes::ReplayMoment;
 use super::storages::{StorageId, Storages};
 use crate::memory::allocator::Stream;
-use crate::memory::blocks::Block;
+use crate::memory::blocks::{Block, BlockKind};
 use crate::memory::chunk_profile::{ChunkProfile, Pass};
+use crate::memory::peak::PassName;
 use crate::model::tape::liveness::{CompiledTape, PassKind, PassScript, StorageEvent};
 
 /// The stream that passes run on.
@@ -58,6 +60,8 @@ impl KeptChunk {
 #[derive(Debug)]
 pub(super) struct Passes {
     pub(super) storages: Storages,
+    /// The iteration, counted from 1.
+    pub(super) iteration: u32,
     scripts: Scripts,
 }
 
@@ -65,8 +69,18 @@ impl Passes {
     pub(super) fn new(storages: Storages) -> Self {
         Self {
             storages,
+            iteration: 0,
             scripts: Scripts::default(),
         }
+    }
+
+    /// Notes which pass is at work on which part of the model.
+    pub(super) fn begin(&mut self, pass: PassName, block: Option<BlockKind>) {
+        self.storages.moment = ReplayMoment::Pass {
+            iteration: self.iteration,
+            pass,
+            block,
+        };
     }
 
     pub(super) fn allocate(&mut self, bytes: u64) -> Option<StorageId> {
@@ -159,6 +173,7 @@ impl Passes {
         };
         let mut stream = self.storages.hold(received);
         for (index, block) in chunk.blocks.iter().enumerate() {
+            self.begin(PassName::Forward, Some(block.kind));
             let (gathered, _) = chunk.fsdp_in_flight(index, Pass::Forward);
             let gathered = self.allocate(gathered);
             let (output, kept) = match block.group {
@@ -221,6 +236,7 @@ impl Passes {
         let mut of_blocks = Vec::with_capacity(kept.len());
         for (offset, (block, kept)) in blocks.iter().zip(kept).enumerate() {
             if group {
+                self.begin(PassName::Recompute, Some(block.kind));
                 let (gathered, _) = chunk.fsdp_in_flight(first + offset, Pass::RecomputedForward);
                 let gathered = self.allocate(gathered);
                 let before = if offset == 0 { self.storages.hold(input) } else { input };
@@ -236,6 +252,7 @@ impl Passes {
         let output = if group { input } else { None };
         let mut gradient = gradient;
         for (offset, (block, kept)) in blocks.iter().zip(of_blocks).enumerate().rev() {
+            self.begin(PassName::Backward, Some(block.kind));
             let (gathered, gradients) = chunk.fsdp_in_flight(first + offset, Pass::Backward);
             let in_flight = [gathered, gradients].map(|bytes| self.allocate(bytes));
             gradient = self.backward_block(block, PassKind::Backward, kept, gradient);

@@ -1,6 +1,8 @@
 //! Storages in the allocator's blocks, each freed once nothing refers to it any more.
 
+use super::holes::{Holes, ReplayMoment};
 use crate::memory::allocator::{AllocatorSettings, BlockId, CachingAllocator, Stream};
+use crate::units::Bytes;
 
 /// A storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +17,10 @@ pub(super) struct Storages {
     vacant: Vec<usize>,
     /// Whether a request failed.
     pub(super) out_of_memory: bool,
+    /// What the process does.
+    pub(super) moment: ReplayMoment,
+    /// What was free when segments grew last.
+    pub(super) holes: Holes,
 }
 
 impl Storages {
@@ -24,6 +30,8 @@ impl Storages {
             blocks: Vec::new(),
             vacant: Vec::new(),
             out_of_memory: false,
+            moment: ReplayMoment::default(),
+            holes: Holes::default(),
         }
     }
 
@@ -32,10 +40,19 @@ impl Storages {
         if bytes == 0 {
             return None;
         }
+        let before = self.allocator.most_reserved();
         let Ok(block) = self.allocator.allocate(bytes, stream) else {
             self.out_of_memory = true;
             return None;
         };
+        if self.allocator.most_reserved() > before {
+            let free = self.allocator.reserved().saturating_sub(self.allocator.allocated());
+            self.holes = Holes {
+                moment: self.moment,
+                requested: Bytes(bytes),
+                free: Bytes(free),
+            };
+        }
         let place = self.vacant.pop().unwrap_or(self.blocks.len());
         match self.blocks.get_mut(place) {
             Some(slot) => *slot = (block, 1),

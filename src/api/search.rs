@@ -13,7 +13,7 @@ use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::savings::Choice;
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::search::{
-    self, Axis, Candidate, Dimension, Keep, Options, Order, Pick, Slice, Space, Split, Unsearchable,
+    self, Axis, Candidate, Dimension, Keep, LayoutRank, Options, Order, Pick, Slice, Space, Split, Unsearchable,
 };
 use megatron_memory::value::Value;
 
@@ -408,11 +408,11 @@ impl Layout {
         }
     }
 
-    /// The layout with its rank among the candidates, and whether another one shares it.
-    fn ranked(self, (rank, is_tie): (usize, bool)) -> Self {
+    /// The layout with its rank among the candidates.
+    fn ranked(self, rank: LayoutRank) -> Self {
         Self {
-            rank: Some(rank),
-            is_tie,
+            rank: Some(rank.number),
+            is_tie: rank.is_tie,
             ..self
         }
     }

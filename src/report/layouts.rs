@@ -6,7 +6,7 @@ use super::amount::{Scale, grouped};
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::config::{check, gpus};
-use crate::search::{Axis, Candidate, Dimension, Pick, Slice, Space};
+use crate::search::{Axis, Candidate, Dimension, Pick, ROOM_FOR_SPEED, Room, Slice, Space};
 use crate::value::Value;
 use crate::verdict::{Headroom, Standing, Verdict};
 
@@ -185,6 +185,17 @@ pub fn counts(space: &Space, found: &Slice) -> String {
         grouped(found.tight),
         grouped(found.too_large)
     )
+}
+
+/// The line between the layouts of a group and those before it, which leave more memory free.
+#[must_use]
+pub fn group_words(room: Room, scale: Scale) -> String {
+    match room {
+        Room::Enough => Verdict::Fits.words().to_owned(),
+        Room::Little => format!("Less than {} free: slower than predicted", scale.amount(ROOM_FOR_SPEED)),
+        Room::Tight => Verdict::Tight.words().to_owned(),
+        Room::Missing => Verdict::DoesNotFit.words().to_owned(),
+    }
 }
 
 /// The layout that is nearest to fitting where nothing fits, and by how much it is too large.

@@ -3,7 +3,7 @@
 
 use super::bubble::Bubbles;
 use super::candidate::{Candidate, WorstStage};
-use super::ties::ranks_among;
+use super::ties::{LayoutRank, ranks_among};
 use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::config::job::Config;
@@ -17,24 +17,10 @@ use crate::value::Value;
 pub struct Ranking {
     /// The alternative's index in the list that was given.
     pub index: usize,
-    /// Its rank, counted from 1; `None` for an alternative that Megatron refuses.
-    pub rank: Option<usize>,
-    /// Whether another one shares the rank.
-    pub is_tie: bool,
+    /// Its rank; `None` for an alternative that Megatron refuses.
+    pub rank: Option<LayoutRank>,
     /// Whether it fits, but leaves so little memory free that it runs slower than predicted.
     pub is_nearly_full: bool,
-}
-
-impl Ranking {
-    /// The rank in words, such as `2` or `2, a tie`; nothing where there is none.
-    #[must_use]
-    pub fn words(&self) -> String {
-        match self.rank {
-            None => String::new(),
-            Some(rank) if self.is_tie => format!("{rank}, a tie"),
-            Some(rank) => rank.to_string(),
-        }
-    }
 }
 
 /// The ranking of alternatives, the best first, and behind them those that Megatron refuses, as they were given. The
@@ -42,12 +28,11 @@ impl Ranking {
 #[must_use]
 pub fn ranking(alternatives: &[Option<Candidate>]) -> Vec<Ranking> {
     let known: Vec<Candidate> = alternatives.iter().copied().flatten().collect();
-    let mut ranked: Vec<(Candidate, (usize, bool))> = known.iter().copied().zip(ranks_among(&known)).collect();
+    let mut ranked: Vec<(Candidate, LayoutRank)> = known.iter().copied().zip(ranks_among(&known)).collect();
     ranked.sort_by(|(one, _), (other, _)| one.order(other));
-    let best_first = ranked.into_iter().map(|(candidate, (rank, is_tie))| Ranking {
+    let best_first = ranked.into_iter().map(|(candidate, rank)| Ranking {
         index: usize::try_from(candidate.index).unwrap_or(usize::MAX),
         rank: Some(rank),
-        is_tie,
         is_nearly_full: candidate.is_nearly_full(),
     });
     let refused = alternatives.iter().enumerate();
@@ -55,7 +40,6 @@ pub fn ranking(alternatives: &[Option<Candidate>]) -> Vec<Ranking> {
     let refused = refused.map(|(index, _)| Ranking {
         index,
         rank: None,
-        is_tie: false,
         is_nearly_full: false,
     });
     best_first.chain(refused).collect()

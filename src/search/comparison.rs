@@ -17,13 +17,11 @@ use super::placement::GroupKind;
 use super::step_cost::StepCost;
 use crate::units::Bytes;
 use crate::variants::all;
-use crate::verdict::Verdict;
 
 /// A property by which layouts are ordered or compared; the order of the variants is that in which gains are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, VariantArray)]
 pub enum Criterion {
-    /// Whether the layout fits the GPU: with room to run as fast as predicted, surely, only with the smallest overheads, or
-    /// not.
+    /// Whether the layout fits the GPU, by its [`Room`](super::room::Room).
     Fits,
     /// Whether all weights are trained: adapters alone are another training, and no layout of the same.
     Trained,
@@ -75,7 +73,7 @@ impl Criterion {
     fn number(self, c: &Candidate) -> u64 {
         let whole_percent = |ppm: u64| ppm.saturating_add(PERCENT / 2) / PERCENT;
         match self {
-            Self::Fits => fit(c),
+            Self::Fits => c.room() as u64,
             Self::Trained => u64::from(c.adapters),
             Self::Gpus => c.gpus.into(),
             Self::Time if c.order == Order::Memory => 0,
@@ -91,17 +89,6 @@ impl Criterion {
             Self::Replica => c.replica.into(),
             Self::Peak => c.peak.0,
         }
-    }
-}
-
-/// The place of a layout by the verdict on its numbers: what fits comes first, and before what leaves too little room to
-/// run as fast as predicted. Without a GPU all are equal.
-fn fit(c: &Candidate) -> u64 {
-    match c.verdict() {
-        Verdict::Fits if c.is_nearly_full() => 1,
-        Verdict::Unknown | Verdict::Fits => 0,
-        Verdict::Tight => 2,
-        Verdict::DoesNotFit | Verdict::NotThisJob | Verdict::Refused(_) => 3,
     }
 }
 

@@ -6,14 +6,17 @@
 
 mod column;
 mod query;
+mod ranks;
 mod sorted_run;
 
 use self::column::Differences;
 pub use self::column::{Column, crossing_groups};
 use self::query::Query;
 pub use self::query::{Direction, Sort};
+pub use self::ranks::TiedRanks;
 use self::sorted_run::SortedRun;
 use super::candidate::Candidate;
+use super::room::Room;
 use super::slice::Slice;
 use super::space::Space;
 use crate::units::Bytes;
@@ -47,6 +50,15 @@ impl OwnLayout {
         self.before += usize::from(found.is_before(&self.candidate));
         self.is_listed |= found.index == self.candidate.index;
     }
+}
+
+/// Where a group of layouts begins that leave less memory free than those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupStart {
+    /// The group.
+    pub room: Room,
+    /// The place of its first row in the table.
+    pub place: usize,
 }
 
 /// The layouts that a search found so far, as a table.
@@ -183,6 +195,12 @@ impl LayoutTable {
         self.sorted = 0;
     }
 
+    /// Brings the best first again. The rows come with [`LayoutTable::sort_run`].
+    pub fn sort_best_first(&mut self) {
+        self.query.sort_best_first();
+        self.sorted = 0;
+    }
+
     /// Shows only layouts with all the words: `tp4` or `tp=4` for a size, others for what is recomputed. The rows come
     /// with [`LayoutTable::sort_run`].
     pub fn set_filter(&mut self, space: &Space, words: &str) {
@@ -222,6 +240,25 @@ impl LayoutTable {
             *at += 1;
         }
         rows
+    }
+
+    /// Where groups of layouts begin that leave less memory free than those before them; none while another column
+    /// sorts the table, so that groups do not stand together.
+    #[must_use]
+    pub fn groups(&self) -> Vec<GroupStart> {
+        if self.sort().is_some() {
+            return Vec::new();
+        }
+        let runs = self.sorted_runs();
+        let end = |holds: &dyn Fn(Room) -> bool| -> usize {
+            let ends = runs.iter().map(|run| run.end_of_rows(|row| holds(row.room())));
+            ends.sum()
+        };
+        let starts = Room::LATER.into_iter().filter_map(|room| {
+            let place = end(&|of_row| of_row < room);
+            (end(&|of_row| of_row <= room) > place).then_some(GroupStart { room, place })
+        });
+        starts.collect()
     }
 
     /// For each run, how many of its rows are among the first ones of the table.

@@ -50,9 +50,9 @@ fn search(page: &Page) {
     until_done(page);
 }
 
-/// Text of the cells of a column that are drawn, counted from 1 behind the buttons of a row.
+/// Text of the cells of a column that are drawn, counted from 1 behind the buttons and the rank of a row.
 fn column(page: &Page, number: usize) -> Vec<String> {
-    let child = number + 1;
+    let child = number + 2;
     let rows = format!("{DIALOG} tbody tr:not(.layouts-gap) td:nth-child({child})");
     let cells = page.eval(&format!(
         "Array.from(document.querySelectorAll('{rows}'), (cell) => cell.innerText)"
@@ -211,6 +211,86 @@ fn the_table_is_what_one_sees_when_a_search_is_done() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+/// Layouts that cannot be told apart share a rank, and those with little memory free stand behind a line that says so.
+#[test]
+fn ranks_are_shared_and_a_line_parts_what_leaves_little_memory_free() {
+    let page = open("v1;m=llama3-8b@1;gpus=16;tp=2;cp=1;gbs=64;gpu=a100-40gb");
+    for name in ["micro_batch_size", "recompute_granularity"] {
+        vary(&page, name);
+    }
+    search(&page);
+    let rank = |row: &str| {
+        let rank = page.text(&format!("{row} td:nth-child(2)"));
+        let is_tie = rank.ends_with(", a tie");
+        let number: u64 = rank.trim_end_matches(", a tie").parse().unwrap();
+        (number, is_tie)
+    };
+    let row = |number: u64| format!("{DIALOG} tbody tr[aria-rowindex=\"{number}\"]");
+    assert_eq!(rank(&row(2)).0, 1);
+    let mut ranks: Vec<(u64, bool)> = (2..8).map(|number| rank(&row(number))).collect();
+    ranks.push((u64::MAX, false));
+    assert!(ranks.is_sorted_by_key(|(number, _)| *number), "{ranks:?}");
+    for pair in ranks.windows(2) {
+        assert!(pair[0].0 < pair[1].0 || (pair[0].1 && pair[1].1), "{ranks:?}");
+    }
+    let table = format!("document.querySelector('{DIALOG} .layouts-table')");
+    let line = format!("{DIALOG} .layouts-line");
+    // Scrolls on until the first line is in the page.
+    let find_line = || {
+        page.eval(&format!("({table}).scrollTop = 0"));
+        page.until(&format!(
+            "document.querySelector('{line}') ?? (({table}).scrollTop += 200, null)"
+        ));
+        page.eval(&format!(
+            "document.querySelector('{line}').scrollIntoView({{ block: 'center' }})"
+        ));
+    };
+    find_line();
+    assert!(
+        page.text(&line)
+            .starts_with("Less than 5.0 GiB free: slower than predicted")
+    );
+    let number = page.eval(&format!("+document.querySelector('{line}').ariaRowIndex"));
+    let number = number.as_u64().unwrap();
+    let step = |number| page.text(&format!("{} td[data-label=Step]", row(number)));
+    assert!(step(number + 1).ends_with(" s or more"), "{}", step(number + 1));
+    assert!(step(number - 1).ends_with(" s"), "{}", step(number - 1));
+    // Rows stand where their numbers say: the first row after the head and its line after line.
+    let stand = |height: u64| {
+        let places = page.eval(&format!(
+            "((table) => {{ const top = table.querySelector('tbody').getBoundingClientRect().top; \
+             return [...table.querySelectorAll('tbody tr[aria-rowindex]:not(.layouts-line)')].map((row) => \
+             [+row.ariaRowIndex, Math.round(row.getBoundingClientRect().top - top)]); }})({table})"
+        ));
+        for place in places.as_array().unwrap() {
+            let (at, top) = (place[0].as_u64().unwrap(), place[1].as_u64().unwrap());
+            let lines = u64::from(at > number);
+            if at < number + 2 {
+                assert_eq!(top, (at - 2 - lines) * height + 44 * lines, "{place}");
+            }
+        }
+    };
+    stand(44);
+    page.screenshot("layouts-line");
+    assert_eq!(page.barriers(), Vec::<String>::new());
+    page.viewport(390, 844);
+    find_line();
+    stand(208);
+    let inside = page.eval(&format!(
+        "[...document.querySelectorAll('{DIALOG} tbody tr[aria-rowindex]')].flatMap((row) => [...row.cells]).every((cell) => {{ \
+         const [a, b] = [cell, cell.closest('tr')].map((e) => e.getBoundingClientRect()); \
+         return a.bottom <= b.bottom + 1 && a.right <= b.right + 1; }})"
+    ));
+    page.screenshot("layouts-line-cards");
+    assert_eq!(inside, json!(true));
+    assert_eq!(page.barriers(), Vec::<String>::new());
+    // By another column layouts of all groups stand mixed.
+    page.viewport(1280, 900);
+    page.click(&at("sort:peak_bytes"));
+    page.until(&format!("!document.querySelector('{line}')"));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
 /// On a phone each layout is a card: nothing has to be scrolled sideways to be read.
 #[test]
 fn a_phone_shows_layouts_as_cards() {
@@ -312,16 +392,26 @@ fn the_table_is_sorted_and_filtered_by_keyboard() {
         "document.querySelector('{} ').focus()",
         at("sort:peak_bytes").replace('"', "\\\"")
     ));
-    let sorted = |page: &Page| page.eval(&format!("document.querySelector('{DIALOG} [aria-sort]')?.ariaSort"));
+    let sorted = |page: &Page| {
+        let heads = format!("[...document.querySelectorAll('{DIALOG} [aria-sort]')]");
+        page.eval(&format!(
+            "{heads}.flatMap((head) => [head.firstElementChild.name, head.ariaSort])"
+        ))
+    };
+    assert_eq!(sorted(&page), json!(["sort:rank", "ascending"]));
     page.press("\u{E007}");
-    assert_eq!(sorted(&page), json!("ascending"));
+    assert_eq!(sorted(&page), json!(["sort:peak_bytes", "ascending"]));
     assert!(numbers(&page, 3).is_sorted());
     // The focus stays where it was.
     page.press("\u{E007}");
-    assert_eq!(sorted(&page), json!("descending"));
+    assert_eq!(sorted(&page), json!(["sort:peak_bytes", "descending"]));
     assert!(numbers(&page, 3).is_sorted_by(|a, b| a >= b));
     page.press("\u{E007}");
-    assert_eq!(sorted(&page), json!(null));
+    assert_eq!(sorted(&page), json!(["sort:rank", "ascending"]));
+    assert_eq!(column(&page, 3), first);
+    page.press("\u{E007}");
+    page.click(&at("sort:rank"));
+    assert_eq!(sorted(&page), json!(["sort:rank", "ascending"]));
     assert_eq!(column(&page, 3), first);
     page.fill(&at("filter"), "tp4");
     assert!(column(&page, 2).iter().all(|tp| tp == "4") && !column(&page, 2).is_empty());
@@ -410,8 +500,8 @@ fn a_search_can_be_stopped_and_draws_only_the_rows_in_sight() {
     assert!(row.as_str().unwrap().parse::<u64>().unwrap() > 1_000, "{row}");
     page.eval(&format!("({table}).scrollTop = 1e9"));
     page.until(&format!(
-        "document.querySelector('{DIALOG} tbody tr[aria-rowindex=\"{}\"]')",
-        rows.as_u64().unwrap() + 1
+        "((all) => all.querySelector(`tbody tr[aria-rowindex=\"${{all.ariaRowCount}}\"]`))\
+         (document.querySelector('{DIALOG} table[aria-rowcount]'))"
     ));
     page.click(&at("sort:peak_bytes"));
     page.click(&at("sort:peak_bytes"));

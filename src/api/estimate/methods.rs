@@ -73,8 +73,8 @@ pub(super) fn methods(job: &RawJob, module: usize) -> Vec<Method> {
         let time = candidates.get(ranked.index).copied().flatten();
         Some(Method {
             step_seconds: time.and_then(|time| time.step_nanoseconds).map(in_seconds),
-            rank: ranked.rank,
-            is_tie: ranked.is_tie,
+            rank: ranked.rank.map(|rank| rank.number),
+            is_tie: ranked.rank.is_some_and(|rank| rank.is_tie),
             nearly_full: ranked.is_nearly_full,
             ..Method::from(results.get(ranked.index)?)
         })

@@ -7,10 +7,10 @@ use std::thread;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
 use megatron_memory::report::amount::{Scale, Unit, grouped};
-use megatron_memory::report::layouts::{SearchHead, closest, counts};
+use megatron_memory::report::layouts::{SearchHead, closest, counts, group_words};
 use megatron_memory::search::{
-    Axis, Best, Candidate, GroupKind, Keep, Options, Order, OwnLayout, ROOM_FOR_SPEED, Searcher, Space, TIE_PERCENT,
-    percent, ranks, seconds,
+    Axis, Best, Candidate, GroupKind, Keep, Options, Order, OwnLayout, Room, Searcher, Space, TIE_PERCENT, percent,
+    ranks, seconds,
 };
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
@@ -101,9 +101,9 @@ struct Layout {
     /// The sign of the verdict.
     #[serde(skip)]
     sign: &'static str,
-    /// Whether it fits by its numbers alone, also where they are those of another job.
+    /// The group in which it is listed, by its numbers alone, also where they are those of another job.
     #[serde(skip)]
-    fit: Verdict,
+    room: Room,
     /// Whether it fits, but leaves so little room that it runs slower than predicted.
     nearly_full: bool,
     /// The settings in which the layout differs from the job, as JSON; null stands for a default.
@@ -262,18 +262,12 @@ fn text(space: &Space, best: &Best, layouts: &[Layout]) -> Vec<String> {
         (_, Some(own)) if !nothing_fits => lines.push(place(best, own, scale)),
         _ => {}
     }
-    let mut last = (Verdict::Fits, false);
+    let mut last = Room::Enough;
     for layout in layouts {
-        let group = (layout.fit, layout.nearly_full);
-        if group != last && layout.fit != Verdict::Unknown {
-            let words = if layout.nearly_full {
-                format!("Less than {} free: slower than predicted", scale.amount(ROOM_FOR_SPEED))
-            } else {
-                layout.fit.words().to_owned()
-            };
-            lines.push(format!("---------- {words}"));
+        if layout.room != last {
+            lines.push(format!("---------- {}", group_words(layout.room, scale)));
         }
-        last = group;
+        last = layout.room;
         lines.push(format!(
             "{:>3}. {:>10} {}  {}  {}{} per replica, bubble {}, recomputes {}, {} over the network{}{}",
             layout.rank,
@@ -350,7 +344,7 @@ fn layout(space: &Space, candidate: &Candidate, own: Option<&Candidate>) -> Layo
         sizes: space.sizes(candidate.index),
         verdict: verdict.id(),
         sign: verdict.sign(),
-        fit: candidate.verdict(),
+        room: candidate.room(),
         nearly_full: candidate.is_nearly_full(),
         settings: serde_json::from_str(&settings).unwrap_or_default(),
         peak_bytes: candidate.peak.0,

@@ -65,6 +65,11 @@ impl Query {
         self.sort = direction.map(|direction| Sort { column, direction });
     }
 
+    /// Brings the best first again.
+    pub(super) fn sort_best_first(&mut self) {
+        self.sort = None;
+    }
+
     /// Lets only layouts pass that have all the words: `tp4` or `tp=4` for a size, others for what is recomputed.
     pub(super) fn set_filter(&mut self, space: &Space, words: &str) {
         let words = words.to_lowercase();

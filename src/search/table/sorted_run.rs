@@ -1,5 +1,7 @@
 //! Some of the layouts that were found, and those of them that pass the filter, in the order of the table.
 
+use core::cmp::Ordering;
+
 use super::query::Query;
 use crate::search::candidate::Candidate;
 use crate::search::space::Space;
@@ -11,6 +13,8 @@ const SIZE: usize = 8192;
 #[derive(Debug, Default)]
 pub(super) struct SortedRun {
     candidates: Vec<Candidate>,
+    /// Indices of all candidates, in the order of the search.
+    best_first: Vec<usize>,
     /// Indices of the candidates that pass the filter, in the order of the table.
     rows: Vec<usize>,
 }
@@ -48,16 +52,35 @@ impl SortedRun {
 
     /// How many rows come before a layout.
     pub(super) fn before(&self, query: &Query, space: &Space, candidate: &Candidate) -> usize {
-        let is_before = |at: &usize| {
-            let row = self.candidates.get(*at);
-            row.is_some_and(|row| query.compare(space, row, candidate).is_lt())
-        };
-        self.rows.partition_point(is_before)
+        self.end_of_rows(|row| query.compare(space, row, candidate).is_lt())
+    }
+
+    /// A layout by its place in the order of the search, among all, rows or not.
+    pub(super) fn in_order(&self, at: usize) -> Option<&Candidate> {
+        self.candidates.get(*self.best_first.get(at)?)
+    }
+
+    /// The end of the layouts for which something holds, which stand together in the order of the search from a place on.
+    pub(super) fn end(&self, from: usize, holds: impl Fn(&Candidate) -> bool) -> usize {
+        let rest = self.best_first.get(from..).unwrap_or_default();
+        from + rest.partition_point(|at| self.candidates.get(*at).is_some_and(&holds))
+    }
+
+    /// The end of the first rows for which something holds that holds for no later row.
+    pub(super) fn end_of_rows(&self, holds: impl Fn(&Candidate) -> bool) -> usize {
+        self.rows
+            .partition_point(|at| self.candidates.get(*at).is_some_and(&holds))
     }
 
     /// Adds layouts that are no rows yet.
     pub(super) fn add(&mut self, candidates: &[Candidate]) {
+        let known = self.candidates.len();
         self.candidates.extend_from_slice(candidates);
+        let mut order = core::mem::take(&mut self.best_first);
+        order.extend(known..self.candidates.len());
+        // Mostly ordered already, which the stable sort makes use of.
+        self.sort_by(&mut order, Candidate::order);
+        self.best_first = order;
     }
 
     /// Adds layouts, each at its place among the rows.
@@ -88,8 +111,12 @@ impl SortedRun {
     }
 
     fn sort_rows(&self, rows: &mut [usize], query: &Query, space: &Space) {
-        rows.sort_by(|a, b| match (self.candidates.get(*a), self.candidates.get(*b)) {
-            (Some(a), Some(b)) => query.compare(space, a, b),
+        self.sort_by(rows, |a, b| query.compare(space, a, b));
+    }
+
+    fn sort_by(&self, places: &mut [usize], compare: impl Fn(&Candidate, &Candidate) -> Ordering) {
+        places.sort_by(|a, b| match (self.candidates.get(*a), self.candidates.get(*b)) {
+            (Some(a), Some(b)) => compare(a, b),
             _ => a.cmp(b),
         });
     }

@@ -27,7 +27,7 @@ fn ways_of_training_are_ranked_with_all_weights_before_adapters() {
     let ids = |candidates: &[Option<Candidate>]| {
         let ranked = ranking(candidates).into_iter();
         ranked
-            .map(|of| (ways[of.index].method.id(), of.rank))
+            .map(|of| (ways[of.index].method.id(), of.rank.map(|rank| rank.number)))
             .collect::<Vec<_>>()
     };
     // FSDP has no predicted time, and adapters are another training.
@@ -59,7 +59,7 @@ fn alternatives_with_little_memory_free_stand_behind_all_others_that_fit() {
     ];
     let ranked: Vec<_> = ranking(&alternatives)
         .into_iter()
-        .map(|of| (of.index, of.words(), of.is_nearly_full))
+        .map(|of| (of.index, of.rank.unwrap().to_string(), of.is_nearly_full))
         .collect();
     let tie = || "1, a tie".to_owned();
     assert_eq!(
@@ -78,7 +78,7 @@ fn values_of_parallel_sizes_are_ranked_and_others_stay_in_their_order() {
     let sizes = sweep(FieldId::tensor_model_parallel_size);
     let ranking = sizes.ranking();
     assert!(ranking.len() > 2 && ranking.len() == sizes.points.len());
-    let ranks: Vec<usize> = ranking.iter().map(|of| of.rank.unwrap()).collect();
+    let ranks: Vec<usize> = ranking.iter().map(|of| of.rank.unwrap().number).collect();
     assert!(ranks.is_sorted() && ranks[0] == 1, "{ranks:?}");
     let fitting = ranking
         .iter()

@@ -2,7 +2,9 @@
 
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::share_url;
-use megatron_memory::search::{Candidate, Column, Keep, LayoutTable, Options, Slice, Space, search};
+use megatron_memory::search::{
+    Axis, Candidate, Column, Keep, LayoutTable, Options, Room, Slice, Space, ranks_among, search,
+};
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 
@@ -137,6 +139,72 @@ fn sorted_runs_are_one_table() {
     // Named afterwards, it has the same place.
     found.set_own(Some(own));
     assert_eq!(found.own().unwrap().before, standing.before);
+}
+
+/// Ranks and the lines between groups, against one list of all layouts in order.
+#[test]
+fn ranks_stay_with_layouts_and_groups_begin_where_less_memory_is_free() {
+    let job = share_url::visit(&format!("{LINK};gpu=a100-40gb")).state.setup.job;
+    let options = Options {
+        vary: vec![
+            Axis::Tensor,
+            Axis::Pipeline,
+            Axis::MicroBatch,
+            Axis::Recompute,
+            Axis::Training,
+        ],
+        ..Options::usual(&job)
+    };
+    let space = Space::new(&job, &options).unwrap();
+    let mut table = LayoutTable::default();
+    let share = space.total() / 7 + 1;
+    for number in [5, 3, 0, 4, 6, 1, 2] {
+        let from = number * share;
+        let part = search(&space, from..from + share, u32::MAX, Keep::Legal);
+        table.add(&space, part);
+    }
+    let layouts: Vec<Candidate> = table.rows(&space, 0, table.len()).into_iter().map(|(_, c)| c).collect();
+    let ranks = ranks_among(&layouts);
+    assert!(ranks.iter().any(|rank| rank.is_tie) && ranks.iter().any(|rank| !rank.is_tie));
+    let with_time = layouts.iter().filter(|c| c.step_nanoseconds.is_some()).count();
+    assert!(
+        0 < with_time && with_time < layouts.len(),
+        "{with_time} of {}",
+        layouts.len()
+    );
+    let tied = table.tied_ranks();
+    for (layout, rank) in layouts.iter().zip(&ranks) {
+        assert_eq!(table.rank(&tied, layout), *rank);
+    }
+    let groups = table.groups();
+    let starts: Vec<Room> = groups.iter().map(|group| group.room).collect();
+    assert_eq!(starts, Room::LATER);
+    for group in groups {
+        assert_eq!(layouts[group.place].room(), group.room);
+        assert!(layouts[..group.place].iter().all(|before| before.room() < group.room));
+    }
+
+    // Neither another order nor a filter changes a rank; groups do not stand together in another order.
+    table.sort_by(Column::Peak);
+    order(&mut table, &space);
+    assert_eq!((table.groups(), table.tied_ranks()), (Vec::new(), tied.clone()));
+    table.sort_best_first();
+    table.set_filter(&space, "tp2");
+    order(&mut table, &space);
+    let filtered = table.rows(&space, 0, table.len());
+    assert!(!filtered.is_empty() && filtered.len() < layouts.len());
+    for (_, layout) in &filtered {
+        let place = layouts.iter().position(|c| c.index == layout.index).unwrap();
+        assert_eq!(table.rank(&tied, layout), ranks[place]);
+    }
+    for group in table.groups() {
+        assert_eq!(filtered[group.place].1.room(), group.room);
+        assert!(
+            filtered[..group.place]
+                .iter()
+                .all(|(_, before)| before.room() < group.room)
+        );
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Layouts that cannot be told apart by their predicted times, and the order that leaves times aside.
 
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::search::{Axis, Candidate, Keep, Options, Order, Space, ranks, ranks_among, search};
+use megatron_memory::search::{Axis, Candidate, Keep, LayoutRank, Options, Order, Space, ranks, ranks_among, search};
 
 fn found(order: Order) -> Vec<Candidate> {
     let job = serde_json::json!({
@@ -51,10 +51,11 @@ fn layouts_in_any_order_have_the_ranks_of_their_order() {
     sorted.sort_by(Candidate::order);
     for (layout, rank) in sorted.iter().zip(ranks(&sorted)) {
         let place = all.iter().position(|other| other.index == layout.index).unwrap();
-        let sharing = among.iter().filter(|(other, _)| *other == rank).count();
-        assert_eq!(among[place], (rank, sharing > 1));
+        let sharing = among.iter().filter(|other| other.number == rank).count();
+        let (number, is_tie) = (rank, sharing > 1);
+        assert_eq!(among[place], LayoutRank { number, is_tie });
     }
-    assert!(among.iter().any(|(_, is_tie)| *is_tie) && among.iter().any(|(_, is_tie)| !is_tie));
+    assert!(among.iter().any(|rank| rank.is_tie) && among.iter().any(|rank| !rank.is_tie));
 }
 
 #[test]

@@ -42,7 +42,11 @@ pub(super) fn text(column: Column, space: &Space, c: &Candidate, unit: Unit) -> 
         Column::Near => scale.number(c.traffic.near),
         Column::Bubble => percent(c.bubble_ppm),
         Column::Recomputed => percent(c.recomputed_ppm),
-        Column::Time => c.step_nanoseconds.map_or_else(String::new, seconds),
+        // What leaves little memory free runs slower than predicted.
+        Column::Time => c.step_nanoseconds.map_or_else(String::new, |step| {
+            let more = if c.is_nearly_full() { " or more" } else { "" };
+            format!("{}{more}", seconds(step))
+        }),
         Column::Axis(..)
         | Column::Chunks
         | Column::Stage

@@ -81,7 +81,7 @@ pub(super) fn rows(found: &[RankedMethod], config: Option<&Config>, scale: Scale
         is_current: way.current,
         result: match &way.result {
             Ok(memory) => Ok(MethodAmounts {
-                rank: ranked.words(),
+                rank: ranked.rank.map_or_else(String::new, |rank| rank.to_string()),
                 step: candidate
                     .and_then(|candidate| candidate.step_nanoseconds)
                     .map_or_else(String::new, duration_of),

@@ -49,7 +49,7 @@ fn ValueButton(
 ) -> impl IntoView {
     let state = expect_context::<State>();
     let step = point.step_nanoseconds().map(|step| {
-        let rank = ranked.rank.map(|_| format!("rank {}", ranked.words()));
+        let rank = ranked.rank.map(|rank| format!("rank {rank}"));
         let nearly_full = ranked.is_nearly_full.then(|| String::from("nearly full"));
         let words = [Some(duration_of(step)), rank, nearly_full].into_iter().flatten();
         view! { <small>{words.collect::<Vec<_>>().join(" · ")}</small> }

@@ -33,7 +33,7 @@ mod training;
 mod unsearchable;
 mod walk;
 
-pub use alternatives::{Ranking, ranking};
+pub use alternatives::{MethodAlternative, Ranking, ranking};
 pub use axis::{Axis, Pick};
 pub use best::Best;
 pub use bubble::{Bubbles, bubble_ppm};

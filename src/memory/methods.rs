@@ -116,18 +116,6 @@ impl TrainingMethod {
     }
 }
 
-/// What a job needs when module `module` is trained in each way. Empty where Megatron refuses the job or there is no
-/// such module.
-#[must_use]
-pub fn methods(job: &RawJob, module: usize) -> Vec<MethodResult> {
-    let checked = check(job);
-    let Some(m) = checked.config.as_ref().and_then(|config| config.modules().get(module)) else {
-        return Vec::new();
-    };
-    let ways = TrainingMethod::EACH.into_iter();
-    ways.map(|method| in_method(job, module, m, method)).collect()
-}
-
 /// What a job needs when module `module` is trained in one way; `None` where Megatron refuses the job or there is no
 /// such module.
 #[must_use]

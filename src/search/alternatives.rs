@@ -8,6 +8,7 @@ use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::config::job::Config;
 use crate::config::raw::RawJob;
+use crate::memory::methods::{MethodResult, TrainingMethod, method};
 use crate::memory::{Estimate, StageRef, estimate};
 use crate::time::{TimeTables, step_time};
 use crate::value::Value;
@@ -43,6 +44,31 @@ pub fn ranking(alternatives: &[Option<Candidate>]) -> Vec<Ranking> {
         is_nearly_full: false,
     });
     best_first.chain(refused).collect()
+}
+
+/// A way to train a job, as an alternative of the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MethodAlternative {
+    /// The way, and the memory that the job needs with it.
+    pub result: MethodResult,
+    /// The job trained so, with the way's index in [`TrainingMethod::EACH`]; `None` where Megatron refuses it, or it has
+    /// no language model.
+    pub candidate: Option<Candidate>,
+}
+
+impl MethodAlternative {
+    /// A job whose module `module` is trained in one way; `None` where Megatron refuses the job as it is, or there is
+    /// no such module.
+    #[must_use]
+    pub fn new(job: &RawJob, module: usize, way: TrainingMethod) -> Option<Self> {
+        let result = method(job, module, way)?;
+        let is_legal = result.result.is_ok();
+        let candidate = is_legal.then(|| Candidate::with_settings(way as u64, job, module, &result.settings));
+        Some(Self {
+            candidate: candidate.flatten(),
+            result,
+        })
+    }
 }
 
 impl Candidate {

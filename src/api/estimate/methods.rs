@@ -9,8 +9,8 @@ use crate::plain_data::{ByName, PlainData};
 use crate::search::in_seconds;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::StageRef;
-use megatron_memory::memory::methods;
-use megatron_memory::search::{Candidate, Ranking, ranking};
+use megatron_memory::memory::methods::{self, TrainingMethod};
+use megatron_memory::search::{Candidate, MethodAlternative, Ranking, ranking};
 use megatron_memory::value::Value;
 
 /// The job trained in one way: all weights (`full`), adapters alone (`adapters`), or all weights with Megatron FSDP
@@ -63,20 +63,20 @@ pub struct TensorSaving {
 
 /// The job trained in each way, in the order of searches.
 pub(super) fn methods(job: &RawJob, module: usize) -> Vec<Method> {
-    let results = methods::methods(job, module);
-    let candidates = (0..).zip(&results).map(|(index, result)| {
-        result.result.as_ref().ok()?;
-        Candidate::with_settings(index, job, module, &result.settings)
-    });
-    let candidates: Vec<Option<Candidate>> = candidates.collect();
+    let ways = TrainingMethod::EACH.into_iter();
+    let ways: Vec<MethodAlternative> = ways
+        .filter_map(|way| MethodAlternative::new(job, module, way))
+        .collect();
+    let candidates: Vec<Option<Candidate>> = ways.iter().map(|way| way.candidate).collect();
     let ranked = |ranked: Ranking| {
-        let time = candidates.get(ranked.index).copied().flatten();
+        let way = ways.get(ranked.index)?;
+        let time = way.candidate.and_then(|candidate| candidate.step_nanoseconds);
         Some(Method {
-            step_seconds: time.and_then(|time| time.step_nanoseconds).map(in_seconds),
+            step_seconds: time.map(in_seconds),
             rank: ranked.rank.map(|rank| rank.number),
             is_tie: ranked.rank.is_some_and(|rank| rank.is_tie),
             nearly_full: ranked.is_nearly_full,
-            ..Method::from(results.get(ranked.index)?)
+            ..Method::from(&way.result)
         })
     };
     ranking(&candidates).into_iter().filter_map(ranked).collect()

@@ -6,10 +6,10 @@ use leptos::prelude::*;
 
 use crate::parts::{OpenButton, Panel, PanelHead, ScrollBox, Table, when_idle};
 use crate::state::State;
-use megatron_memory::memory::methods::{TrainingMethod, method};
+use megatron_memory::memory::methods::TrainingMethod;
 use megatron_memory::report::amount::Scale;
-use megatron_memory::search::Candidate;
-use row::{MethodAmounts, MethodFacts, RankedMethod, rows};
+use megatron_memory::search::MethodAlternative;
+use row::{MethodAmounts, MethodFacts, rows};
 
 /// The id of the panel's title.
 const TITLE: &str = "methods-title";
@@ -38,25 +38,17 @@ pub(crate) fn MethodsPanel() -> impl IntoView {
 #[component]
 fn MethodTable() -> impl IntoView {
     let state = expect_context::<State>();
-    let found = RwSignal::new(Vec::<RankedMethod>::new());
+    let found = RwSignal::new(Vec::<MethodAlternative>::new());
     when_idle(
         move || state.outcome.track(),
         Vec::new,
-        move |done: &mut Vec<RankedMethod>| {
+        move |done: &mut Vec<MethodAlternative>| {
             let next = TrainingMethod::EACH.get(done.len());
             let job = &state.setup.read_untracked().job;
             let module = state.form.module.get_untracked();
-            match next.map(|next| method(job, module, *next)) {
-                Some(Some(result)) => {
-                    let index = u64::try_from(done.len()).unwrap_or(u64::MAX);
-                    let candidate = result
-                        .result
-                        .is_ok()
-                        .then(|| Candidate::with_settings(index, job, module, &result.settings));
-                    done.push(RankedMethod {
-                        result,
-                        candidate: candidate.flatten(),
-                    });
+            match next.map(|next| MethodAlternative::new(job, module, *next)) {
+                Some(Some(way)) => {
+                    done.push(way);
                     false
                 }
                 // Megatron refuses the job.

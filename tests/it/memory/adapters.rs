@@ -4,7 +4,7 @@ use megatron_memory::config::check;
 use megatron_memory::config::job::Config;
 use megatron_memory::memory::bucket::{Bucket, State};
 use megatron_memory::memory::line::stage_lines;
-use megatron_memory::memory::methods::{TrainingMethod, methods, saved_by_adapters};
+use megatron_memory::memory::methods::{TrainingMethod, method, saved_by_adapters};
 use megatron_memory::memory::{StageEstimate, StageRef, estimate};
 use megatron_memory::report::explain::find;
 use megatron_memory::units::Bytes;
@@ -144,7 +144,7 @@ fn settings_of_a_method_make_the_job_that_it_counts() {
         (pipeline, Some(TrainingMethod::Full)),
     ] {
         let raw = raw(&job);
-        let ways = methods(&raw, 0);
+        let ways = TrainingMethod::EACH.map(|way| method(&raw, 0, way).unwrap());
         assert_eq!(ways.len(), 3);
         for way in &ways {
             assert_eq!(way.current, current == Some(way.method));

@@ -3,8 +3,8 @@
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::fit::Sweep;
-use megatron_memory::memory::methods::methods;
-use megatron_memory::search::{Candidate, ranking};
+use megatron_memory::memory::methods::TrainingMethod;
+use megatron_memory::search::{Candidate, MethodAlternative, ranking};
 
 fn job() -> RawJob {
     let job = serde_json::json!({
@@ -19,15 +19,12 @@ fn job() -> RawJob {
 #[test]
 fn ways_of_training_are_ranked_with_all_weights_before_adapters() {
     let job = job();
-    let ways = methods(&job, 0);
-    let candidates = (0..).zip(&ways);
-    let mut candidates: Vec<Option<Candidate>> = candidates
-        .map(|(index, way)| Candidate::with_settings(index, &job, 0, &way.settings))
-        .collect();
+    let ways = TrainingMethod::EACH.map(|way| MethodAlternative::new(&job, 0, way).unwrap());
+    let mut candidates = ways.each_ref().map(|way| way.candidate);
     let ids = |candidates: &[Option<Candidate>]| {
         let ranked = ranking(candidates).into_iter();
         ranked
-            .map(|of| (ways[of.index].method.id(), of.rank.map(|rank| rank.number)))
+            .map(|of| (ways[of.index].result.method.id(), of.rank.map(|rank| rank.number)))
             .collect::<Vec<_>>()
     };
     // FSDP has no predicted time, and adapters are another training.

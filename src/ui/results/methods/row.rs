@@ -10,20 +10,12 @@ use megatron_memory::report::amount::{Scale, parameters};
 use megatron_memory::report::headroom::Headroom;
 use megatron_memory::report::time::duration_of;
 use megatron_memory::report::verdict::Verdict;
-use megatron_memory::search::{Candidate, Ranking, ranking};
+use megatron_memory::search::{Candidate, MethodAlternative, Ranking, ranking};
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 
 /// The most buckets that are named as those that change most.
 const MOST: usize = 3;
-
-/// A way of training, as searches order it.
-#[derive(Clone, PartialEq)]
-pub(super) struct RankedMethod {
-    pub(super) result: MethodResult,
-    /// With the way's index; `None` where Megatron refuses it.
-    pub(super) candidate: Option<Candidate>,
-}
 
 /// A way of training.
 #[derive(Clone, PartialEq)]
@@ -66,29 +58,31 @@ pub(super) struct MethodAmounts {
 }
 
 /// A row for each way of training, in the order of searches; `config` is the job as it is.
-pub(super) fn rows(found: &[RankedMethod], config: Option<&Config>, scale: Scale) -> Vec<MethodFacts> {
+pub(super) fn rows(found: &[MethodAlternative], config: Option<&Config>, scale: Scale) -> Vec<MethodFacts> {
     let current = found.iter().find(|way| way.result.current);
     let current = current.and_then(|way| way.result.result.as_ref().ok());
     let candidates: Vec<Option<Candidate>> = found.iter().map(|way| way.candidate).collect();
     let ranking = ranking(&candidates);
     let first_nearly_full = ranking.iter().position(|ranked| ranked.is_nearly_full);
-    let row = |place: usize, ranked: &Ranking, RankedMethod { result: way, candidate }: &RankedMethod| MethodFacts {
-        is_below_line: place > 0 && Some(place) == first_nearly_full,
-        id: way.method.id(),
-        name: name(way),
-        settings: settings(way),
-        changes: way.settings.clone(),
-        is_current: way.current,
-        result: match &way.result {
-            Ok(memory) => Ok(MethodAmounts {
-                rank: ranked.rank.map_or_else(String::new, |rank| rank.to_string()),
-                step: candidate
-                    .and_then(|candidate| candidate.step_nanoseconds)
-                    .map_or_else(String::new, duration_of),
-                ..amounts(memory, current, config, scale)
-            }),
-            Err(refused) => Err(refused.clone()),
-        },
+    let row = |place: usize, ranked: &Ranking, MethodAlternative { result: way, candidate }: &MethodAlternative| {
+        MethodFacts {
+            is_below_line: place > 0 && Some(place) == first_nearly_full,
+            id: way.method.id(),
+            name: name(way),
+            settings: settings(way),
+            changes: way.settings.clone(),
+            is_current: way.current,
+            result: match &way.result {
+                Ok(memory) => Ok(MethodAmounts {
+                    rank: ranked.rank.map_or_else(String::new, |rank| rank.to_string()),
+                    step: candidate
+                        .and_then(|candidate| candidate.step_nanoseconds)
+                        .map_or_else(String::new, duration_of),
+                    ..amounts(memory, current, config, scale)
+                }),
+                Err(refused) => Err(refused.clone()),
+            },
+        }
     };
     let ranked = ranking.iter().enumerate();
     let rows = ranked.filter_map(|(place, ranked)| Some(row(place, ranked, found.get(ranked.index)?)));

@@ -17,7 +17,7 @@ mod gemma4;
 mod graphs;
 mod hyper_connections;
 mod image_attention;
-mod jobs;
+pub(crate) mod jobs;
 mod kimi;
 mod labels;
 mod laws;

@@ -9,6 +9,7 @@
 )]
 
 mod flops;
+mod laws;
 mod operations;
 
 use std::collections::BTreeMap;

@@ -28,5 +28,5 @@ pub use limits::{
 };
 pub use offer::{Change, Offer};
 pub use offers::{OfferSearch, Offers, offers};
-pub use other_gpus::{move_to, on_gpu};
+pub use other_gpus::{OnGpu, move_to, on_gpu};
 pub use sweep::{PLOTTED, Sweep, SweepPoint};

@@ -1,9 +1,10 @@
 //! The same job on other GPUs.
 
-use super::measure::standing;
+use super::measure::Measured;
 use crate::config::fields::FieldId as F;
 use crate::config::gpus::Gpu;
 use crate::config::raw::RawJob;
+use crate::search::Candidate;
 use crate::value::Value;
 use crate::verdict::Standing;
 
@@ -13,10 +14,23 @@ pub fn move_to(job: &mut RawJob, gpu: &Gpu) {
     job.put(0, F::gpu_memory_mib, Value::Null);
 }
 
-/// The memory of a job on another type of GPU; `None` where Megatron refuses it there.
+/// What a job needs on a type of GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnGpu {
+    /// The memory of the rank that needs most.
+    pub memory: Standing,
+    /// The job as searches order it, with the index that was given; `None` where it has no language model.
+    pub candidate: Option<Candidate>,
+}
+
+/// What a job needs on another type of GPU, with its index among others; `None` where Megatron refuses it there.
 #[must_use]
-pub fn on_gpu(job: &RawJob, gpu: &Gpu) -> Option<Standing> {
+pub fn on_gpu(index: u64, job: &RawJob, gpu: &Gpu) -> Option<OnGpu> {
     let mut job = job.clone();
     move_to(&mut job, gpu);
-    standing(&job)
+    let measured = Measured::of_job(&job)?;
+    Some(OnGpu {
+        memory: measured.standing,
+        candidate: measured.candidate(index),
+    })
 }

@@ -6,6 +6,7 @@ use super::amount::grouped;
 use crate::config::job::{Config, Module};
 use crate::config::step_time_calibration::StepTimeCalibration;
 use crate::formats::training_log::IterationTimes;
+use crate::search::{Candidate, Ranking};
 use crate::time::placement::{Group, GroupKind, domain, group};
 use crate::time::{NoTime, Part, StepTime};
 
@@ -145,6 +146,17 @@ fn reason(part: Part, m: &Module) -> String {
 #[allow(clippy::cast_precision_loss, reason = "a time in seconds")]
 pub fn duration_of(nanoseconds: u64) -> String {
     duration(nanoseconds as f64 * 1e-9)
+}
+
+/// The predicted time of a step of an alternative with its rank: `1.24 s · rank 2, a tie · nearly full`; `None` where none
+/// is predicted.
+#[must_use]
+pub fn ranked_step(candidate: Option<&Candidate>, ranking: &Ranking) -> Option<String> {
+    let step = duration_of(candidate?.step_nanoseconds?);
+    let rank = ranking.rank.map(|rank| format!("rank {rank}"));
+    let nearly_full = ranking.is_nearly_full.then(|| String::from("nearly full"));
+    let words = [Some(step), rank, nearly_full].into_iter().flatten();
+    Some(words.collect::<Vec<_>>().join(" · "))
 }
 
 /// A part of a step as a piece of a bar of a thousand units.

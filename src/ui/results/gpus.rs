@@ -1,4 +1,4 @@
-//! The same job on every type of GPU. A click puts the job there.
+//! The same job on every type of GPU, in the order of searches. A click puts the job there.
 
 use leptos::prelude::*;
 
@@ -9,9 +9,11 @@ use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::gpus::{GPUS, Gpu};
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::fit::{move_to, on_gpu};
+use megatron_memory::fit::{OnGpu, move_to, on_gpu};
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::headroom::Headroom;
+use megatron_memory::report::time::ranked_step;
+use megatron_memory::search::{Candidate, Ranking, ranking};
 use megatron_memory::verdict::{Refusal, Standing, Verdict};
 
 /// The id of the panel's title.
@@ -34,8 +36,9 @@ pub(crate) fn GpusPanel() -> impl IntoView {
 }
 
 /// What a job needs on a type of GPU, or the first reason why Megatron refuses it there.
-fn measure(job: &RawJob, gpu: &Gpu) -> Result<Standing, String> {
-    on_gpu(job, gpu).ok_or_else(|| {
+fn measure(index: usize, job: &RawJob, gpu: &Gpu) -> Result<OnGpu, String> {
+    let index = u64::try_from(index).unwrap_or(u64::MAX);
+    on_gpu(index, job, gpu).ok_or_else(|| {
         let mut job = job.clone();
         move_to(&mut job, gpu);
         let checked = check(&job);
@@ -51,18 +54,18 @@ fn measure(job: &RawJob, gpu: &Gpu) -> Result<Standing, String> {
 #[component]
 fn GpuStrip() -> impl IntoView {
     let state = expect_context::<State>();
-    let found = RwSignal::new(Vec::<Result<Standing, String>>::new());
+    let found = RwSignal::new(Vec::<Result<OnGpu, String>>::new());
     when_idle(
         move || state.outcome.track(),
         Vec::new,
-        move |done: &mut Vec<Result<Standing, String>>| {
+        move |done: &mut Vec<Result<OnGpu, String>>| {
             let Some(gpu) = GPUS.get(done.len()) else {
                 if *found.read_untracked() != *done {
                     found.set(core::mem::take(done));
                 }
                 return true;
             };
-            done.push(measure(&state.setup.read_untracked().job, gpu));
+            done.push(measure(done.len(), &state.setup.read_untracked().job, gpu));
             false
         },
     );
@@ -72,9 +75,14 @@ fn GpuStrip() -> impl IntoView {
     });
     let buttons = move || {
         let found = found.get();
-        let gpus = GPUS.iter().zip(found);
-        gpus.map(|(gpu, memory)| view! { <GpuButton gpu memory now /> })
-            .collect_view()
+        let candidates = found.iter().map(|on_gpu| on_gpu.as_ref().ok()?.candidate);
+        let candidates: Vec<Option<Candidate>> = candidates.collect();
+        let ranked = ranking(&candidates).into_iter();
+        let buttons = ranked.filter_map(|ranked| {
+            let (gpu, result) = (GPUS.get(ranked.index)?, found.get(ranked.index)?.clone());
+            Some(view! { <GpuButton gpu result ranked now /> })
+        });
+        buttons.collect_view()
     };
     view! {
         <div class="sweep gpu-strip" role="group" aria-label="The job on each type of GPU">
@@ -87,10 +95,14 @@ fn GpuStrip() -> impl IntoView {
 fn GpuButton(
     gpu: &'static Gpu,
     /// What the job needs there, or why it cannot run.
-    memory: Result<Standing, String>,
+    result: Result<OnGpu, String>,
+    ranked: Ranking,
     now: Memo<String>,
 ) -> impl IntoView {
     let state = expect_context::<State>();
+    let candidate = result.as_ref().ok().and_then(|on_gpu| on_gpu.candidate);
+    let step = ranked_step(candidate.as_ref(), &ranked).map(|words| view! { <small>{words}</small> });
+    let memory = result.map(|on_gpu| on_gpu.memory);
     let verdict = memory
         .as_ref()
         .map_or(Verdict::Refused(Refusal::ByRules), |memory| memory.verdict);
@@ -121,6 +133,7 @@ fn GpuButton(
             <strong>{gpu.name}</strong>
             " "
             <span>{format!("{} ", verdict.sign())} {words}</span>
+            {step}
         </button>
     }
 }

@@ -12,6 +12,8 @@ use megatron_memory::formats::state::{PresetRef, Setup};
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::report::caption::job_words;
 use megatron_memory::report::summary::{Standing, stage_name};
+use megatron_memory::report::time::ranked_step;
+use megatron_memory::search::{Candidate, Ranking, ranking};
 
 /// The most settings that are listed.
 const MOST: usize = 40;
@@ -21,6 +23,8 @@ const MOST: usize = 40;
 pub(super) struct PlanColumn {
     pub(super) head: Head,
     outcome: Option<Arc<Outcome>>,
+    /// The job as searches order it; `None` where it cannot run or has no language model.
+    candidate: Option<Candidate>,
 }
 
 /// The job of a column, and what it is called.
@@ -61,20 +65,27 @@ impl PlanColumn {
             is_pinned: false,
             is_kept: false,
         };
-        Self { head, outcome }
+        Self::with_outcome(head, outcome)
     }
 
     /// A job with its result, which is that of an earlier column where that is of the same job.
     pub(super) fn new(head: Head, earlier: &[Self]) -> Self {
         let same = earlier.iter().find(|one| one.head.setup == head.setup);
-        let outcome = same.map_or_else(
-            || {
-                let config = check(&head.setup.job).config;
-                config.as_ref().map(Outcome::of).map(Arc::new)
-            },
-            |same| same.outcome.clone(),
-        );
-        Self { head, outcome }
+        if let Some(same) = same {
+            return Self { head, ..same.clone() };
+        }
+        let config = check(&head.setup.job).config;
+        Self::with_outcome(head, config.as_ref().map(Outcome::of).map(Arc::new))
+    }
+
+    fn with_outcome(head: Head, outcome: Option<Arc<Outcome>>) -> Self {
+        let candidate = outcome.as_ref();
+        let candidate = candidate.and_then(|outcome| Candidate::of_job(0, &outcome.config, &outcome.estimate));
+        Self {
+            head,
+            outcome,
+            candidate,
+        }
     }
 
     /// Something of the result; a dash where the job cannot run.
@@ -127,16 +138,8 @@ pub(super) fn heads(pinned: &[Setup], plans: &[Plan]) -> Vec<Head> {
 /// The rows of some columns, the first of which is the job on the page.
 pub(super) fn rows(columns: &[&PlanColumn], unit: Unit) -> Vec<PlanRow> {
     let scale = Scale::coarse(unit);
-    let row = |name, read: &dyn Fn(&PlanColumn) -> String| {
-        let texts: Vec<String> = columns.iter().map(|column| read(column)).collect();
-        let first = texts.first().cloned();
-        let differs = |text: &String| first.as_ref() != Some(text);
-        let cells = texts.iter().map(|text| (text.clone(), differs(text)));
-        PlanRow {
-            name,
-            cells: cells.collect(),
-        }
-    };
+    let row =
+        |name, read: &dyn Fn(&PlanColumn) -> String| row_of(name, columns.iter().map(|column| read(column)).collect());
     let mut rows = vec![
         row("Job", &|column| {
             let preset = column.head.setup.preset.as_ref();
@@ -163,6 +166,7 @@ pub(super) fn rows(columns: &[&PlanColumn], unit: Unit) -> Vec<PlanRow> {
             column.result(|outcome, summary| stage_name(&outcome.config, summary.worst))
         }),
     ];
+    rows.extend(steps(columns).map(|steps| row_of("A step, predicted", steps)));
     let differing = FieldId::ALL.iter().filter(|id| differs(columns, **id));
     rows.extend(differing.take(MOST).map(|id| {
         row(
@@ -174,6 +178,52 @@ pub(super) fn rows(columns: &[&PlanColumn], unit: Unit) -> Vec<PlanRow> {
         )
     }));
     rows
+}
+
+fn row_of(name: &'static str, texts: Vec<String>) -> PlanRow {
+    let first = texts.first().cloned();
+    let cells = texts.into_iter().map(|text| {
+        let differs = first.as_ref() != Some(&text);
+        (text, differs)
+    });
+    PlanRow {
+        name,
+        cells: cells.collect(),
+    }
+}
+
+/// The predicted time of a step of each job, with its rank in the order of searches where all jobs train the same model on
+/// as many tokens a step: of others a shorter step is no gain. `None` where no time is predicted.
+fn steps(columns: &[&PlanColumn]) -> Option<Vec<String>> {
+    let timed = columns.iter().any(|column| {
+        let candidate = column.candidate;
+        candidate.is_some_and(|candidate| candidate.step_nanoseconds.is_some())
+    });
+    let with_indices = (0..).zip(columns);
+    let candidates: Vec<Option<Candidate>> = with_indices
+        .map(|(index, column)| column.candidate.map(|candidate| Candidate { index, ..candidate }))
+        .collect();
+    let mut outcomes = columns.iter().filter_map(|column| column.outcome.as_deref());
+    let are_alike = outcomes
+        .next()
+        .is_some_and(|first| outcomes.all(|other| trained(first) == trained(other)));
+    let ranking = ranking(&candidates);
+    let step = |index: usize, candidate: &Option<Candidate>| {
+        let ranked = ranking.iter().find(|ranked| ranked.index == index)?;
+        let rank = ranked.rank.filter(|_| are_alike);
+        ranked_step(candidate.as_ref(), &Ranking { rank, ..*ranked })
+    };
+    let steps = candidates.iter().enumerate();
+    let steps = steps.map(|(index, candidate)| step(index, candidate).unwrap_or_else(|| String::from("–")));
+    timed.then(|| steps.collect())
+}
+
+/// What a step of a job trains: its layers, their widths, and the tokens.
+fn trained(outcome: &Outcome) -> Option<impl PartialEq> {
+    let m = outcome.module(0)?;
+    let args = m.args();
+    let tokens = m.derived().global_batch_size.checked_mul(args.seq_length);
+    Some((m.layers().clone(), args.hidden_size, args.seq_length, tokens))
 }
 
 /// Whether a setting of any column differs from that of the first one.

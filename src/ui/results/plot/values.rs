@@ -8,7 +8,7 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::fit::SweepPoint;
 use megatron_memory::report::amount::{Scale, grouped};
 use megatron_memory::report::curves::Curve;
-use megatron_memory::report::time::duration_of;
+use megatron_memory::report::time::ranked_step;
 use megatron_memory::search::Ranking;
 
 /// The values of the job on the page.
@@ -48,12 +48,8 @@ fn ValueButton(
     is_current: bool,
 ) -> impl IntoView {
     let state = expect_context::<State>();
-    let step = point.step_nanoseconds().map(|step| {
-        let rank = ranked.rank.map(|rank| format!("rank {rank}"));
-        let nearly_full = ranked.is_nearly_full.then(|| String::from("nearly full"));
-        let words = [Some(duration_of(step)), rank, nearly_full].into_iter().flatten();
-        view! { <small>{words.collect::<Vec<_>>().join(" · ")}</small> }
-    });
+    let step = ranked_step(point.candidate.as_ref(), &ranked);
+    let step = step.map(|words| view! { <small>{words}</small> });
     let amount = move || Scale::coarse(state.preferences.unit.get()).amount(point.memory.total);
     view! {
         <button

@@ -1,10 +1,12 @@
 //! Alternatives that no search lists, in the order of searches.
 
 use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::gpus::GPUS;
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::fit::Sweep;
+use megatron_memory::fit::{Sweep, on_gpu};
 use megatron_memory::memory::methods::TrainingMethod;
-use megatron_memory::search::{Candidate, MethodAlternative, ranking};
+use megatron_memory::report::time::ranked_step;
+use megatron_memory::search::{Candidate, MethodAlternative, Room, ranking};
 
 fn job() -> RawJob {
     let job = serde_json::json!({
@@ -87,4 +89,29 @@ fn values_of_parallel_sizes_are_ranked_and_others_stay_in_their_order() {
     let places: Vec<usize> = layers.ranking().into_iter().map(|of| of.index).collect();
     assert!(places.len() > 2 && places.iter().copied().eq(0..layers.points.len()));
     assert!(layers.ranking().iter().all(|of| of.rank.is_none()));
+}
+
+#[test]
+fn gpus_are_ranked_by_predicted_times_with_those_of_unknown_speeds_behind() {
+    let job = job();
+    let on = (0..).zip(GPUS).map(|(index, gpu)| on_gpu(index, &job, gpu)?.candidate);
+    let on: Vec<Option<Candidate>> = on.collect();
+    let ranking = ranking(&on);
+    let steps = ranking.iter().filter_map(|ranked| {
+        let candidate = on[ranked.index].filter(|candidate| candidate.room() == Room::Enough)?;
+        Some(candidate.step_nanoseconds.unwrap_or(u64::MAX))
+    });
+    let steps: Vec<u64> = steps.collect();
+    assert!(steps.len() > 6 && steps.is_sorted(), "{steps:?}");
+    assert!(steps[0] < u64::MAX && steps.last() == Some(&u64::MAX), "{steps:?}");
+    let words = |ranked: usize| ranked_step(on[ranking[ranked].index].as_ref(), &ranking[ranked]);
+    let first = words(0).unwrap();
+    assert!(
+        first.ends_with(" s · rank 1") || first.ends_with(" s · rank 1, a tie"),
+        "{first}"
+    );
+    let without = ranking
+        .iter()
+        .position(|ranked| on[ranked.index].is_some_and(|candidate| candidate.step_nanoseconds.is_none()));
+    assert_eq!(words(without.unwrap()), None);
 }

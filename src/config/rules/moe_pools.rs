@@ -10,6 +10,12 @@ use crate::config::problem::Problem;
 
 rules! { |d, a|
     error "moe_pools" by(knows_pools);
+    error "moe_pools_shared"
+        if a.moe_vision_ffn_hidden_size.is_some() && d.has_experts()
+            && a.moe_shared_expert_intermediate_size.unwrap_or(0) == 0
+        => [moe_vision_ffn_hidden_size, moe_shared_expert_intermediate_size],
+        "moe_vision_ffn_hidden_size needs moe_shared_expert_intermediate_size: Megatron-Bridge builds two pools of experts beside shared ones only",
+        [moe_vision_ffn_hidden_size = Default];
     error "moe_pools_widths"
         let (vision, text) = (a.moe_vision_ffn_hidden_size?, a.moe_ffn_hidden_size.unwrap_or(d.ffn_hidden_size)),
         if d.has_experts() && vision > text => [moe_vision_ffn_hidden_size, moe_ffn_hidden_size],
@@ -30,7 +36,9 @@ fn knows_pools(d: &Draft<'_>) -> Option<Problem> {
         RecomputeModule::Layernorm,
     ];
     let recomputes = others.into_iter().any(|module| d.recomputes(module));
-    let excluded: [Excluded; 9] = [
+    let excluded: [Excluded; 10] = [
+        // Its spec of `TEGroupedMLP` names no linear layers, without which the class cannot be built.
+        (a.moe_grouped_gemm, F::moe_grouped_gemm, Off),
         (d.mtp_num_layers > 0, F::mtp_num_layers, Default),
         (d.hybrid.is_some(), F::hybrid_layer_pattern, Default),
         (a.moe_latent_size.is_some(), F::moe_latent_size, Default),

@@ -62,7 +62,8 @@ fn more_cases() -> Vec<(Json, Json)> {
         "qk_layernorm": true, "add_bias_linear": false, "pipeline_model_parallel_size": 1});
     let norms = with(dense(), norms);
     let norms = |change: Json| (norms.clone(), change);
-    let pools = json!({"moe_vision_ffn_hidden_size": 128, "moe_ffn_hidden_size": 256});
+    let pools = json!({"moe_vision_ffn_hidden_size": 128, "moe_ffn_hidden_size": 256,
+        "moe_shared_expert_intermediate_size": 256});
     let pools = |change: Json| (with(moe(), pools.clone()), change);
     let shared = json!({"moe_shared_expert_intermediate_size": 512});
     let adapters = |kind: &str, targets: Json, change: Json| {
@@ -163,6 +164,8 @@ fn more_cases() -> Vec<(Json, Json)> {
         kimi(json!({"linear_num_value_heads": 8})),
         pools(json!({"moe_latent_size": 128})),
         pools(json!({"moe_ffn_hidden_size": 64})),
+        pools(json!({"moe_grouped_gemm": true})),
+        pools(json!({"moe_shared_expert_intermediate_size": null})),
         beside(json!({"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1})),
         experts(json!({"moe_expert_rank_capacity_factor": 1.5})),
         experts(json!({"moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "ncclep"})),

@@ -267,10 +267,11 @@ fn LayoutRow(
     });
     let cells = move || {
         let space = space.as_ref()?;
-        let columns = columns.read();
-        let cells = columns
-            .iter()
-            .map(|column| view! { <td data-label=columns::label(*column, search.state.preferences.unit.get())>{columns::text(*column, space, &candidate, search.state.preferences.unit.get())}</td> });
+        let (columns, unit) = (columns.read(), search.state.preferences.unit.get());
+        let cells = columns.iter().map(|column| {
+            let text = columns::text(*column, space, &candidate, unit);
+            view! { <td data-label=columns::label(*column, unit)>{text}</td> }
+        });
         Some(cells.collect_view())
     };
     let apply = move |_| {

@@ -275,7 +275,7 @@ fn ranks_are_shared_and_a_line_parts_what_leaves_little_memory_free() {
     assert_eq!(page.barriers(), Vec::<String>::new());
     page.viewport(390, 844);
     find_line();
-    stand(208);
+    stand(232);
     let inside = page.eval(&format!(
         "[...document.querySelectorAll('{DIALOG} tbody tr[aria-rowindex]')].flatMap((row) => [...row.cells]).every((cell) => {{ \
          const [a, b] = [cell, cell.closest('tr')].map((e) => e.getBoundingClientRect()); \

@@ -6,7 +6,7 @@ use megatron_memory::search::{GroupStart, LayoutTable};
 /// The height of the row of a layout in pixels, as in the style sheet.
 const ROW: usize = 44;
 /// The same in a narrow window, where each layout is a card.
-const CARD: usize = 208;
+const CARD: usize = 232;
 /// The height of the line before a group, in any window.
 const LINE: usize = 44;
 

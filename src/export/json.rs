@@ -15,12 +15,12 @@ use crate::value::Value;
 /// The text of the file: the document of [`job_json`], with the result where the job has one.
 #[must_use]
 pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String {
-    write_with(state, result, None)
+    write_with_reserved(state, result, None)
 }
 
-/// The same with what the rank that needs most reserves, where that is known.
+/// Like [`write`]; its result also has what PyTorch's allocator [holds](reserved) on the GPU with the largest peak.
 #[must_use]
-pub fn write_with(
+pub fn write_with_reserved(
     state: &ShareState,
     result: Option<(&Config, &Estimate)>,
     reserved: Option<&ReservedRange>,
@@ -59,7 +59,7 @@ fn result(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>
         ),
         entry("modules", Value::List(modules.collect())),
     ];
-    entries.extend(reserved.map(|reserved| entry("reserved", result_of_replay(reserved))));
+    entries.extend(reserved.map(|reserved| entry("reserved", self::reserved(reserved))));
     entries.extend(match step_time(config, estimate) {
         Ok(time) => [entry("time", result_of_time(&time)), entry("time_reason", Value::Null)],
         Err(why) => [entry("time", Value::Null), entry("time_reason", text(&why.to_string()))],
@@ -70,13 +70,15 @@ fn result(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>
     Value::Map(entries)
 }
 
-/// The least and the most that PyTorch's allocator reserves, and its holes when it grows last, in bytes.
-fn result_of_replay(reserved: &ReservedRange) -> Value {
+/// The least and the most bytes that PyTorch's allocator holds, and how many of them are free when it takes more of the
+/// GPU's memory for the last time, with that moment in words.
+#[must_use]
+pub fn reserved(range: &ReservedRange) -> Value {
     Value::Map(vec![
-        entry("low_bytes", int(reserved.low.0)),
-        entry("high_bytes", int(reserved.high.0)),
-        entry("holes_bytes", int(reserved.holes.free.0)),
-        entry("holes_moment", text(&reserved.holes.moment.to_string())),
+        entry("low_bytes", int(range.low.0)),
+        entry("high_bytes", int(range.high.0)),
+        entry("holes_bytes", int(range.holes.free.0)),
+        entry("holes_moment", text(&range.holes.moment.to_string())),
     ])
 }
 

@@ -14,16 +14,17 @@ pub fn move_to(job: &mut RawJob, gpu: &Gpu) {
     job.put(0, F::gpu_memory_mib, Value::Null);
 }
 
-/// What a job needs on a type of GPU.
+/// The result of a job on one type of GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnGpu {
     /// The memory of the rank that needs most.
     pub memory: Standing,
-    /// The job as searches order it, with the index that was given; `None` where it has no language model.
+    /// What searches order the job by, with the index that was given; `None` where it has no language model.
     pub candidate: Option<Candidate>,
 }
 
-/// What a job needs on another type of GPU, with its index among others; `None` where Megatron refuses it there.
+/// The result of a job on another type of GPU; `None` where Megatron refuses the job there. `index` is the number of that
+/// GPU in the list of those that are compared.
 #[must_use]
 pub fn on_gpu(index: u64, job: &RawJob, gpu: &Gpu) -> Option<OnGpu> {
     let mut job = job.clone();

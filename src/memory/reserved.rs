@@ -47,7 +47,7 @@ pub struct AllocatorReplay {
     pub reserved: Bytes,
     /// The most bytes that segments had.
     pub most_reserved: Bytes,
-    /// What was free when segments grew last.
+    /// What was free when the allocator took more of the GPU's memory for the last time.
     pub holes: Holes,
 }
 
@@ -75,7 +75,7 @@ pub struct UnusedRange {
     pub low: Bytes,
     /// On the rank that has most.
     pub high: Bytes,
-    /// What is free when segments grow last: on the rank that has most, of its stage that has most.
+    /// What is free when the allocator takes more of the GPU's memory for the last time, on the rank that has most unused.
     pub holes: Holes,
 }
 

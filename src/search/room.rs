@@ -1,8 +1,6 @@
 //! How much memory layouts leave free: the groups in which they are listed.
 
 use super::candidate::Candidate;
-#[allow(unused_imports, reason = "a link of the documentation")]
-use super::candidate::ROOM_FOR_SPEED;
 use crate::verdict::Verdict;
 
 /// A group of layouts by the memory that they leave free, the group that is listed first before all others.
@@ -10,7 +8,7 @@ use crate::verdict::Verdict;
 pub enum Room {
     /// The layout fits with room to run as fast as predicted, or no GPU is chosen.
     Enough,
-    /// It fits with less than [`ROOM_FOR_SPEED`] free, so that it runs slower than predicted.
+    /// It fits with less than [`ROOM_FOR_SPEED`](super::candidate::ROOM_FOR_SPEED) free, so that it runs slower than predicted.
     Little,
     /// It fits only with the smallest overheads.
     Tight,

@@ -8,11 +8,12 @@ use megatron_memory::config::gpus;
 use megatron_memory::config::job::Config;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::diagnosis::diagnose;
+use megatron_memory::export::json;
 use megatron_memory::fit::{self, Offer};
 use megatron_memory::formats::out_of_memory::OutOfMemory;
 use megatron_memory::formats::share_url;
 use megatron_memory::memory::bucket::Bucket;
-use megatron_memory::memory::reserved::{ReservedRange, reserved};
+use megatron_memory::memory::reserved::reserved;
 use megatron_memory::memory::{self, Estimate, JobMoment};
 use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::card::layout_words;
@@ -96,37 +97,12 @@ struct Memory {
     worst_stage: String,
     /// Its largest parts at the peak, by the names of the buckets.
     largest_parts: Vec<LargestPart>,
-    /// What PyTorch's allocator reserves there, by a replay of it; none where it is not replayed. The verdict does not
-    /// depend on it.
-    reserved: Option<Reserved>,
-}
-
-/// What PyTorch's allocator reserves on the rank with the largest peak while the GPU has room for it.
-#[derive(Debug, Serialize)]
-struct Reserved {
-    /// The least.
-    low_bytes: u64,
-    /// The most.
-    high_bytes: u64,
-    /// What is free in its segments when they grow last.
-    holes_bytes: u64,
-    /// When that is, in words.
-    holes_moment: String,
-    /// The same in words.
+    /// Memory that PyTorch's allocator holds there at its most, the object that `estimate --json` prints; `null` where the
+    /// allocator is not replayed. The verdict does not use it.
+    reserved: Option<Value>,
+    /// `reserved` in words.
     #[serde(skip)]
-    words: String,
-}
-
-impl From<ReservedRange> for Reserved {
-    fn from(range: ReservedRange) -> Self {
-        Self {
-            low_bytes: range.low.0,
-            high_bytes: range.high.0,
-            holes_bytes: range.holes.free.0,
-            holes_moment: range.holes.moment.to_string(),
-            words: report::reserved::sentences(&range, Scale::coarse(Unit::Gib)),
-        }
-    }
+    reserved_words: Option<String>,
 }
 
 /// A part of a stage's memory at its peak.
@@ -294,6 +270,7 @@ impl Check {
         let refused = config.refused_at_launch().iter().cloned();
         let marks = config.not_modelled().iter().map(ToString::to_string);
         let problems = refused.chain(marks).collect();
+        let reserved = reserved(config, &estimate.worst_rank, JobMoment::default());
         let memory = Memory {
             peak_bytes: summary.total.0,
             device_bytes_low: low.0,
@@ -303,7 +280,10 @@ impl Check {
             layout: format!("{} GPUs · {}", grouped(config.world_size()), layout_words(config)),
             worst_stage: stage_name(config, summary.worst),
             largest_parts: largest_parts(&estimate),
-            reserved: reserved(config, &estimate.worst_rank, JobMoment::default()).map(Reserved::from),
+            reserved: reserved.as_ref().map(json::reserved),
+            reserved_words: reserved
+                .as_ref()
+                .map(|range| report::reserved::sentences(range, Scale::coarse(Unit::Gib))),
         };
         let report = report(status, verdict.id().unwrap_or("unknown"), reason);
         let explanation = explain(config, &estimate, &share.setup.job, &loaded.errors, verdict);
@@ -371,8 +351,7 @@ impl Report {
             Some(_) => (&self.explanation, &self.problems),
             None => (&self.problems, &self.explanation),
         };
-        let reserved = self.memory.as_ref().and_then(|memory| memory.reserved.as_ref());
-        let reserved = reserved.map(|reserved| &reserved.words);
+        let reserved = self.memory.as_ref().and_then(|memory| memory.reserved_words.as_ref());
         let below = place.iter().chain(&fullest).chain(reserved).chain(first).chain(then);
         let below = below.map(|line| format!("  {line}"));
         let lines: Vec<String> = lines.into_iter().chain(below).collect();

@@ -63,7 +63,7 @@ impl EstimateJob {
         let text = match format {
             Form::Text => text(config, &estimate, replayed().as_ref(), unit),
             Form::Tsv => Table::new(config, &estimate, unit).tsv(),
-            Form::Json => json::write_with(&loaded.share, Some((config, &estimate)), replayed().as_ref()),
+            Form::Json => json::write_with_reserved(&loaded.share, Some((config, &estimate)), replayed().as_ref()),
             Form::Csv => exported(&loaded.share, "csv")?,
             Form::Markdown => exported(&loaded.share, "markdown")?,
         };

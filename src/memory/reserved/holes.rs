@@ -1,4 +1,5 @@
-//! When the segments of a replay grew last, and how much of them was free then: the holes.
+//! The free memory inside of the allocator's segments at the moment when it took more of the GPU's memory for the last
+//! time: the holes.
 
 use core::fmt;
 
@@ -42,13 +43,12 @@ impl fmt::Display for ReplayMoment {
     }
 }
 
-/// The free blocks of all segments when these grew last. Nothing fits into them that was asked for then.
+/// The free blocks of all segments right after the allocator took more of the GPU's memory for the last time, the rest of
+/// what it took included. It took more since no other free block was large enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holes {
-    /// When segments grew last: they have their most bytes from then on.
+    /// When that was: from then on segments have their most bytes.
     pub moment: ReplayMoment,
-    /// Bytes of the tensor for which they grew.
-    pub requested: Bytes,
-    /// Bytes of the free blocks then.
+    /// Bytes of the free blocks.
     pub free: Bytes,
 }

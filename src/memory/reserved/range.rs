@@ -1,4 +1,4 @@
-//! What a rank reserves, as an interval around its replays.
+//! How much memory PyTorch's allocator holds on a rank: an interval around what its replays end with.
 
 use super::holes::Holes;
 use super::{UnusedRange, unused};
@@ -24,7 +24,7 @@ pub struct ReservedRange {
     pub high: Bytes,
     /// What the replays reserve, on the ranks of the same stages that reserve least and most.
     pub replayed: (Bytes, Bytes),
-    /// What is free when segments grow last, on the rank that reserves most.
+    /// What is free when the allocator takes more of the GPU's memory for the last time, on the rank that reserves most.
     pub holes: Holes,
 }
 

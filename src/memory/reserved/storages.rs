@@ -17,9 +17,9 @@ pub(super) struct Storages {
     vacant: Vec<usize>,
     /// Whether a request failed.
     pub(super) out_of_memory: bool,
-    /// What the process does.
+    /// The moment of the replay.
     pub(super) moment: ReplayMoment,
-    /// What was free when segments grew last.
+    /// What was free when the allocator took more of the GPU's memory for the last time.
     pub(super) holes: Holes,
 }
 
@@ -49,7 +49,6 @@ impl Storages {
             let free = self.allocator.reserved().saturating_sub(self.allocator.allocated());
             self.holes = Holes {
                 moment: self.moment,
-                requested: Bytes(bytes),
                 free: Bytes(free),
             };
         }

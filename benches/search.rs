@@ -4,20 +4,17 @@
 //! combinations together looks at fewer layouts, and one that looks at more of them a second is not thereby sooner
 //! done.
 //!
-//! Measured on two cores that were shared with other work, so that processor seconds count:
+//! Measured on two idle cores, each search to its end:
 //!
-//! | search | combinations | legal | fit | legal a processor second | peak MB |
-//! | --- | --- | --- | --- | --- | --- |
-//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 8 400 | 8 |
-//! | Qwen3-235B on 64, every axis | 16 134 720 | 92 350 | 18 519 | – | 69 |
-//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 18 519 | 60 441 | 159 |
-//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 594 967 | 1 078 054 | 40 463 | 267 |
-//! | A hybrid model, every axis, all legal | 12 101 040 | 220 542 | 74 251 | 14 451 | 424 |
-//! | Several modules, every axis, all legal | 184 320 | 2 810 | 2 228 | 63 864 | 11 |
-//! | Llama 3 70B, ways of training, all legal | 20 580 | 692 | 291 | 8 650 | 9 |
-//!
-//! The rate of DeepSeek-V3 on every axis is that of its first minute; its counts and its peak are those of a whole run,
-//! which a build with fewer optimizations took 130 processor seconds for. The second search was not timed by itself.
+//! | search | combinations | legal | fit | seconds | legal a second | peak MB |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 0.01 | 13 132 | 8 |
+//! | Qwen3-235B on 64, every axis | 16 134 720 | 92 350 | 18 519 | 1.25 | 73 912 | 70 |
+//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 18 519 | 5.95 | 75 930 | 160 |
+//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 594 967 | 1 078 054 | 42.23 | 61 452 | 265 |
+//! | A hybrid model, every axis, all legal | 12 101 040 | 220 542 | 74 251 | 8.12 | 27 152 | 408 |
+//! | Several modules, every axis, all legal | 184 320 | 2 810 | 2 228 | 0.04 | 71 199 | 28 |
+//! | Llama 3 70B, ways of training, all legal | 20 580 | 692 | 291 | 0.06 | 12 172 | 23 |
 //!
 //! All layouts that a search lists are held until its end, each once; the memory is the most that the process had at once
 //! (`VmHWM` of Linux), with the tables of the searchers.

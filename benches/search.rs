@@ -4,7 +4,7 @@
 //! combinations together looks at fewer layouts, and one that looks at more of them a second is not thereby sooner
 //! done.
 //!
-//! Measured on two idle cores, each search to its end:
+//! Measured on two idle cores, each search to its end. Repeated runs differ by up to a fifth:
 //!
 //! | search | combinations | legal | fit | seconds | legal a second | peak MB |
 //! | --- | --- | --- | --- | --- | --- | --- |

@@ -13,7 +13,7 @@ use super::components::toasts::Toasts;
 use super::dialogs::Dialogs;
 use super::embed::FullEmbed;
 use super::lazy_parts::LazyParts;
-use super::parts::next_task;
+use super::parts::{InTurn, Turns};
 use super::results::Results;
 use super::state::{
     MeasuredLog, OpenDialog, OutOfMemoryErrors, PlottedField, ResultsState, ResultsTab, SavedPlans, State,
@@ -21,7 +21,6 @@ use super::state::{
 use super::summary::{Answers, OutOfMemoryNotes, Remarks, Summary};
 use super::title::Title;
 use super::url_sync::UrlSync;
-use megatron_memory::config::field::Group;
 use megatron_memory::report::grouping::Grouping;
 
 /// The application. The page's [`State`] is a context of every component below.
@@ -47,90 +46,60 @@ fn Page() -> impl IntoView {
     provide_context(MeasuredLog::default());
     provide_context(OutOfMemoryErrors::default());
     provide_context(OpenDialog::default());
-    let started = Started::begin();
+    Turns::provide();
+    browser::mark_root(STARTING, Some(""));
     view! {
         <Title />
         <Header />
         <main class="panes">
-            <Show when=move || started.has(Started::HEADLINE)>
+            <InTurn>
                 <Summary
                     notes=|| view! { <OutOfMemoryNotes /> }.into_any()
                     answers=|| view! { <Answers /> }.into_any()
                 />
-            </Show>
-            <Show when=move || started.has(Started::FORM) fallback=|| view! { <div class="form"></div> }>
-                <SettingsPane sections=Signal::derive(move || started.sections()) />
-            </Show>
+            </InTurn>
+            <Appear />
+            <InTurn fallback=|| view! { <div class="form"></div> }>
+                <SettingsPane />
+            </InTurn>
             <div class="results-pane" id="results" tabindex="-1" role="region" aria-label="Results">
-                <Show when=move || started.has(Started::RESULTS)>
-                    <Remarks />
-                    <Results />
-                    <Footer />
-                </Show>
+                <InTurn><Remarks /></InTurn>
+                <InTurn><Results /></InTurn>
+                <InTurn><Footer /></InTurn>
             </div>
         </main>
-        <Show when=move || started.has(Started::DIALOGS)>
+        <InTurn>
             <Toasts />
             <HelpDialog />
             <Dialogs />
-        </Show>
+        </InTurn>
+        <Started />
     }
 }
 
-/// How far the page has started. Each part is built in a task of its own, so that none is long. Header and headline are
-/// built out of sight, and then take the place of the first view, which shows the same.
-#[derive(Clone, Copy)]
-struct Started {
-    /// How many parts are there, beside the header.
-    parts: RwSignal<usize>,
+/// The attribute that the root element has until everything is there.
+const STARTING: &str = "data-starting";
+
+/// Puts what stands before it in the place of the first view, which shows the same; until then it is built out of sight.
+#[component]
+fn Appear() -> impl IntoView {
+    let (turns, unseen): (Turns, Unseen) = (expect_context(), expect_context());
+    turns.then(move || unseen.show_in(PLACE));
 }
 
-impl Started {
-    /// How many parts there are with the headline.
-    const HEADLINE: usize = 1;
-    /// The same with the form, whose sections are parts of their own.
-    const FORM: usize = 2;
-    /// The same with the results.
-    const RESULTS: usize = Self::FORM + Group::ALL.len() + 1;
-    /// The same with messages and dialogs: then everything is there.
-    const DIALOGS: usize = Self::RESULTS + 1;
-
-    /// The attribute that the root element has until everything is there.
-    const MARK: &str = "data-starting";
-
-    /// Starts the parts one after the other.
-    fn begin() -> Self {
-        let started = Self {
-            parts: RwSignal::new(0),
-        };
-        browser::mark_root(Self::MARK, Some(""));
-        let (view, unseen): (_, Unseen) = (expect_context::<State>().view, expect_context());
-        let LazyParts { part, .. } = expect_context();
-        spawn_local(async move {
-            for part in Self::HEADLINE..=Self::DIALOGS {
-                next_task().await;
-                if part == Self::FORM {
-                    unseen.show_in(PLACE);
-                }
-                started.parts.set(part);
-            }
-            browser::mark_root(Self::MARK, None);
-            if let Some(heading) = ResultsTab::heading_of(&browser::fragment()) {
-                // Its panel may be among those that are loaded now.
+/// Says that everything that stands before it is there, and goes to the panel that the address names.
+#[component]
+fn Started() -> impl IntoView {
+    let view = expect_context::<State>().view;
+    let LazyParts { part, .. } = expect_context();
+    expect_context::<Turns>().then(move || {
+        browser::mark_root(STARTING, None);
+        if let Some(heading) = ResultsTab::heading_of(&browser::fragment()) {
+            spawn_local(async move {
+                // It may be among the panels that are loaded now.
                 let _ = part(None).await;
                 view.go_to(heading);
-            }
-        });
-        started
-    }
-
-    /// Whether this part is there.
-    fn has(self, part: usize) -> bool {
-        self.parts.get() >= part
-    }
-
-    /// How many sections of the form are there.
-    fn sections(self) -> usize {
-        self.parts.get().saturating_sub(Self::FORM)
-    }
+            });
+        }
+    });
 }

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::components::form::PatternEditor;
 use crate::lazy_parts::LazyPart;
+use crate::parts::InTurn;
 use crate::results::{
     ComparePanel, DetailPanel, EvidencePanel, FitPanel, FrameworksPanel, GpusPanel, MeasuredPanel, MethodsPanel,
     NumbersPanel, OneGpuPanel, PlansPanel, PlotPanel, RanksPanel, SavingsPanel, StepTimePanel, TimelinePanel,
@@ -17,7 +18,11 @@ pub fn part(part: Option<LazyPart>) -> AnyView {
         LazyPart::Detail => view! { <DetailPanel /> }.into_any(),
         LazyPart::Timeline => view! { <TimelinePanel /> }.into_any(),
         LazyPart::Numbers => view! { <NumbersPanel /> }.into_any(),
-        LazyPart::Ranks => view! { <RanksPanel /><StepTimePanel /> }.into_any(),
+        LazyPart::Ranks => view! {
+            <RanksPanel />
+            <InTurn><StepTimePanel /></InTurn>
+        }
+        .into_any(),
         LazyPart::Fit => view! { <FitPanel /> }.into_any(),
         LazyPart::Savings => view! { <SavingsPanel /> }.into_any(),
         LazyPart::Plot => view! { <PlotPanel /> }.into_any(),

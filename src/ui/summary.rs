@@ -12,6 +12,7 @@ mod refusal;
 use leptos::prelude::*;
 
 use super::browser;
+use super::parts::InTurn;
 use super::results::HeadlineBar;
 use super::state::{Outcome, State};
 pub(super) use answers::Answers;
@@ -48,7 +49,7 @@ pub(super) fn Summary(
     view! {
         <section class="summary" aria-label="Memory of one GPU">
             <Figures headline=headline details_open />
-            <HeadlineBar />
+            <InTurn><HeadlineBar /></InTurn>
             <div class="summary-foot">
                 <div class="summary-words">
                     <Demonstration />
@@ -57,7 +58,7 @@ pub(super) fn Summary(
                     {notes.map(|notes| notes())}
                     <Notes headline=headline />
                 </div>
-                {answers.map(|answers| answers())}
+                <InTurn>{answers.map(|answers| answers())}</InTurn>
             </div>
             <Details headline=headline details_open />
         </section>

@@ -20,6 +20,7 @@ pub use ids::{control_id, is_control_id};
 pub use pattern_editor::PatternEditor;
 pub use problem_note::{FixButton, ProblemNote};
 
+use crate::parts::InTurn;
 use field_row::FieldRow;
 use leptos::prelude::*;
 use megatron_memory::config::field::Group;
@@ -28,15 +29,9 @@ use section::FormSection;
 
 /// The sections.
 #[component]
-pub fn FormSections(
-    /// How many of them are there.
-    #[prop(into)]
-    built: Signal<usize>,
-) -> impl IntoView {
-    let sections = Group::ALL.into_iter().enumerate().map(|(number, group)| {
-        view! { <Show when=move || number < built.get()><FormSection group /></Show> }
-    });
-    view! { <div class="sections">{sections.collect_view()}</div> }
+pub fn FormSections() -> impl IntoView {
+    let sections = Group::ALL.map(|group| view! { <InTurn><FormSection group /></InTurn> });
+    view! { <div class="sections">{sections}</div> }
 }
 
 /// Some fields without their sections, for an embed.

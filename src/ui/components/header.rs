@@ -10,7 +10,7 @@ use look_controls::LookControls;
 
 use super::preset_picker::PresetPicker;
 use crate::browser;
-use crate::parts::{ActionButton, CopyButton, Toolbar};
+use crate::parts::{ActionButton, CopyButton, InTurn, Toolbar};
 use crate::state::{DialogKind, OpenDialog, State};
 use leptos::prelude::*;
 use megatron_memory::formats::share_url::left_out;
@@ -40,15 +40,17 @@ pub fn Header() -> impl IntoView {
             </p>
             <div class="job" role="group" aria-label="Model and GPUs">
                 <PresetPicker />
-                <Cluster />
+                <InTurn><Cluster /></InTurn>
             </div>
-            <JobActions />
+            <InTurn><JobActions /></InTurn>
             <button type="button" class="more" data-testid="more" popovertarget=MENU>
                 "More"
             </button>
             <div class="menu" id=MENU popover="">
-                <InOutActions />
-                <LookControls />
+                <InTurn>
+                    <InOutActions />
+                    <LookControls />
+                </InTurn>
             </div>
         </header>
         <LinkDialog />

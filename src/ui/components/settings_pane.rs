@@ -8,16 +8,12 @@ use super::module_list::ModuleList;
 
 /// The pane.
 #[component]
-pub fn SettingsPane(
-    /// How many sections of the form are there.
-    #[prop(into)]
-    sections: Signal<usize>,
-) -> impl IntoView {
+pub fn SettingsPane() -> impl IntoView {
     view! {
         <div class="form" id="settings" tabindex="-1" role="region" aria-label="Settings">
             <FieldSearch />
             <ModuleList />
-            <FormSections built=sections />
+            <FormSections />
         </div>
     }
 }

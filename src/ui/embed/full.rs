@@ -9,7 +9,6 @@ use crate::browser;
 use crate::components::form::{FieldRows, FormSections};
 use crate::lazy_parts::LazyPart;
 use crate::results::StagesPanel;
-use megatron_memory::config::field::Group;
 use megatron_memory::report::grouping::Grouping;
 
 /// The whole calculator in a frame of another page.
@@ -17,7 +16,7 @@ use megatron_memory::report::grouping::Grouping;
 pub(crate) fn FullEmbed() -> impl IntoView {
     let asked = Presentation::from_query(&browser::query());
     let settings = if !asked.readonly && asked.fields.is_empty() {
-        view! { <FormSections built=Group::ALL.len() /> }.into_any()
+        view! { <FormSections /> }.into_any()
     } else {
         let locked = locked(&asked);
         let editable = if asked.readonly { Vec::new() } else { asked.fields };

@@ -8,6 +8,7 @@ use leptos_use_intersection_observer::use_intersection_observer;
 use wasm_bindgen_futures::spawn_local;
 
 use super::deferred::Deferred;
+use super::in_turn::Turns;
 use crate::browser;
 use crate::lazy_parts::LazyParts;
 
@@ -37,7 +38,9 @@ pub fn NearFirst(
         count: parts.len(),
         rest: NodeRef::new(),
         tasks: Deferred::new(),
+        turns: expect_context(),
         is_loaded: RwSignal::new(false),
+        is_building: RwSignal::new(false),
         is_busy,
         all,
     };
@@ -76,9 +79,12 @@ struct Progress {
     /// The place of those that are still to be built.
     rest: NodeRef<Div>,
     tasks: Deferred,
+    turns: Turns,
     /// Whether the loading of what the parts consist of is over. None is built before: without a height they would all
     /// be near.
     is_loaded: RwSignal<bool>,
+    /// Whether a part is being built, in several turns. Until it is complete, its height says nothing of the next one.
+    is_building: RwSignal<bool>,
     is_busy: RwSignal<bool>,
     all: RwSignal<bool>,
 }
@@ -98,6 +104,9 @@ impl Progress {
     /// Builds the next part if it is wanted now, and so on; one that is not waits for a quiet moment. Before the parts are
     /// loaded, only says whether one is wanted.
     fn advance(self) {
+        if self.is_building.get_untracked() {
+            return;
+        }
         if untrack(|| self.missing()) == 0 {
             return self.finish();
         }
@@ -109,12 +118,8 @@ impl Progress {
         }
         if is_wanted {
             self.build_next();
-            self.tasks.in_next_task(move || self.advance());
         } else {
-            self.tasks.after(QUIET, move || {
-                self.build_next();
-                self.advance();
-            });
+            self.tasks.after(QUIET, move || self.build_next());
         }
     }
 
@@ -124,8 +129,20 @@ impl Progress {
         }
     }
 
+    /// Builds the next part, and advances once it is complete.
     fn build_next(self) {
-        self.built.update(|built| *built += 1);
+        if self.is_building.try_set(true).is_some() {
+            return;
+        }
+        self.turns.then(move || {
+            // The tab may have been left by then.
+            self.built.try_update(|built| *built += 1);
+        });
+        self.turns.then(move || {
+            if self.is_building.try_set(false).is_none() {
+                self.advance();
+            }
+        });
     }
 
     /// Builds all that are missing. Those that are not loaded are empty until they are.

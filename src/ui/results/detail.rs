@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::chart::{Chart, MarkRole};
 use super::explain::ExplainPanel;
 use super::peaks::PeakFacts;
-use crate::parts::{Panel, PanelHead, TabList};
+use crate::parts::{InTurn, Panel, PanelHead, TabList};
 use crate::state::{ResultsState, State};
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::charts::{self, buckets, components, timeline};
@@ -29,17 +29,19 @@ pub(crate) fn DetailPanel() -> impl IntoView {
             <Against />
             <div class="detail-columns">
                 <div id="stage-parts" role="tabpanel" aria-label="Parts of the stage">
-                    <Chart
-                        id="parts"
-                        draw=|results, width| {
-                            let chart = TABS.get(open_tab(results.page)).unwrap_or(&buckets::CHART);
-                            results.with_subject_and_lines(width, chart.draw)
-                        }
-                        role=MarkRole::Buttons
-                    />
-                    <PeakFacts />
+                    <InTurn>
+                        <Chart
+                            id="parts"
+                            draw=|results, width| {
+                                let chart = TABS.get(open_tab(results.page)).unwrap_or(&buckets::CHART);
+                                results.with_subject_and_lines(width, chart.draw)
+                            }
+                            role=MarkRole::Buttons
+                        />
+                    </InTurn>
+                    <InTurn><PeakFacts /></InTurn>
                 </div>
-                <ExplainPanel />
+                <InTurn><ExplainPanel /></InTurn>
             </div>
         </Panel>
     }

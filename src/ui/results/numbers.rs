@@ -5,7 +5,7 @@ mod row;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::parts::{CopyButton, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
+use crate::parts::{CopyButton, InTurn, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
 use crate::state::ResultsState;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::table::{Order, Table as NumbersTable};
@@ -41,7 +41,7 @@ pub(crate) fn NumbersPanel() -> impl IntoView {
             <ScrollBox titled_by=TITLE>
                 <div class="numbers-table" node_ref=place>
                     <Show when=move || is_known.get()>
-                        <StageTable table=table order=order />
+                        <InTurn><StageTable table=table order=order /></InTurn>
                     </Show>
                 </div>
             </ScrollBox>

@@ -7,7 +7,7 @@ mod state;
 
 use leptos::prelude::*;
 
-use crate::parts::{OpenButton, Panel};
+use crate::parts::{InTurn, OpenButton, Panel};
 use details::RankDetails;
 use groups::RankGroups;
 use map::RankMap;
@@ -43,14 +43,14 @@ pub(crate) fn RanksPanel() -> impl IntoView {
                     </Show>
                 </header>
             </div>
-            <RankGroups ranks=ranks />
+            <InTurn><RankGroups ranks=ranks /></InTurn>
             <Show when=move || is_large.get() && is_open.get()>
                 <ColoringChoice coloring=ranks.coloring />
             </Show>
             <Show when=move || !is_large.get() || is_open.get()>
-                <RankMap ranks=ranks />
+                <InTurn><RankMap ranks=ranks /></InTurn>
             </Show>
-            <RankDetails ranks=ranks />
+            <InTurn><RankDetails ranks=ranks /></InTurn>
         </Panel>
     }
 }

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::chart::{Chart, MarkRole};
 use super::legend::Legend;
-use crate::parts::{Panel, PanelHead};
+use crate::parts::{InTurn, Panel, PanelHead};
 use crate::state::{Highlight, ResultsState};
 use megatron_memory::report::charts::{Subject, stage_bars};
 use megatron_memory::report::readout::{Readout, readout};
@@ -22,8 +22,10 @@ pub(crate) fn StagesPanel() -> impl IntoView {
                 draw=|results, width| results.with_subject(width, stage_bars::CHART.draw)
                 role=MarkRole::Choice
             />
-            <ReadoutLine />
-            <Legend />
+            <InTurn>
+                <ReadoutLine />
+                <Legend />
+            </InTurn>
         </Panel>
     }
 }

@@ -6,6 +6,7 @@ use super::ids::line_id;
 use super::section_fields::SectionFields;
 use super::section_foot::SectionFoot;
 use super::section_summary::section_summary;
+use crate::parts::InTurn;
 use crate::state::State;
 use leptos::prelude::*;
 use megatron_memory::config::field::Group;
@@ -31,11 +32,13 @@ pub fn FormSection(group: Group) -> impl IntoView {
                     <For each=move || fields.essential() key=|id| id.field().key let:id>
                         <FieldRow id />
                     </For>
-                    <DerivedChips group />
-                    <For each=move || fields.further() key=|id| id.field().key let:id>
-                        <FieldRow id />
-                    </For>
-                    <SectionFoot group fields />
+                    <InTurn>
+                        <DerivedChips group />
+                        <For each=move || fields.further() key=|id| id.field().key let:id>
+                            <FieldRow id />
+                        </For>
+                        <SectionFoot group fields />
+                    </InTurn>
                 </Show>
             </div>
         </section>

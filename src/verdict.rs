@@ -6,7 +6,6 @@ use crate::config::gpus::GpuMemory;
 use crate::config::job::Config;
 pub use crate::config::problem::Refusal;
 use crate::memory::overhead::memory_range;
-use crate::memory::savings::Saved;
 use crate::memory::{Estimate, StageRef, estimate};
 use crate::units::Bytes;
 
@@ -49,12 +48,6 @@ impl Verdict {
             Some(Headroom::Uncertain { .. }) => Self::Tight,
             Some(Headroom::Missing { .. }) => Self::DoesNotFit,
         }
-    }
-
-    /// The verdict on a job that runs and is modelled, with a way of recomputing or offloading.
-    #[must_use]
-    pub fn of_saved(saved: &Saved) -> Self {
-        Self::of_memory(saved.gpu, saved.device)
     }
 
     /// The verdict in words.

@@ -1,18 +1,12 @@
-//! The memory that each way of recomputing or offloading would save on a stage, and the operations that it would
-//! recompute.
+//! The ways of recomputing or offloading activations, and the operations that they recompute.
 
-use super::overhead::memory_range;
-use super::{Estimate, StageRef, estimate};
+use crate::config::NameSet;
 use crate::config::choices::{
     AttentionVariant, OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule, TransformerImpl,
 };
 use crate::config::fields::FieldId;
-use crate::config::gpus::GpuMemory;
-use crate::config::job::{Config, Module};
+use crate::config::job::Module;
 use crate::config::layers::MlpKind;
-use crate::config::raw::RawJob;
-use crate::config::{NameSet, check};
-use crate::units::Bytes;
 use crate::value::Value;
 
 mod work;
@@ -33,36 +27,6 @@ pub enum Choice {
     Block(u64),
     /// The activations of these modules are offloaded to the host; the job's own recomputation stays.
     Offload(NameSet<OffloadModule>),
-}
-
-/// The result of one choice.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saving {
-    /// The choice.
-    pub choice: Choice,
-    /// Whether the job has these settings already.
-    pub current: bool,
-    /// The memory that the choice saves, or why Megatron refuses it for this job.
-    pub result: Result<Saved, String>,
-}
-
-/// The memory that one choice saves, and the operations that it recomputes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Saved {
-    /// The stage's peak with the choice.
-    pub peak: Bytes,
-    /// The stage's peak in the job as it is, minus `peak`; negative where the peak grows.
-    pub saves: i64,
-    /// The largest peak of any rank with the choice.
-    pub worst: Bytes,
-    /// The memory that the device shows at that peak, from the least to the most.
-    pub device: (Bytes, Bytes),
-    /// The memory of a GPU; `None` where no GPU is chosen.
-    pub gpu: Option<GpuMemory>,
-    /// The time of what is recomputed, in millionths of that of the matrix products of the stage's forward pass.
-    pub recomputed_ppm: u64,
-    /// The recomputed floating-point operations of one GPU in one iteration.
-    pub recomputed_flops: u64,
 }
 
 impl Choice {
@@ -127,67 +91,6 @@ impl Choice {
             }
         }
     }
-}
-
-/// The result of every choice for a stage of a job, compared with the job as it is. Empty where Megatron refuses the
-/// job or the job has no such stage.
-#[must_use]
-pub fn savings(job: &RawJob, stage: StageRef) -> Vec<Saving> {
-    let Some(config) = check(job).config else {
-        return Vec::new();
-    };
-    let peak = |estimate: &Estimate| estimate.stage(stage).map(|stage| stage.total);
-    let estimated = estimate(&config);
-    let (Some(m), Some(now)) = (config.modules().get(stage.module), peak(&estimated)) else {
-        return Vec::new();
-    };
-    let current = choice_of(m);
-    let result = |choice: Choice| {
-        if choice == current {
-            return Ok((now, held(&config, &estimated)));
-        }
-        let mut other = job.clone();
-        for (field, value) in choice.settings() {
-            other.put(stage.module, field, value);
-        }
-        let checked = check(&other);
-        let reasons: Vec<&str> = checked.refusals().map(|p| p.message.as_str()).collect();
-        let trained = checked.config.as_ref().filter(|_| reasons.is_empty());
-        let config = trained.ok_or_else(|| reasons.join("; "))?;
-        let then = estimate(config);
-        Ok((peak(&then).unwrap_or(now), held(config, &then)))
-    };
-    choices(m)
-        .into_iter()
-        .map(|choice| Saving {
-            choice,
-            current: choice == current,
-            result: result(choice).map(|(peak, (worst, device))| {
-                let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
-                let work = recomputed(m, stage.pp_rank, choice);
-                Saved {
-                    peak,
-                    saves: signed(now).saturating_sub(signed(peak)),
-                    worst,
-                    device,
-                    gpu: config.reported_gpu_memory(),
-                    recomputed_ppm: work.ppm,
-                    recomputed_flops: work.flops,
-                }
-            }),
-        })
-        .collect()
-}
-
-/// The largest peak of any rank, and the memory that its device shows, from the least to the most.
-fn held(config: &Config, estimate: &Estimate) -> (Bytes, (Bytes, Bytes)) {
-    let worst = &estimate.worst_rank;
-    let m = config.modules().get(estimate.worst.module);
-    let device = m.map_or((worst.total, worst.total), |m| {
-        let range = memory_range(m, config.gpu_memory(), worst.total, worst.graphs);
-        (range.low, range.high)
-    });
-    (worst.total, device)
 }
 
 /// The choice that a module's own settings make.

@@ -1,9 +1,10 @@
-//! The memory that each way of recomputing or offloading would save, as a table of text.
+//! What each way of recomputing or offloading would save and cost, as a table of text.
 
 use super::amount::Scale;
-use crate::memory::savings::{Choice, Saved, Saving};
+use super::time::longer;
+use crate::memory::savings::Choice;
+use crate::search::Saving;
 use crate::units::Bytes;
-use crate::verdict::Verdict;
 
 /// One way of recomputing or offloading.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct SavingsRow {
     pub too_large: bool,
     /// The recomputed operations in percent of those of the forward pass.
     pub again: String,
+    /// How much longer or shorter a step gets than in the job as it is; empty where no time is predicted.
+    pub step: String,
 }
 
 /// How a choice compares with the job as it is.
@@ -44,20 +47,18 @@ pub enum Kind {
 /// The rows of the table: choices that fit the GPU first, then by saved memory, refused choices last.
 #[must_use]
 pub fn rows(savings: &[Saving], scale: Scale) -> Vec<SavingsRow> {
+    let saved_now = savings.iter().find(|saving| saving.current);
+    let now = saved_now.and_then(|saving| saving.result.as_ref().ok()?.step_nanoseconds);
     let mut savings: Vec<&Saving> = savings.iter().collect();
     savings.sort_by_key(|row| {
         let saved = row.result.as_ref();
-        saved.map_or((true, i64::MAX), |saved| (is_too_large(saved), -saved.saves))
+        saved.map_or((true, i64::MAX), |saved| (saved.is_too_large(), -saved.saves))
     });
-    savings.into_iter().map(|saving| row(saving, scale)).collect()
+    savings.into_iter().map(|saving| row(saving, now, scale)).collect()
 }
 
-/// Whether the GPU has too little memory for a choice, even with the smallest overheads.
-fn is_too_large(saved: &Saved) -> bool {
-    Verdict::of_saved(saved) == Verdict::DoesNotFit
-}
-
-fn row(saving: &Saving, scale: Scale) -> SavingsRow {
+/// The row of a choice, beside a job whose step takes `now` nanoseconds.
+fn row(saving: &Saving, now: Option<u64>, scale: Scale) -> SavingsRow {
     let mut row = SavingsRow {
         choice: saving.choice,
         name: saving.choice.label(),
@@ -68,6 +69,7 @@ fn row(saving: &Saving, scale: Scale) -> SavingsRow {
         fullest: String::new(),
         too_large: false,
         again: String::new(),
+        step: String::new(),
     };
     match &saving.result {
         Err(reason) => row.saves.clone_from(reason),
@@ -79,13 +81,16 @@ fn row(saving: &Saving, scale: Scale) -> SavingsRow {
                 _ => (Kind::More, format!("+{amount}")),
             };
             row.peak = scale.amount(saved.peak);
-            row.fullest = scale.amount(saved.worst);
-            row.too_large = is_too_large(saved);
+            row.fullest = scale.amount(saved.standing.total);
+            row.too_large = saved.is_too_large();
             if row.too_large {
                 row.fullest.push_str(", does not fit");
             }
             let tenths = saved.recomputed_ppm / 1000;
             row.again = format!("{}.{} %", tenths / 10, tenths % 10);
+            row.step = now
+                .zip(saved.step_nanoseconds)
+                .map_or_else(String::new, |(now, then)| longer(now, then));
         }
     }
     row

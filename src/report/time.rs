@@ -24,10 +24,11 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// How much longer or shorter a step gets: `+22 %`, `−5 %`, `the same`.
+/// How much longer or shorter a step of so many nanoseconds gets: `+22 %`, `−5 %`, `the same`.
 #[must_use]
-pub fn longer(before: &StepTime, after: &StepTime) -> String {
-    let percent = 100.0 * (after.seconds / before.seconds - 1.0);
+#[allow(clippy::cast_precision_loss, reason = "times are shown in percent")]
+pub fn longer(before: u64, after: u64) -> String {
+    let percent = 100.0 * (after as f64 / before as f64 - 1.0);
     if percent.abs() < 0.5 {
         String::from("the same")
     } else {

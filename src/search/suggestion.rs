@@ -1,9 +1,10 @@
 //! Suggestions for a layout that does not fit the GPU.
 
 use super::candidate::Candidate;
+use super::savings::savings;
 use super::space::Space;
 use crate::config::gpus::{Certainty, GPUS, Gpu, GpuGeneration};
-use crate::memory::savings::{Choice, savings};
+use crate::memory::savings::Choice;
 use crate::verdict::Verdict;
 
 /// Changes with which a layout fits the GPU, each by itself.
@@ -25,8 +26,7 @@ pub fn suggestion(space: &Space, candidate: &Candidate) -> Suggestion {
     };
     let enough = savings.iter().filter_map(|saving| {
         let saved = saving.result.as_ref().ok()?;
-        let is_too_large = Verdict::of_saved(saved) == Verdict::DoesNotFit;
-        (!is_too_large).then_some((saved.recomputed_ppm, saving.choice))
+        (!saved.is_too_large()).then_some((saved.recomputed_ppm, saving.choice))
     });
     let holding = GPUS.iter().filter(|gpu| {
         gpu.connected

@@ -1,13 +1,14 @@
-//! The memory that each way of recomputing or offloading would save.
+//! What each way of recomputing or offloading would save, and what it would cost.
 
 use serde::Serialize;
 use tsify::Tsify;
 
 use crate::Exact;
 use crate::plain_data::PlainData;
+use crate::search::in_seconds;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::StageRef;
-use megatron_memory::memory::savings;
+use megatron_memory::search;
 use megatron_memory::value::Value;
 
 /// The memory that one way of recomputing or offloading would save.
@@ -31,17 +32,19 @@ pub struct Saving {
     recomputed_flops: Option<Exact>,
     /// The recomputed operations in millionths of those of the forward pass.
     recomputed_ppm: Option<Exact>,
+    /// The predicted time of a step with these settings, in seconds; `null` where the prediction does not follow the job.
+    step_seconds: Option<f64>,
     /// Why Megatron refuses the settings; `null` where it does not.
     refused: Option<String>,
 }
 
 /// The savings of every way of recomputing or offloading on a stage.
 pub(super) fn ledger(job: &RawJob, at: StageRef) -> Vec<Saving> {
-    savings::savings(job, at).iter().map(Saving::from).collect()
+    search::savings(job, at).iter().map(Saving::from).collect()
 }
 
-impl From<&savings::Saving> for Saving {
-    fn from(saving: &savings::Saving) -> Self {
+impl From<&search::Saving> for Saving {
+    fn from(saving: &search::Saving) -> Self {
         let settings = saving.choice.settings().into_iter();
         let settings = settings.map(|(id, value)| (id.field().name.to_owned(), value));
         let saved = saving.result.as_ref().ok();
@@ -51,9 +54,10 @@ impl From<&savings::Saving> for Saving {
             current: saving.current,
             saves_bytes: saved.map(|saved| saved.saves.into()),
             peak_bytes: saved.map(|saved| saved.peak.into()),
-            worst_rank_bytes: saved.map(|saved| saved.worst.into()),
+            worst_rank_bytes: saved.map(|saved| saved.standing.total.into()),
             recomputed_flops: saved.map(|saved| saved.recomputed_flops.into()),
             recomputed_ppm: saved.map(|saved| saved.recomputed_ppm.into()),
+            step_seconds: saved.and_then(|saved| saved.step_nanoseconds).map(in_seconds),
             refused: saving.result.as_ref().err().cloned(),
         }
     }

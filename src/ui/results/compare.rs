@@ -125,7 +125,7 @@ impl Comparison {
         let time = |outcome: &Outcome| step_time(&outcome.config, &outcome.estimate).ok();
         let step = time(pinned).zip(time(now)).map(|(old, new)| {
             let [before, after] = [old, new].map(|time| duration(time.seconds));
-            [before, after, longer(&old, &new)]
+            [before, after, longer(old.nanoseconds(), new.nanoseconds())]
         });
         Some(Self {
             step,

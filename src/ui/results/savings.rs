@@ -6,9 +6,9 @@ use leptos::prelude::*;
 
 use crate::parts::{Panel, PanelHead, ScrollBox, Table, passing_memo, when_idle};
 use crate::state::ResultsState;
-use megatron_memory::memory::savings::{Saving, savings};
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::savings::{Kind, SavingsRow, rows};
+use megatron_memory::search::{Saving, savings};
 
 /// The ways of recomputing and offloading, with what each saves.
 #[component]
@@ -21,11 +21,11 @@ pub(crate) fn SavingsPanel() -> impl IntoView {
             <PanelHead
                 id="savings-title"
                 title="What recompute would save"
-                note="on this stage, against the settings as they are; the last column is the part of the forward pass that runs twice"
+                note="on this stage, against the settings as they are; recomputed is the part of the forward pass that runs twice; a step is longer or shorter by the last column"
             />
             <div class="savings">
                 <ScrollBox titled_by="savings-title">
-                    <Table headings=["Recompute", "Saves", "This stage", "Fullest stage", "Recomputed"]>
+                    <Table headings=["Recompute", "Saves", "This stage", "Fullest stage", "Recomputed", "A step"]>
                         <For each=move || 0..rows.read().len() key=|number| *number let:number>
                             <SavingRow rows=rows number=number />
                         </For>
@@ -99,10 +99,11 @@ fn SavingRow(
                     <td>{move || text(|row| &row.peak)}</td>
                     <td class:more=move || is(|row| row.too_large)>{move || text(|row| &row.fullest)}</td>
                     <td>{move || text(|row| &row.again)}</td>
+                    <td>{move || text(|row| &row.step)}</td>
                 }
             >
                 // A reason is a sentence: it has all the columns of numbers for itself.
-                <td class="refused" colspan="4">{move || text(|row| &row.saves)}</td>
+                <td class="refused" colspan="5">{move || text(|row| &row.saves)}</td>
             </Show>
         </tr>
     }

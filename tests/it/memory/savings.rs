@@ -3,7 +3,9 @@
 use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::estimate;
-use megatron_memory::memory::savings::{Choice, savings};
+use megatron_memory::memory::savings::Choice;
+use megatron_memory::search::savings;
+use megatron_memory::time::step_time;
 use proptest::prelude::*;
 
 use super::jobs::{any_job, config};
@@ -29,9 +31,12 @@ proptest! {
                 prop_assert!(checked.config.is_none());
                 continue;
             };
-            let then = estimate(&checked.config.unwrap());
+            let config = checked.config.unwrap();
+            let then = estimate(&config);
             prop_assert_eq!(saved.peak, then.stage(at).unwrap().total);
-            prop_assert_eq!(saved.worst, then.worst_rank.total);
+            let time = step_time(&config, &then).ok();
+            prop_assert_eq!(saved.step_nanoseconds, time.map(|time| time.nanoseconds()));
+            prop_assert_eq!(saved.standing.total, then.worst_rank.total);
             prop_assert_eq!(saved.saves, i64::try_from(peak.0).unwrap() - i64::try_from(saved.peak.0).unwrap());
             if !matches!(row.choice, Choice::Selective(_)) {
                 prop_assert!(saved.recomputed_ppm <= 1_000_000);

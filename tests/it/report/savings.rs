@@ -1,9 +1,9 @@
 use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::StageRef;
-use megatron_memory::memory::savings::savings;
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::report::savings::{Kind, rows};
+use megatron_memory::search::savings;
 use megatron_memory::value::Value;
 use serde_json::json;
 
@@ -57,4 +57,28 @@ fn what_the_fullest_gpu_has_no_room_for_comes_after_what_fits() {
     assert!(some.iter().any(|row| row.too_large) && some.iter().any(|row| !row.too_large));
     let kept = some.iter().filter(|row| !refused(row.kind));
     assert!(kept.is_sorted_by_key(|row| row.too_large));
+}
+
+#[test]
+fn a_choice_says_how_much_longer_a_step_gets_than_in_the_job_as_it_is() {
+    let on = |gpu: &str| {
+        let value: Value = serde_json::from_value(json!({
+            "num_layers": 8, "hidden_size": 2048, "num_attention_heads": 16, "seq_length": 4096, "padded_vocab_size": 32000,
+            "bf16": true, "world_size": 1, "gpu": gpu, "transformer_impl": "transformer_engine",
+        }))
+        .unwrap();
+        let found = savings(&RawJob::from_value(&value), StageRef { module: 0, pp_rank: 0 });
+        rows(&found, Scale::fine(Unit::Gib))
+    };
+    let timed = on("h100-80gb");
+    let step = |name: &str| timed.iter().find(|row| row.name == name).unwrap().step.as_str();
+    assert_eq!(step("nothing"), "the same");
+    let longer: u64 = step("full, every layer")
+        .trim_start_matches('+')
+        .trim_end_matches(" %")
+        .parse()
+        .unwrap();
+    // All that the layers compute comes from a forward pass again, at most a third more: the output layer's does not.
+    assert!((10..=34).contains(&longer), "{longer}");
+    assert!(on("").iter().all(|row| row.step.is_empty()));
 }

@@ -56,11 +56,11 @@ pub(super) fn Summary(
                     <LinkNote />
                     <Refusal />
                     {notes.map(|notes| notes())}
-                    <Notes headline=headline />
+                    <InTurn><Notes headline=headline /></InTurn>
                 </div>
                 <InTurn>{answers.map(|answers| answers())}</InTurn>
             </div>
-            <Details headline=headline details_open />
+            <InTurn><Details headline=headline details_open /></InTurn>
         </section>
     }
 }

@@ -186,4 +186,8 @@ presets! {
     ("gemma-4-26b-a4b", 1, "Gemma 4 26B-A4B", "Google", "Gemma", 25_233_141_760, Some(3_800_000_000), "2026-04");
     ("falcon-h1-7b", 1, "Falcon-H1 7B", "TII", "Falcon", 7_590_000_000, None, "2025-05");
     ("falcon-h1-34b", 1, "Falcon-H1 34B", "TII", "Falcon", 33_600_000_000, None, "2025-05");
+    ("gemma-4-e2b", 1, "Gemma 4 E2B", "Google", "Gemma", 4_628_569_344, None, "2026-04");
+    ("gemma-4-e4b", 1, "Gemma 4 E4B", "Google", "Gemma", 7_463_013_376, None, "2026-04");
+    ("minimax-m3", 1, "MiniMax-M3", "MiniMax", "MiniMax", 426_174_565_632, Some(23_000_000_000), "2026-06");
+    ("ernie-4.5-vl-28b-a3b", 1, "ERNIE 4.5 VL 28B-A3B", "Baidu", "ERNIE", 28_000_000_000, Some(3_000_000_000), "2025-06");
 }

@@ -15,7 +15,7 @@ pub const MOST_GPUS: u64 = 4096;
 pub enum Fewest {
     /// The job with the fewest GPUs, in the layout that comes first there.
     Job(Box<RawJob>, u64),
-    /// Megatron refuses the model in this way of training, with this reason.
+    /// Megatron refuses the model in this way of training, or its memory is not modelled there, with this reason.
     Refused(String),
     /// The job fits with none of the layouts up to [`MOST_GPUS`].
     None,
@@ -37,6 +37,11 @@ pub fn fewest_in_any_layout(job: &RawJob, method: TrainingMethod) -> Fewest {
         job.put(0, field, value);
     }
     match Space::new(&job, &options(&job, method)) {
+        // Numbers of another job say nothing of whether this one fits.
+        Ok(space) if !space.not_modelled().is_empty() => {
+            let marks = space.not_modelled().iter();
+            Fewest::Refused(marks.map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        }
         Ok(space) => fewest_of(&space, &job),
         Err(refused) => Fewest::Refused(refused.to_string()),
     }

@@ -50,7 +50,10 @@ pub(super) fn replace_model(import: &mut Import, job: &RawJob) {
     let mut training = job.shared.clone();
     training.overlay(&job.settings_of(LANGUAGE_MODULE));
     let experts = model.get(FieldId::num_experts).is_some();
+    // Dense Gemma 4 is built of Megatron's own modules alone, which were the old model's then and no choice of the job.
+    let is_of_local_modules = is_on(&training, FieldId::layer_norms_in_fp32);
     let trains = |id: FieldId| match id.field().aspect {
+        Aspect::Training if id == FieldId::transformer_impl => !is_of_local_modules,
         Aspect::Training | Aspect::LayerSplit => true,
         Aspect::ExpertTraining => experts,
         Aspect::Model => false,

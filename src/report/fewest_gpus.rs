@@ -43,7 +43,7 @@ pub enum Count {
     Gpus(u64, String),
     /// More than [`MOST_GPUS`](crate::fit::MOST_GPUS).
     None,
-    /// Megatron refuses the job, with this reason.
+    /// Megatron refuses the job, or its memory is not modelled, with this reason.
     Refused(String),
 }
 

@@ -7,8 +7,8 @@ use megatron_memory::config::fields::FieldId as F;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::config::{NameSet, check};
 use megatron_memory::fit::{
-    ChangeKind, Cost, FitError, LayoutSearch, Offer, OfferSearch, PLOTTED, Sweep, fewest_gpus, largest_micro_batch,
-    limits, longest_sequence, longest_sequence_is_of_samples, offers,
+    ChangeKind, Cost, Fewest, FitError, LayoutSearch, Offer, OfferSearch, PLOTTED, Sweep, fewest_gpus,
+    fewest_in_any_layout, largest_micro_batch, limits, longest_sequence, longest_sequence_is_of_samples, offers,
 };
 use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::Setup;
@@ -829,6 +829,27 @@ fn stored_fewest_gpus_are_what_the_search_finds() {
         let name = found[0].preset.clone();
         let kept = lines.iter().filter(|line| line.preset == name && line.method == method);
         assert_eq!(counts(found.iter()), counts(kept), "{id}");
+    }
+}
+
+/// Numbers of another job do not say that a job fits: a router's weight in fp32 is not modelled beside Megatron FSDP.
+#[test]
+fn no_number_of_gpus_is_the_fewest_for_a_job_that_is_not_modelled() {
+    for (id, key) in [
+        ("minimax-m3", "moe_router_weight_in_fp32"),
+        ("deepseek-v4-flash", "enable_mhc_connections"),
+    ] {
+        let job = with(
+            &Setup::of_preset(by_id(id).unwrap()).job,
+            &[(F::gpu, Value::Text("b200".to_owned()))],
+        );
+        let Fewest::Refused(reason) = fewest_in_any_layout(&job, TrainingMethod::Fsdp) else {
+            panic!("{id} has a number");
+        };
+        assert!(
+            reason.starts_with(&format!("{key} is not modelled: ")),
+            "{id}: {reason}"
+        );
     }
 }
 

@@ -68,6 +68,21 @@ fn shared(source: &mut Source<'_>, width: Option<i128>) {
                 source.derive_from_family("moe_shared_expert_gate", Value::Bool(gate), "");
             }
         }
+        Shared::CountOf(key) => {
+            let Some((width, each)) = source.count(key, 0) else {
+                return;
+            };
+            let count = source.count("n_shared_experts", 0);
+            let number = count.as_ref().map_or(1, |(_, number)| *number);
+            if let Some((found, _)) = &count {
+                source.row(found, KeyStatus::Derived, Some(field), "their number");
+            }
+            if number * each > 0 {
+                source.derive(&width, field, Value::Int(number * each), "the width of each");
+            } else {
+                source.row(&width, KeyStatus::Mapped, Some(field), "none");
+            }
+        }
         Shared::One => {
             let note = "one shared expert as wide as a routed one, whatever their number";
             if let Some(found) = source.find("n_shared_experts") {

@@ -36,6 +36,8 @@ pub(super) struct Family {
     pub(super) vocab_multiple: VocabMultiple,
     /// How the file lists layers of several kinds; `None` where each layer has attention and an MLP.
     pub(super) hybrid: Option<HybridLayers>,
+    /// Keys that switch a field on or off, each with the field.
+    pub(super) flags: &'static [(&'static str, &'static str)],
     /// Fields that have the same value in every model of the family.
     pub(super) fixed: &'static [(&'static str, Fixed)],
     /// Keys without an effect on memory in this family alone, and why.
@@ -112,6 +114,8 @@ pub(super) enum Shared {
     None,
     /// As many expert widths as `n_shared_experts` says.
     Count,
+    /// As many widths of a key of its own as `n_shared_experts` says, and one where the file does not say.
+    CountOf(&'static str),
     /// One expert width, whatever `n_shared_experts` says.
     One,
     /// A key of its own.
@@ -188,6 +192,7 @@ pub(super) const LLAMA_LIKE: Family = Family {
     dense_mtp: false,
     vocab_multiple: VocabMultiple::PowerOfTwo,
     hybrid: None,
+    flags: &[],
     fixed: RMS_ROPE,
     without_effect: &[],
     not_modelled: &[],

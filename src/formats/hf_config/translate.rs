@@ -22,6 +22,11 @@ pub(super) fn translate(source: &mut Source<'_>) {
     for &(field, value) in source.family.fixed {
         source.fix(field, value);
     }
+    for &(key, field) in source.family.flags {
+        if let Some((found, on)) = source.flag(key) {
+            source.map(&found, field, Value::Bool(on));
+        }
+    }
     let hybrid = source.family.hybrid;
     let layers = match hybrid {
         None => layers(source),
@@ -408,6 +413,10 @@ fn labels(source: &mut Source<'_>) -> bool {
 }
 
 fn prediction_layers(source: &mut Source<'_>) {
+    let key = "num_nextn_predict_layers";
+    if source.family.without_effect.iter().any(|(other, _)| *other == key) {
+        return;
+    }
     if let Some((found, depth)) = source.count("num_nextn_predict_layers", 0) {
         if depth == 0 {
             source.row(&found, KeyStatus::Mapped, Some("mtp_num_layers"), "none");

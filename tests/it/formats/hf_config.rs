@@ -71,6 +71,35 @@ fn limits_of_gated_activations_are_those_of_the_file() {
     }
 }
 
+/// What Megatron-Bridge makes of the keys of MiniMax-M3 (`MiniMaxM3Bridge.provider_bridge`).
+#[test]
+fn keys_of_minimax_m3_mean_what_megatron_bridge_reads() {
+    let fields = "apply_layernorm_1p moe_ffn_hidden_size moe_shared_expert_intermediate_size mtp_num_layers";
+    for (keys, expected) in [
+        ("", "true 3072 3072 -"),
+        (
+            r#", "use_gemma_norm": false, "n_shared_experts": 2"#,
+            "false 3072 6144 -",
+        ),
+        (
+            r#", "n_shared_experts": 0, "shared_intermediate_size": 3072"#,
+            "true 3072 - -",
+        ),
+        (
+            r#", "moe_intermediate_size": 1024, "num_nextn_predict_layers": 1"#,
+            "true 3072 3072 -",
+        ),
+    ] {
+        let text = format!(r#"{{"model_type": "minimax_m3"{keys}}}"#);
+        assert_eq!(settings(&text, fields), expected, "{text}");
+        assert_eq!(statuses(&text, KeyStatus::Unknown), Vec::<String>::new(), "{text}");
+    }
+    for (gate, marks) in [("false", 0), ("true", 1)] {
+        let text = format!(r#"{{"model_type": "minimax_m3", "attention_output_gate": {gate}}}"#);
+        assert_eq!(statuses(&text, KeyStatus::NotModelled).len(), marks, "{text}");
+    }
+}
+
 #[test]
 fn missing_keys_mean_the_class_default_and_null_means_derive() {
     let shape =

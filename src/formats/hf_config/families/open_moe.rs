@@ -121,22 +121,19 @@ pub(super) const FAMILIES: &[Family] = &[
             "max_position_embeddings": 524288, "tie_word_embeddings": false, "attention_dropout": 0.0,
             "num_experts": 128, "num_experts_per_tok": 4, "dense_intermediate_size": 12288,
             "shared_intermediate_size": 3072, "first_k_dense_replace": 3, "hidden_act": "swigluoai",
-            "swiglu_limit": 7.0}"#,
-        qk_norm: Switch::On,
+            "swiglu_limit": 7.0, "use_gemma_norm": true, "use_qk_norm": true}"#,
+        qk_norm: Switch::Key("use_qk_norm"),
         dense_width: "dense_intermediate_size",
         activation: Activation::QuickGated,
         experts: Experts {
             width: "intermediate_size",
-            shared: Shared::Key {
-                key: "shared_intermediate_size",
-                gate: false,
-            },
+            shared: Shared::CountOf("shared_intermediate_size"),
             layers: MoeLayers::AfterFirst,
             ..SIGMOID
         },
+        flags: &[("use_gemma_norm", "apply_layernorm_1p")],
         fixed: &[
             ("normalization", Fixed::Text("RMSNorm")),
-            ("apply_layernorm_1p", Fixed::Bool(true)),
             ("position_embedding_type", Fixed::Text("rope")),
             ("moe_router_weight_in_fp32", Fixed::Bool(true)),
         ],
@@ -147,8 +144,18 @@ pub(super) const FAMILIES: &[Family] = &[
             ("index_topk_blocks", BLOCK_SPARSE),
             ("index_block_size", BLOCK_SPARSE),
             ("index_local_blocks", BLOCK_SPARSE),
+            (
+                "moe_intermediate_size",
+                "Megatron-Bridge builds experts as wide as `intermediate_size`",
+            ),
+            ("use_mtp", NO_PREDICTION),
+            ("num_mtp_modules", NO_PREDICTION),
+            ("num_nextn_predict_layers", NO_PREDICTION),
         ],
-        not_modelled: &[("use_mtp", NO_PREDICTION), ("num_mtp_modules", NO_PREDICTION)],
+        not_modelled: &[(
+            "attention_output_gate",
+            "Megatron-Bridge builds attention of this family without an output gate",
+        )],
         ..LLAMA_LIKE
     },
     Family {
@@ -213,4 +220,5 @@ pub(super) const FAMILIES: &[Family] = &[
     },
 ];
 
-const NO_PREDICTION: &str = "Megatron-Bridge builds no multi-token prediction for this family";
+const NO_PREDICTION: &str =
+    "Megatron-Bridge builds no multi-token prediction for this family, of which the published weights have none";

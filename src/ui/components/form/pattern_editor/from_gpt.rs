@@ -21,11 +21,15 @@ const REPLACED: &[F] = &[
     F::decoder_last_pipeline_num_layers,
 ];
 
-/// Whether letters stand for all that the layers of a module are: not for hyper-connections, and not for a Mamba mixer
-/// beside attention.
+/// Whether letters stand for all that the layers of a module are: not for hyper-connections, a Mamba mixer beside
+/// attention, the layers of dense Gemma 4, and two pools of experts, with which Megatron-Bridge builds no hybrid model.
 pub(super) fn has_letters(module: &Module) -> bool {
     let a = module.args();
-    module.layers().have_symbols() && !a.enable_mhc_connections && !a.mamba_beside_attention
+    let of_gpt_alone = a.enable_mhc_connections
+        || a.mamba_beside_attention
+        || a.layer_norms_in_fp32
+        || a.moe_vision_ffn_hidden_size.is_some();
+    module.layers().have_symbols() && !of_gpt_alone
 }
 
 /// Gives module `index` of a job the layers of `module` as a pattern, with the same layers on each pipeline chunk.

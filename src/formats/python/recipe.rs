@@ -287,6 +287,9 @@ impl Run<'_> {
 
     /// Applies an assignment to a part of the configuration.
     fn set(&mut self, key: &str, value: &str, line: u32, locals: &BTreeMap<String, String>) {
+        // The language model of a provider that the function has made before.
+        let provider = value.strip_suffix(".to_text_provider()");
+        let value = provider.and_then(|name| locals.get(name)).map_or(value, String::as_str);
         if let Some(repository) = repository(value) {
             let named = self.plain(repository, locals);
             let name = named.unwrap_or_else(|| repository.to_owned());

@@ -122,6 +122,28 @@ fn every_function_is_a_job_of_its_own() {
     }
 }
 
+/// As the recipes of MiniMax-M3 do, whose towers are not trained.
+#[test]
+fn the_text_model_of_a_provider_is_read() {
+    let text = "_PATH = \"MiniMaxAI/MiniMax-M3\"\n\n\n\
+        def acme_pretrain_256gpu_h100_bf16_config() -> ConfigContainer:\n    \
+        cfg = _pretrain_common()\n    vlm_provider = AutoBridge.from_hf_pretrained(_PATH, trust_remote_code=True).\
+        to_megatron_provider(\n        load_weights=False\n    )\n    cfg.model = vlm_provider.to_text_provider()\n    \
+        cfg.model.tensor_model_parallel_size = 2\n    cfg.model.expert_model_parallel_size = 32\n    \
+        cfg.model.sequence_parallel = True\n    return cfg\n";
+    let import = import_function(text, None);
+    has(
+        &import,
+        &[
+            (FieldId::num_layers, "60"),
+            (FieldId::moe_router_weight_in_fp32, "true"),
+            (FieldId::expert_model_parallel_size, "32"),
+            (FieldId::world_size, "256"),
+        ],
+    );
+    assert_eq!(import.import.state.setup.job.not_modelled, []);
+}
+
 #[test]
 fn one_function_is_not_asked_for() {
     let one = FILE

@@ -2,7 +2,7 @@
 
 use core::cell::{OnceCell, RefCell};
 use core::fmt;
-use std::collections::BTreeMap;
+use core::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -42,6 +42,10 @@ impl fmt::Display for BlockKind {
     }
 }
 
+/// The totals of chunks, in the order of the numbers of their shapes and of whether the gradient of their output is
+/// retained.
+type KnownTotals = Vec<((usize, bool), Rc<ChunkTotals>)>;
+
 /// The compiled tapes of the distinct blocks of a module, each made when it is first asked for.
 #[derive(Debug)]
 pub(crate) struct BlockTapes {
@@ -50,8 +54,7 @@ pub(crate) struct BlockTapes {
     layers: Vec<OnceCell<Rc<CompiledTape>>>,
     /// By whether a chunk has MTP depths, of which it has all or none, and by whether it has the output layer.
     heads: [[OnceCell<Rc<CompiledTape>>; 2]; 2],
-    /// The totals of chunks, by the number of their shape and by whether the gradient of their output is retained.
-    chunks: RefCell<BTreeMap<(usize, bool), Rc<ChunkTotals>>>,
+    chunks: RefCell<KnownTotals>,
 }
 
 impl BlockTapes {
@@ -71,6 +74,8 @@ pub(crate) struct CompiledTapes<'a> {
     sizes: Sizes<'a>,
     architecture: &'a Architecture,
     pub(crate) graph_phase: GraphPhase,
+    /// Bytes of the residual stream on this rank.
+    residual: OnceCell<u64>,
     /// Bytes of a bucket that the output layer's weight gradient takes until it is reduced.
     gradient_bucket: u64,
     tapes: Rc<BlockTapes>,
@@ -92,6 +97,7 @@ impl<'a> CompiledTapes<'a> {
             sizes: Sizes::new(m),
             architecture,
             graph_phase,
+            residual: OnceCell::new(),
             gradient_bucket,
             tapes: Rc::new(BlockTapes::new(architecture)),
             plain: None,
@@ -111,6 +117,7 @@ impl<'a> CompiledTapes<'a> {
             sizes: Sizes::new(m),
             architecture,
             graph_phase,
+            residual: OnceCell::new(),
             gradient_bucket: 0,
             tapes,
             plain: Some(plain),
@@ -159,32 +166,48 @@ impl<'a> CompiledTapes<'a> {
         &self.sizes
     }
 
+    /// Bytes of the residual stream on this rank.
+    pub(crate) fn residual(&self) -> u64 {
+        *self.residual.get_or_init(|| self.message(self.sizes.streams()))
+    }
+
+    /// Bytes of what layers or stages hand on in this shape.
+    fn message(&self, shape: Shape) -> u64 {
+        block(multiply(shape.elements(), self.sizes.stream_width()))
+    }
+
     /// Bytes of what a chunk receives from the chunk before it, and of what it sends to the next one: the residual stream
     /// with all that layers hand on beside it.
     pub(crate) fn boundaries(&self, chunk: &Chunk) -> [u64; 2] {
-        let width = self.sizes.stream_width();
-        let bytes = |shape: Shape| block(multiply(shape.elements(), width));
-        let layer = |index: u32| self.architecture.layer(index);
-        let first = layer(chunk.layers.start).filter(|_| chunk.num_layers() > 0);
-        let last = chunk.layers.end.checked_sub(1).and_then(layer);
-        let last = last.filter(|_| chunk.num_layers() > 0);
-        let stream = || self.sizes.streams();
-        let from_before = first.map_or_else(stream, |spec| received_stream(&self.sizes, &spec));
-        let to_next = last.map_or_else(stream, |spec| sent_stream(&self.sizes, &spec));
-        [bytes(from_before), bytes(to_next)]
+        // Without attention residuals layers hand on the residual stream alone.
+        let hands_on_more = |index: u32| {
+            let place = self.architecture.place(index)?;
+            let spec = self.architecture.specs().get(place)?;
+            spec.residuals.is_some().then_some(spec)
+        };
+        let first = Some(chunk.layers.start).filter(|_| chunk.num_layers() > 0);
+        let last = chunk.layers.end.checked_sub(1).filter(|_| chunk.num_layers() > 0);
+        let from_before = first.and_then(hands_on_more);
+        let to_next = last.and_then(hands_on_more);
+        let stream = || self.residual();
+        [
+            from_before.map_or_else(stream, |spec| self.message(received_stream(&self.sizes, spec))),
+            to_next.map_or_else(stream, |spec| self.message(sent_stream(&self.sizes, spec))),
+        ]
     }
 
-    /// The totals of chunks of a shape, which `profile` works out the first time. Whether the gradient of a chunk's
+    /// The totals of chunks of a shape, which `totals` works out the first time. Whether the gradient of a chunk's
     /// output is `retained` depends on the stage.
-    pub(crate) fn totals(
-        &self,
-        shape: usize,
-        retained: bool,
-        profile: impl FnOnce() -> ChunkTotals,
-    ) -> Rc<ChunkTotals> {
+    pub(crate) fn totals(&self, shape: usize, retained: bool, totals: impl FnOnce() -> ChunkTotals) -> Rc<ChunkTotals> {
+        let of = (shape, retained);
         let mut known = self.tapes.chunks.borrow_mut();
-        let totals = known.entry((shape, retained));
-        totals.or_insert_with(|| Rc::new(profile())).clone()
+        let place = known.partition_point(|(other, _)| *other < of);
+        if let Some((_, totals)) = known.get(place).filter(|(other, _)| *other == of) {
+            return totals.clone();
+        }
+        let totals = Rc::new(totals());
+        known.insert(place, (of, totals.clone()));
+        totals
     }
 
     /// The tape of one kind of block of a chunk.
@@ -312,6 +335,12 @@ pub(crate) struct Block<'t> {
     pub(crate) kind: BlockKind,
     /// The layer's number over the whole model.
     pub(crate) layer: Option<u32>,
+    pub(crate) passes: BlockPasses<'t>,
+}
+
+/// What the memory of the passes over a block depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockPasses<'t> {
     pub(crate) compiled: &'t CompiledTape,
     /// Bytes of its input, where that lies in the pool of the graph before, or is what recompute module `mhc` discards of
     /// the layer before.
@@ -323,11 +352,38 @@ pub(crate) struct Block<'t> {
     pub(crate) group: Option<(usize, usize)>,
 }
 
-impl Block<'_> {
+/// Formulas read the passes of a block as its own: `block.compiled`.
+impl<'t> Deref for Block<'t> {
+    type Target = BlockPasses<'t>;
+
+    fn deref(&self) -> &BlockPasses<'t> {
+        &self.passes
+    }
+}
+
+impl<'t> BlockPasses<'t> {
+    /// The passes over the block behind one with the tape `before`, if it is not the first of its chunk.
+    pub(super) fn new(compiled: &'t CompiledTape, before: Option<&CompiledTape>) -> Self {
+        Self {
+            compiled,
+            pooled: before.map_or(0, |before| before.pooled_output),
+            discarded_before: 0,
+            group: None,
+        }
+    }
+
     /// Bytes of its input in a pool, where it would keep them.
     pub(crate) fn pooled_kept(&self) -> u64 {
         if self.compiled.keeps_input { self.pooled } else { 0 }
     }
+}
+
+/// A part of a chunk: a layer with its number over the whole model.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ChunkPart<'a> {
+    Embedding,
+    Layer(u32, &'a LayerSpec),
+    Head,
 }
 
 /// The offloaded tensors that are on the GPU all the same between the passes of a stage: those of the last layer of the
@@ -348,28 +404,18 @@ pub(crate) fn prefetched(m: &Module, tapes: &CompiledTapes<'_>, pp_rank: u32) ->
     last.max_by_key(|(_, bytes)| *bytes)
 }
 
-/// The parts of a chunk in order, with the groups that full recompute makes of its layers.
-pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Vec<Block<'t>> {
-    let a = &m.args;
-    let mut out = Vec::with_capacity(chunk.num_layers() as usize + 2);
-    let mut push = |kind, layer, compiled: Option<&'t CompiledTape>| {
-        if let Some(compiled) = compiled {
-            let before = out.last().map(|before: &Block<'_>| before.compiled);
-            out.push(Block {
-                kind,
-                layer,
-                compiled,
-                pooled: before.map_or(0, |compiled| compiled.pooled_output),
-                discarded_before: 0,
-                group: None,
-            });
-        }
-    };
-    if chunk.embedding {
-        let kind = BlockKind::Embedding;
-        push(kind, None, tapes.tape(kind, chunk));
+/// Calls `each` with the parts of a chunk in order, and their tapes.
+pub(super) fn each_block<'t>(
+    tapes: &'t CompiledTapes<'_>,
+    chunk: &Chunk,
+    mut each: impl FnMut(ChunkPart<'t>, &'t CompiledTape),
+) {
+    if chunk.embedding
+        && let Some(compiled) = tapes.tape(BlockKind::Embedding, chunk)
+    {
+        each(ChunkPart::Embedding, compiled);
     }
-    let (mut before, mut compiled) = (None, None);
+    let (mut before, mut like_before) = (None, None);
     for layer in chunk.layers.clone() {
         let Some(place) = tapes.architecture.place(layer) else {
             continue;
@@ -378,18 +424,49 @@ pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk
             continue;
         };
         if before != Some(place) {
-            (before, compiled) = (Some(place), tapes.layer_tape(place, *spec));
+            (before, like_before) = (Some(place), tapes.layer_tape(place, *spec));
         }
-        push(BlockKind::Layer(*spec), Some(layer), compiled);
+        if let Some(compiled) = like_before {
+            each(ChunkPart::Layer(layer, spec), compiled);
+        }
     }
-    if has_head(chunk) {
-        push(BlockKind::Head, None, tapes.tape(BlockKind::Head, chunk));
+    if has_head(chunk)
+        && let Some(compiled) = tapes.tape(BlockKind::Head, chunk)
+    {
+        each(ChunkPart::Head, compiled);
     }
+}
+
+/// The tape of the first part of a chunk, and whether that is a layer.
+pub(super) fn first_block<'t>(tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Option<(&'t CompiledTape, bool)> {
+    if chunk.embedding {
+        return Some((tapes.tape(BlockKind::Embedding, chunk)?, false));
+    }
+    if chunk.num_layers() == 0 {
+        return Some((tapes.tape(BlockKind::Head, chunk)?, false));
+    }
+    let place = tapes.architecture.place(chunk.layers.start)?;
+    let spec = tapes.architecture.specs().get(place)?;
+    Some((tapes.layer_tape(place, *spec)?, true))
+}
+
+/// The parts of a chunk in order, with the groups that full recompute makes of its layers.
+pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Vec<Block<'t>> {
+    let a = &m.args;
+    let mut out: Vec<Block<'t>> = Vec::with_capacity(chunk.num_layers() as usize + 2);
+    each_block(tapes, chunk, |part, compiled| {
+        let (kind, layer) = match part {
+            ChunkPart::Embedding => (BlockKind::Embedding, None),
+            ChunkPart::Layer(layer, spec) => (BlockKind::Layer(*spec), Some(layer)),
+            ChunkPart::Head => (BlockKind::Head, None),
+        };
+        let passes = BlockPasses::new(compiled, out.last().map(|before| before.compiled));
+        out.push(Block { kind, layer, passes });
+    });
     if recomputes_mhc(m) {
         group_by_mhc(tapes, chunk, &mut out);
     }
-    let detached = a.frozen && !m.io.is_language();
-    if detached || a.recompute_granularity != Some(RecomputeGranularity::Full) {
+    if !recomputes_groups(m) {
         return out;
     }
     let first = usize::from(chunk.embedding);
@@ -404,10 +481,28 @@ pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk
             Some((first + start, first + start.saturating_add(size.max(1)).min(layers)))
         };
         if let Some(block) = out.get_mut(first + offset) {
-            block.group = group;
+            block.passes.group = group;
         }
     }
     out
+}
+
+/// Whether full recompute makes groups of a module's layers.
+fn recomputes_groups(m: &Module) -> bool {
+    let detached = m.args.frozen && !m.io.is_language();
+    !detached && m.args.recompute_granularity == Some(RecomputeGranularity::Full)
+}
+
+/// How many of the first layers of a chunk are groups of their own, as [`blocks`] makes them; `None` where several layers
+/// share one.
+pub(super) fn layers_in_own_groups(m: &Module) -> Option<usize> {
+    let layers = m.args.recompute_num_layers.unwrap_or(1);
+    match m.args.recompute_method {
+        _ if !recomputes_groups(m) => Some(0),
+        Some(RecomputeMethod::Block) => Some(usize::try_from(layers).unwrap_or(usize::MAX)),
+        Some(RecomputeMethod::Uniform) | None if layers <= 1 => Some(usize::MAX),
+        Some(RecomputeMethod::Uniform) | None => None,
+    }
 }
 
 /// Whether recompute module `mhc` discards anything.
@@ -431,9 +526,9 @@ fn group_by_mhc(tapes: &CompiledTapes<'_>, chunk: &Chunk, blocks: &mut [Block<'_
         if index.is_multiple_of(size) {
             before = 0;
         } else {
-            of.pooled = streams;
+            of.passes.pooled = streams;
         }
-        of.discarded_before = before;
+        of.passes.discarded_before = before;
         before = before
             .saturating_add(of.compiled.discarded_by_mhc)
             .saturating_add(streams);

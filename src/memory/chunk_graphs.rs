@@ -1,7 +1,7 @@
 //! The CUDA graphs of Transformer Engine that the layers of a chunk are captured in.
 
-use super::blocks::Block;
 use crate::model::tape::ActivationTensor;
+use crate::model::tape::liveness::CompiledTape;
 
 /// The outputs of a graph that others read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,24 +24,22 @@ pub(crate) struct ChunkGraphs {
 }
 
 impl ChunkGraphs {
-    /// The graphs of these blocks, where the residual stream has so many bytes.
-    pub(crate) fn of(blocks: &[Block<'_>], stream: u64) -> Self {
-        let mut of_chunk = Self::default();
-        for outputs in blocks.iter().flat_map(|block| &block.compiled.static_outputs) {
-            of_chunk.count += 1;
+    /// Adds the graphs of a block, where the residual stream has so many bytes.
+    pub(crate) fn add(&mut self, block: &CompiledTape, stream: u64) {
+        for outputs in &block.static_outputs {
+            self.count += 1;
             let mut kind = GraphOutputs::default();
             for output in outputs {
                 if output.allocated() == stream {
                     kind.streams += 1;
                 } else {
                     kind.others += 1;
-                    of_chunk.other = Some(*output);
+                    self.other = Some(*output);
                 }
             }
-            if !of_chunk.kinds.contains(&kind) {
-                of_chunk.kinds.push(kind);
+            if !self.kinds.contains(&kind) {
+                self.kinds.push(kind);
             }
         }
-        of_chunk
     }
 }

@@ -2,11 +2,15 @@
 //! its passes, found block by block.
 
 mod peaks;
+mod totals;
+
+pub(crate) use totals::totals_block_by_block;
 
 use core::ops::Range;
 
 use super::blocks::{
-    Block, BlockKind, CompiledTapes, attention_biases, attention_mask, blocks, deferred_input, deferred_logits,
+    Block, BlockKind, BlockPasses, CompiledTapes, attention_biases, attention_mask, blocks, deferred_input,
+    deferred_logits,
 };
 use super::chunk_graphs::ChunkGraphs;
 use super::fsdp::in_flight::BlockInFlight;
@@ -133,6 +137,11 @@ pub(crate) struct ChunkProfile<'t> {
     pool: Usage,
 }
 
+/// Whether the passes of these tapes are those of a capture of local CUDA graphs.
+fn captures_locally(m: &Module, tapes: &CompiledTapes<'_>) -> bool {
+    tapes.graph_phase == GraphPhase::Capture && m.args.cuda_graph_impl == CudaGraphImpl::Local
+}
+
 impl<'t> ChunkProfile<'t> {
     /// Walks through a chunk forwards and backwards. With `retained`, the received output gradient stays alive until
     /// the next backward pass begins. `prefetched` is what waits for that on the GPU although it is offloaded, `fsdp`
@@ -146,70 +155,15 @@ impl<'t> ChunkProfile<'t> {
         fsdp: Vec<BlockInFlight>,
     ) -> Self {
         let blocks = blocks(m, tapes, chunk);
-        // Graphs are captured without the tensors that stages send each other.
-        let alone = tapes.graph_phase == GraphPhase::Capture;
-        let local = alone && m.args.cuda_graph_impl == CudaGraphImpl::Local;
-        let residual = block(multiply(
-            tapes.sizes().streams().elements(),
-            tapes.sizes().stream_width(),
-        ));
-        let [from_before, to_next] = tapes.boundaries(chunk);
+        let recomputed = blocks.iter().any(|s| s.group.is_some());
         let mut passes = Self {
-            received: if alone {
-                0
-            } else if chunk.embedding {
-                block(m.boundary.received)
-            } else {
-                from_before
-            },
-            sent: if chunk.output && !alone {
-                block(m.boundary.sent)
-            } else {
-                to_next
-            },
             prefetched: prefetched.map(|(kind, _)| kind),
             prefetched_bytes: prefetched.map_or(0, |(_, bytes)| bytes),
             fsdp,
-            captured: alone,
-            ..Self::default()
+            ..Self::around(m, tapes, chunk, recomputed, blocks.first().map(|first| &first.passes))
         };
-        let recomputed = blocks.iter().any(|s| s.group.is_some());
-        let masked = (chunk.embedding || chunk.output) && (!alone || local);
-        let mask = if masked && m.args.create_attention_mask_in_dataloader {
-            block(attention_mask(m).elements())
-        } else {
-            0
-        };
-        if m.args.image_attention_bias && !alone {
-            let (shape, width) = attention_biases(tapes.sizes());
-            passes.kept_biases = block(multiply(shape.elements(), width));
-        }
-        passes.kept_mask = if recomputed { mask } else { 0 };
-        passes.passing_mask = mask - passes.kept_mask;
-        passes.residual = residual;
-        if chunk.output && !alone {
-            passes.defer(m, tapes, chunk);
-        }
-        passes.distributed = m.args.distribute_saved_activations && !m.sequence_parallel;
-        passes.input_kept = if passes.distributed {
-            block(residual / m.tp.max(1))
-        } else {
-            residual
-        };
-        // The schedule holds the received tensor, even where its layer does not keep it.
-        let keeps = blocks.first().is_none_or(|s| match s.group {
-            Some(_) => !passes.distributed,
-            None => s.compiled.keeps_input,
-        });
-        passes.received_kept = if chunk.embedding {
-            passes.received
-        } else if keeps || alone {
-            0
-        } else {
-            from_before
-        };
-        if local {
-            passes.captures = captures(m, tapes, &blocks, residual);
+        if captures_locally(m, tapes) {
+            passes.captures = captures(m, tapes, &blocks, passes.residual);
         }
         let host = usize::try_from(tapes.sizes().recompute_options.layers).unwrap_or(usize::MAX);
         let count = chunk.num_layers() as usize;
@@ -227,12 +181,99 @@ impl<'t> ChunkProfile<'t> {
         passes
     }
 
-    /// Adds up what a live micro batch keeps of these blocks, one behind the other.
-    fn keep(&mut self, blocks: &[Block<'_>]) {
+    /// What is around the blocks of a chunk, the first of which is this one: what the chunk receives and sends, and what
+    /// it keeps beside its blocks. `recomputed` says whether any of its layers keep only the input of their group.
+    fn around(
+        m: &Module,
+        tapes: &CompiledTapes<'_>,
+        chunk: &Chunk,
+        recomputed: bool,
+        first: Option<&BlockPasses<'_>>,
+    ) -> Self {
+        // Graphs are captured without the tensors that stages send each other.
+        let alone = tapes.graph_phase == GraphPhase::Capture;
+        let residual = tapes.residual();
+        let [from_before, to_next] = tapes.boundaries(chunk);
+        let mut passes = Self {
+            received: if alone {
+                0
+            } else if chunk.embedding {
+                block(m.boundary.received)
+            } else {
+                from_before
+            },
+            sent: if chunk.output && !alone {
+                block(m.boundary.sent)
+            } else {
+                to_next
+            },
+            captured: alone,
+            residual,
+            distributed: m.args.distribute_saved_activations && !m.sequence_parallel,
+            ..Self::default()
+        };
+        let masked = (chunk.embedding || chunk.output) && (!alone || captures_locally(m, tapes));
+        let mask = if masked && m.args.create_attention_mask_in_dataloader {
+            block(attention_mask(m).elements())
+        } else {
+            0
+        };
+        if m.args.image_attention_bias && !alone {
+            let (shape, width) = attention_biases(tapes.sizes());
+            passes.kept_biases = block(multiply(shape.elements(), width));
+        }
+        passes.kept_mask = if recomputed { mask } else { 0 };
+        passes.passing_mask = mask - passes.kept_mask;
+        if chunk.output && !alone {
+            passes.defer(m, tapes, chunk);
+        }
+        passes.input_kept = if passes.distributed {
+            block(residual / m.tp.max(1))
+        } else {
+            residual
+        };
+        // The schedule holds the received tensor, even where its layer does not keep it.
+        let keeps = first.is_none_or(|s| match s.group {
+            Some(_) => !passes.distributed,
+            None => s.compiled.keeps_input,
+        });
+        passes.received_kept = if chunk.embedding {
+            passes.received
+        } else if keeps || alone {
+            0
+        } else {
+            from_before
+        };
+        passes
+    }
+
+    /// What a live micro batch keeps beside the blocks.
+    fn kept_around(&self) -> Usage {
         let mut kept = Usage::default();
         let biases_and_mask = self.kept_mask.saturating_add(self.kept_biases);
         kept.add_to(Family::Attention as usize, biases_and_mask);
         kept.add_to(Family::Residual as usize, self.received_kept);
+        kept
+    }
+
+    /// Adds what a live micro batch keeps of the block at an index.
+    fn keep_block(&self, kept: &mut Usage, index: usize, block: &BlockPasses<'_>) {
+        match block.group {
+            None => {
+                kept.add(&block.compiled.kept);
+                kept.take(Family::Residual as usize, block.pooled_kept());
+            }
+            Some((first, _)) if first == index => {
+                kept.add_to(Family::Residual as usize, self.input_kept);
+            }
+            Some(_) => {}
+        }
+        kept.add_to(Family::Residual as usize, self.capture(index).kept);
+    }
+
+    /// Adds up what a live micro batch keeps of these blocks, one behind the other.
+    fn keep(&mut self, blocks: &[Block<'_>]) {
+        let mut kept = self.kept_around();
         self.before.reserve(blocks.len());
         let mut away = self.layers.first;
         let mut leave = |profile: &Self, kept: &mut Usage, index: usize| {
@@ -245,17 +286,7 @@ impl<'t> ChunkProfile<'t> {
         for (index, block) in blocks.iter().enumerate() {
             leave(self, &mut kept, index);
             self.before.push(kept);
-            match block.group {
-                None => {
-                    kept.add(&block.compiled.kept);
-                    kept.take(Family::Residual as usize, block.pooled_kept());
-                }
-                Some((first, _)) if first == index => {
-                    kept.add_to(Family::Residual as usize, self.input_kept);
-                }
-                Some(_) => {}
-            }
-            kept.add_to(Family::Residual as usize, self.capture(index).kept);
+            self.keep_block(&mut kept, index, block);
         }
         leave(self, &mut kept, blocks.len());
         self.kept = kept;
@@ -291,9 +322,13 @@ impl<'t> ChunkProfile<'t> {
             deferred: self.deferred,
             deferrals: self.deferrals,
             attributes: attributes.map(ActivationTensor::allocated).fold(0, u64::saturating_add),
-            graphs: self
-                .captured
-                .then(|| Box::new(ChunkGraphs::of(&self.blocks, self.residual))),
+            graphs: self.captured.then(|| {
+                let mut graphs = ChunkGraphs::default();
+                self.blocks
+                    .iter()
+                    .for_each(|block| graphs.add(block.compiled, self.residual));
+                Box::new(graphs)
+            }),
         }
     }
 

@@ -16,7 +16,7 @@ pub use moment::{PassName, PeakMoment};
 use super::blocks::{BlockTapes, CompiledTapes, prefetched};
 use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
-use super::chunk_profile::ChunkProfile;
+use super::chunk_profile::{ChunkProfile, totals_block_by_block};
 use super::chunk_shape::StageShape;
 use super::estimate::ChunkEstimate;
 use super::fsdp::FsdpModel;
@@ -294,14 +294,13 @@ impl<'a> Stages<'a> {
         let prefetched = prefetched(m, tapes, shape.pp_rank);
         let chunks = m.stages.rank(shape.pp_rank).iter();
         let totals = chunks.zip(&shape.chunks).map(|(chunk, shape)| {
-            let profile = || {
-                let fsdp = Vec::new();
-                ChunkProfile::new(m, tapes, chunk, place.retained, prefetched, fsdp).totals()
-            };
+            let profile = || ChunkProfile::new(m, tapes, chunk, place.retained, prefetched, Vec::new()).totals();
             // What waits on the GPU for a later pass depends on the other chunks of the stage.
             match prefetched {
                 Some(_) => Rc::new(profile()),
-                None => tapes.totals(*shape, place.retained, profile),
+                None => tapes.totals(*shape, place.retained, || {
+                    totals_block_by_block(m, tapes, chunk, place.retained).unwrap_or_else(profile)
+                }),
             }
         });
         StageTotals::new(&place, totals.collect())

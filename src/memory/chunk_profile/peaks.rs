@@ -1,9 +1,7 @@
 //! The heaviest moments of a chunk's passes, block by block.
 
-use core::ops::Range;
-
 use super::{BEFORE_CAPTURE, ChunkPeak, ChunkProfile, Pass};
-use crate::memory::blocks::Block;
+use crate::memory::blocks::{Block, BlockPasses};
 use crate::model::tape::Family;
 use crate::model::tape::liveness::{PassKind, TRANSIENT, Usage};
 use crate::units::multiply;
@@ -73,10 +71,15 @@ impl ChunkProfile<'_> {
 
     /// The heaviest moment of one block's forward pass.
     pub(crate) fn forward_at(&self, index: usize) -> ChunkPeak {
-        let Some(block) = self.blocks.get(index) else {
-            return ChunkPeak::default();
-        };
-        let mut usage = self.before(index);
+        match self.blocks.get(index) {
+            Some(block) => self.forward_of(block, index, self.before(index)),
+            None => ChunkPeak::default(),
+        }
+    }
+
+    /// The heaviest moment of the forward pass of the block at an index, before which so much is kept.
+    pub(super) fn forward_of(&self, block: &BlockPasses<'_>, index: usize, before: Usage) -> ChunkPeak {
+        let mut usage = before;
         usage.add_to(TRANSIENT, self.passing_mask);
         self.add_fsdp(&mut usage, index, Pass::Forward);
         let Some((first, _)) = block.group else {
@@ -110,7 +113,7 @@ impl ChunkProfile<'_> {
 
     /// What waits beside a block's backward pass: a block that offloads takes its tensors from it, one by one,
     /// while those of the block before come back.
-    pub(crate) fn prefetched_beside(&self, block: &Block<'_>) -> u64 {
+    pub(crate) fn prefetched_beside(&self, block: &BlockPasses<'_>) -> u64 {
         if block.compiled.moved == 0 {
             self.prefetched_bytes
         } else {
@@ -143,35 +146,57 @@ impl ChunkProfile<'_> {
         let mut best = ChunkPeak::default();
         let Some((first, end)) = block.group else {
             let holds = retained && index == last || !self.captures.is_empty();
-            let peak = block.compiled.peak(backward(holds));
-            let mut usage = self.before(index);
-            usage.add(&peak.usage);
-            usage.add_to(TRANSIENT, self.capture(index).backward);
-            usage.take(Family::Residual as usize, block.pooled_kept());
-            usage.add_to(TRANSIENT, block.discarded_before);
-            usage.add_to(TRANSIENT, self.prefetched_beside(block));
-            self.add_fsdp(&mut usage, index, Pass::Backward);
-            if retained && !holds {
-                usage.add_to(TRANSIENT, self.sent);
-            }
-            best.offer(ChunkPeak::of(usage, index, peak, Pass::Backward));
+            best.offer(self.backward_of(block, index, self.before(index), (retained, holds)));
             return (best, index);
         };
-        let mut base = self.before(first);
-        base.add_to(Family::Residual as usize, self.input_kept);
-        if retained && end <= last {
-            base.add_to(TRANSIENT, self.sent);
-        }
-        self.group_peak(first..end, base, &mut best);
+        let group = self.blocks.get(first..end).unwrap_or_default();
+        let group: Vec<BlockPasses<'_>> = group.iter().map(|block| block.passes).collect();
+        self.group_peak(first, &group, self.before(first), (retained, end <= last), &mut best);
         (best, first)
+    }
+
+    /// The heaviest moment of the backward pass of the block at an index, which is in no group and before which so much
+    /// is kept. The caller holds on to the gradient of an output where gradients are `retained`: to that of this block
+    /// where it `holds` one.
+    pub(super) fn backward_of(
+        &self,
+        block: &BlockPasses<'_>,
+        index: usize,
+        before: Usage,
+        (retained, holds): (bool, bool),
+    ) -> ChunkPeak {
+        let peak = block.compiled.peak(backward(holds));
+        let mut usage = before;
+        usage.add(&peak.usage);
+        usage.add_to(TRANSIENT, self.capture(index).backward);
+        usage.take(Family::Residual as usize, block.pooled_kept());
+        usage.add_to(TRANSIENT, block.discarded_before);
+        usage.add_to(TRANSIENT, self.prefetched_beside(block));
+        self.add_fsdp(&mut usage, index, Pass::Backward);
+        if retained && !holds {
+            usage.add_to(TRANSIENT, self.sent);
+        }
+        ChunkPeak::of(usage, index, peak, Pass::Backward)
     }
 
     /// A group of layers that kept only its input: forward once more, then backward. The gradient it was called
     /// with and its output stay alive all the while: the function that recomputes has them as variables.
-    /// `base` has the group's input; all else of the recomputed layers is there for a moment only.
-    fn group_peak(&self, group: Range<usize>, base: Usage, best: &mut ChunkPeak) {
-        let start = group.start;
-        let layers = self.blocks.get(group).unwrap_or_default();
+    /// All else than the group's input is there for a moment only. The group starts with the block at an index, before
+    /// which so much is kept; the caller holds on to the gradient of the chunk's output where it is `retained` and blocks
+    /// come `behind` the group.
+    pub(super) fn group_peak(
+        &self,
+        start: usize,
+        layers: &[BlockPasses<'_>],
+        before: Usage,
+        (retained, behind): (bool, bool),
+        best: &mut ChunkPeak,
+    ) {
+        let mut base = before;
+        base.add_to(Family::Residual as usize, self.input_kept);
+        if retained && behind {
+            base.add_to(TRANSIENT, self.sent);
+        }
         let whole = |usage: &Usage, first: bool, has_input: bool| {
             let counted = if first && has_input && !self.distributed {
                 self.residual
@@ -180,10 +205,13 @@ impl ChunkProfile<'_> {
             };
             usage.total().saturating_sub(counted)
         };
-        let mut sums = Vec::with_capacity(layers.len());
+        // What the layers before each one keep, the first aside.
+        let mut sums = Vec::new();
         let mut sum = 0u64;
         for (offset, block) in layers.iter().enumerate() {
-            sums.push(sum);
+            if offset > 0 {
+                sums.push(sum);
+            }
             let peak = block.compiled.peak(PassKind::Forward);
             let mut usage = base;
             let now = whole(&peak.usage, offset == 0, true).saturating_add(self.residual);
@@ -193,7 +221,8 @@ impl ChunkProfile<'_> {
             let kept = whole(&block.compiled.kept, offset == 0, block.compiled.keeps_input);
             sum = sum.saturating_add(kept);
         }
-        for (offset, (block, sum)) in layers.iter().zip(sums).enumerate().rev() {
+        for (offset, block) in layers.iter().enumerate().rev() {
+            let sum = sums.get(offset.wrapping_sub(1)).copied().unwrap_or(0);
             let last = offset + 1 == layers.len();
             let peak = block.compiled.peak(backward(last));
             let now = whole(&peak.usage, offset == 0, block.compiled.keeps_input);

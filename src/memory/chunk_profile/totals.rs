@@ -1,0 +1,199 @@
+//! The totals of a chunk without its profile, block by block, for searches through very many chunks.
+
+use super::{ChunkPeak, ChunkProfile};
+use crate::config::job::Module;
+use crate::memory::blocks::{
+    BlockPasses, ChunkPart, CompiledTapes, each_block, first_block, layers_in_own_groups, recomputes_mhc,
+};
+use crate::memory::chunk_graphs::ChunkGraphs;
+use crate::memory::stage_totals::ChunkTotals;
+use crate::model::tape::ActivationTensor;
+use crate::model::tape::liveness::Usage;
+use crate::parallel::stages::Chunk;
+
+/// The most kinds of blocks of a chunk that are told apart; each further block is one of its own.
+const MOST_KINDS: usize = 8;
+
+/// The totals of a chunk without FSDP and of which nothing is fetched from the host, the same as those of its profile.
+/// `None` where blocks depend on more than the block before them: where layers are offloaded, run again in groups of
+/// several, or are captured in local CUDA graphs.
+pub(crate) fn totals_block_by_block(
+    m: &Module,
+    tapes: &CompiledTapes<'_>,
+    chunk: &Chunk,
+    retained: bool,
+) -> Option<ChunkTotals> {
+    let offloads = tapes.sizes().recompute_options.layers > 0;
+    if offloads || recomputes_mhc(m) || super::captures_locally(m, tapes) {
+        return None;
+    }
+    let alone = layers_in_own_groups(m)?;
+    let first = first_block(tapes, chunk).map(|(compiled, is_layer)| BlockPasses {
+        group: (is_layer && alone > 0).then_some((0, 1)),
+        ..BlockPasses::new(compiled, None)
+    });
+    let recomputed = alone > 0 && chunk.num_layers() > 0;
+    let around = ChunkProfile::around(m, tapes, chunk, recomputed, first.as_ref());
+    let mut walk = Walk {
+        around: &around,
+        retained,
+        index: 0,
+        latest: None,
+        kept: around.kept_around(),
+        kinds: [None; MOST_KINDS],
+        forward: Heaviest::default(),
+        backward: Heaviest::default(),
+        attributes: 0,
+        graphs: ChunkGraphs::default(),
+    };
+    let mut layers = 0;
+    each_block(tapes, chunk, |part, compiled| {
+        let mut block = BlockPasses::new(compiled, walk.latest.as_ref().map(|latest| latest.block.compiled));
+        if matches!(part, ChunkPart::Layer(..)) {
+            block.group = (layers < alone).then_some((walk.index, walk.index + 1));
+            layers += 1;
+        }
+        walk.go_on(block);
+    });
+    walk.finish();
+    Some(ChunkTotals {
+        kept: walk.kept,
+        forward: walk.forward.usage,
+        backward: walk.backward.usage,
+        received: around.received,
+        sent: around.sent,
+        deferred: around.deferred,
+        deferrals: around.deferrals,
+        attributes: walk.attributes,
+        graphs: around.captured.then(|| Box::new(walk.graphs)),
+    })
+}
+
+/// A block with what is kept before it.
+#[derive(Clone, Copy)]
+struct PlacedBlock<'t> {
+    block: BlockPasses<'t>,
+    before: Usage,
+    /// The first and the last of the blocks that are like it and have as much kept before them, by their numbers.
+    numbers: [usize; 2],
+}
+
+/// The heaviest moment of one direction so far.
+#[derive(Default)]
+struct Heaviest {
+    usage: Usage,
+    total: u64,
+    /// The number of the block at work.
+    number: usize,
+}
+
+impl Heaviest {
+    /// Compares with another moment. Of equal moments that of the `earlier` block counts, or that of the later one.
+    fn offer(&mut self, peak: &ChunkPeak, number: usize, earlier: bool) {
+        let comes_first = (number < self.number) == earlier;
+        if peak.total > self.total || peak.total == self.total && comes_first {
+            *self = Self {
+                usage: peak.usage,
+                total: peak.total,
+                number,
+            };
+        }
+    }
+}
+
+/// A walk through the blocks of a chunk. Of blocks that are alike only the last has to be looked at, since more is kept
+/// before it than before the others ([`ChunkProfile::lighter_than_later`] has the same); the chunk's last block is
+/// another matter.
+struct Walk<'t> {
+    /// What is around the blocks.
+    around: &'t ChunkProfile<'t>,
+    /// Whether the gradient of the chunk's output is retained.
+    retained: bool,
+    /// The number of the block that comes next.
+    index: usize,
+    /// The block before that.
+    latest: Option<PlacedBlock<'t>>,
+    /// Bytes by use that all blocks so far keep.
+    kept: Usage,
+    /// The blocks before the latest that are still to be looked at, one of each kind.
+    kinds: [Option<PlacedBlock<'t>>; MOST_KINDS],
+    forward: Heaviest,
+    backward: Heaviest,
+    attributes: u64,
+    graphs: ChunkGraphs,
+}
+
+impl<'t> Walk<'t> {
+    /// Goes on to the next block.
+    fn go_on(&mut self, block: BlockPasses<'t>) {
+        let placed = PlacedBlock {
+            block,
+            before: self.kept,
+            numbers: [self.index; 2],
+        };
+        if let Some(latest) = self.latest.replace(placed) {
+            self.keep_in_mind(latest);
+        }
+        self.around.keep_block(&mut self.kept, self.index, &block);
+        let attributes = block.compiled.attributes().map(ActivationTensor::allocated);
+        self.attributes = attributes.fold(self.attributes, u64::saturating_add);
+        if self.around.captured {
+            self.graphs.add(block.compiled, self.around.residual);
+        }
+        self.index += 1;
+    }
+
+    /// A block comes in place of the one that is like it, if that one surely has lighter moments.
+    fn keep_in_mind(&mut self, later: PlacedBlock<'t>) {
+        let alike = |one: &BlockPasses<'_>, other: &BlockPasses<'_>| {
+            core::ptr::eq(one.compiled, other.compiled)
+                && one.pooled == other.pooled
+                && one.group.is_some() == other.group.is_some()
+        };
+        let mut slots = self.kinds.iter_mut();
+        let slot = slots.find(|slot| slot.as_ref().is_none_or(|known| alike(&known.block, &later.block)));
+        let Some(slot) = slot else {
+            self.look_at(&later, true);
+            return;
+        };
+        let Some(earlier) = slot.replace(later) else {
+            return;
+        };
+        if earlier.before == later.before {
+            if let Some(slot) = slot {
+                slot.numbers = [earlier.numbers[0], later.numbers[1]];
+            }
+        } else if !earlier.before.0.iter().zip(&later.before.0).all(|(a, b)| a <= b) {
+            self.look_at(&earlier, true);
+        }
+    }
+
+    /// Finds the heaviest moments of a block, with others `behind` it or none.
+    fn look_at(&mut self, placed: &PlacedBlock<'t>, behind: bool) {
+        let PlacedBlock { block, before, numbers } = placed;
+        let [first, last] = *numbers;
+        self.forward
+            .offer(&self.around.forward_of(block, first, *before), first, true);
+        let mut backward = ChunkPeak::default();
+        if block.group.is_some() {
+            let layer = core::slice::from_ref(block);
+            let retained = (self.retained, behind);
+            self.around.group_peak(last, layer, *before, retained, &mut backward);
+        } else {
+            let holds = self.retained && !behind;
+            backward = self.around.backward_of(block, last, *before, (self.retained, holds));
+        }
+        // Backward passes go from the last block to the first.
+        self.backward.offer(&backward, last, false);
+    }
+
+    /// Looks at all blocks that are still to be looked at.
+    fn finish(&mut self) {
+        for placed in self.kinds.into_iter().flatten() {
+            self.look_at(&placed, true);
+        }
+        if let Some(latest) = self.latest {
+            self.look_at(&latest, false);
+        }
+    }
+}

@@ -2,8 +2,6 @@
 //! layers takes a snapshot of the residual stream, and both halves of each layer read a weighted sum of all snapshots and
 //! the stream.
 
-use super::fields::Args;
-
 /// How many snapshots of the residual stream there are before a layer, and whether the layer takes another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttentionResiduals {
@@ -16,13 +14,14 @@ pub struct AttentionResiduals {
 }
 
 impl AttentionResiduals {
-    /// The attention residuals of decoder layer `index`, counted from 0; `None` in a model that has none.
-    pub(super) fn of(a: &Args, index: u64) -> Option<Self> {
-        let block = a.kimi_attn_res_block_size?.max(1);
+    /// The attention residuals of decoder layer `index` of `num_layers`, counted from 0, in blocks of so many layers;
+    /// `None` in a model that has none.
+    pub(super) fn of(block: Option<u64>, num_layers: u64, index: u64) -> Option<Self> {
+        let block = block?.max(1);
         Some(Self {
             before: u16::try_from(index.div_ceil(block)).unwrap_or(u16::MAX),
             takes: index.is_multiple_of(block),
-            last: index.saturating_add(1) == a.num_layers,
+            last: index.saturating_add(1) == num_layers,
         })
     }
 

@@ -3,7 +3,7 @@
 use super::choices::FrontEnd;
 use super::fields::{Args, FieldId};
 use super::hybrid_pattern::KnownPatterns;
-use super::layers::Layers;
+use super::layers::KnownLayers;
 use super::modality::ModuleIo;
 use super::parse::{Parsed, parse};
 use super::rank_ranges::RankRange;
@@ -100,7 +100,7 @@ pub(super) struct ModuleContext<'a> {
     /// Patterns of hybrid models that were read before.
     pub(super) patterns: Option<&'a KnownPatterns>,
     /// The layers of a job that mostly has the same.
-    pub(super) layers: Option<&'a Layers>,
+    pub(super) layers: Option<&'a KnownLayers>,
 }
 
 impl<'a> ModuleContext<'a> {

@@ -12,7 +12,7 @@ use super::gpus::{self, GpuGeneration};
 use super::hybrid_pattern::{HybridPattern, HybridPatternError, LayerSymbol};
 use super::job::{Boundary, Module, Moe, Precision};
 use super::layer_sizes::LayerSizes;
-use super::layers::Layers;
+use super::layers::{KnownLayers, Layers};
 use super::modality::ModuleIo;
 use super::module_sizes::ModuleSizes;
 use super::nearby::near_matches;
@@ -100,6 +100,11 @@ impl<'a> Draft<'a> {
             draft.sizes.num_microbatches = count;
         }
         draft
+    }
+
+    /// Its layers, for jobs that ask for the same.
+    pub(super) fn into_known_layers(self) -> KnownLayers {
+        KnownLayers::new(self.args, self.hybrid.and_then(Result::ok), self.layers)
     }
 
     /// The checked module, once no rule is broken and its layers are split into stages.
@@ -274,7 +279,7 @@ pub(super) fn mtp_without_decoder(stages: &StageLayout) -> bool {
 /// Sets the arguments that follow from a pattern (`validate_args`): it overrides the numbers of layers and of MTP
 /// depths, and the letters of MLA turn it on.
 fn follow_pattern(a: &mut Args, pattern: &HybridPattern) {
-    a.num_layers = pattern.layers().count() as u64;
+    a.num_layers = pattern.num_layers();
     a.mtp_num_layers = (pattern.depths() > 0).then_some(pattern.depths());
     let latent = [LayerSymbol::MultiLatentAttention, LayerSymbol::SparseAttention];
     // The layers of MLA in a hybrid model are of the pinned revision, whose `linear_q_proj` has the norm on queries in

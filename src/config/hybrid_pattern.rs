@@ -91,6 +91,11 @@ impl LayerSymbol {
     pub fn of(letter: char) -> Option<Self> {
         Self::ALL.into_iter().find(|s| s.letter() == letter)
     }
+
+    /// A set with this kind alone.
+    const fn bit(self) -> u32 {
+        1 << self as u32
+    }
 }
 
 /// A pattern: the layers of the decoder by pipeline segment, and those of each MTP depth.
@@ -100,6 +105,10 @@ pub struct HybridPattern {
     segments: Arc<[Vec<LayerSymbol>]>,
     mtp: Arc<[LayerSymbol]>,
     depths: u64,
+    /// The layers of all segments, one behind the other.
+    decoder: Arc<[LayerSymbol]>,
+    /// The kinds of layers that are anywhere, each as the bit of its number.
+    kinds: u32,
 }
 
 /// Why a text is no pattern. Places are counted in characters from 1.
@@ -160,7 +169,10 @@ impl HybridPattern {
     /// A pattern of these segments, with so many MTP depths of these layers.
     #[must_use]
     pub fn new(segments: Vec<Vec<LayerSymbol>>, mtp: Vec<LayerSymbol>, depths: u64) -> Self {
+        let decoder: Arc<[LayerSymbol]> = segments.iter().flatten().copied().collect();
         Self {
+            kinds: decoder.iter().chain(&mtp).fold(0, |kinds, symbol| kinds | symbol.bit()),
+            decoder,
             segments: segments.into(),
             mtp: mtp.into(),
             depths,
@@ -175,7 +187,13 @@ impl HybridPattern {
 
     /// The layers of the decoder, first to last.
     pub fn layers(&self) -> impl Iterator<Item = LayerSymbol> + Clone {
-        self.segments.iter().flatten().copied()
+        self.decoder.iter().copied()
+    }
+
+    /// The number of layers of the decoder.
+    #[must_use]
+    pub fn num_layers(&self) -> u64 {
+        self.decoder.len() as u64
     }
 
     /// The layers of one MTP depth.
@@ -193,7 +211,12 @@ impl HybridPattern {
     /// Whether a layer of this kind is anywhere, in the decoder or in an MTP depth.
     #[must_use]
     pub fn has(&self, symbol: LayerSymbol) -> bool {
-        self.layers().any(|s| s == symbol) || self.mtp.contains(&symbol)
+        self.kinds & symbol.bit() != 0
+    }
+
+    /// Whether another pattern has the same layers, in the decoder and in an MTP depth, however it is split.
+    pub(in crate::config) fn has_layers_of(&self, other: &Self) -> bool {
+        self.decoder == other.decoder && self.mtp == other.mtp
     }
 
     /// Whether `|` says where stages end.

@@ -73,13 +73,72 @@ impl From<Vec<Layer>> for Decoder {
     }
 }
 
-impl Decoder {
-    /// A decoder of these layers: that of a known module where it has the same.
-    fn of(layers: impl Iterator<Item = Layer> + Clone, known: Option<&Layers>) -> Arc<Self> {
-        match known.filter(|known| layers.clone().eq(known.decoder().iter().copied())) {
-            Some(known) => known.decoder.clone(),
-            None => Arc::new(layers.collect::<Vec<_>>().into()),
+/// The arguments that layers depend on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent arguments, under the names that they have among all"
+)]
+struct LayerArgs<'a> {
+    num_layers: u64,
+    layer_sizes: Option<&'a str>,
+    spec: HybridStackSpec,
+    experimental_attention_variant: Option<AttentionVariant>,
+    multi_latent_attention: bool,
+    mamba_beside_attention: bool,
+    kimi_attn_res_block_size: Option<u64>,
+    linear_attention_freq: &'a LayerPattern,
+    moe_layer_freq: &'a LayerPattern,
+    has_experts: bool,
+    mtp_dense: bool,
+    csa_compress_ratios: Option<&'a str>,
+    dsa_indexer_topk_freq: u64,
+    dsa_indexer_skip_topk_offset: u64,
+}
+
+impl<'a> From<&'a Args> for LayerArgs<'a> {
+    fn from(a: &'a Args) -> Self {
+        Self {
+            num_layers: a.num_layers,
+            layer_sizes: a.layer_sizes.as_deref(),
+            spec: a.spec,
+            experimental_attention_variant: a.experimental_attention_variant,
+            multi_latent_attention: a.multi_latent_attention,
+            mamba_beside_attention: a.mamba_beside_attention,
+            kimi_attn_res_block_size: a.kimi_attn_res_block_size,
+            linear_attention_freq: &a.linear_attention_freq,
+            moe_layer_freq: &a.moe_layer_freq,
+            has_experts: a.num_experts.is_some(),
+            mtp_dense: a.mtp_dense,
+            csa_compress_ratios: a.csa_compress_ratios.as_deref(),
+            dsa_indexer_topk_freq: a.dsa_indexer_topk_freq,
+            dsa_indexer_skip_topk_offset: a.dsa_indexer_skip_topk_offset,
         }
+    }
+}
+
+/// The layers of a job, for other jobs that ask for the same.
+#[derive(Clone, Debug)]
+pub(super) struct KnownLayers {
+    args: Args,
+    hybrid: Option<HybridPattern>,
+    layers: Layers,
+}
+
+impl KnownLayers {
+    /// The layers that a job's arguments and the pattern of a `HybridModel` ask for.
+    pub(super) fn new(args: Args, hybrid: Option<HybridPattern>, layers: Layers) -> Self {
+        Self { args, hybrid, layers }
+    }
+
+    /// Whether these arguments and this pattern ask for these layers, however the pattern is split into segments.
+    fn are_of(&self, a: &LayerArgs<'_>, hybrid: Option<&HybridPattern>) -> bool {
+        let same_pattern = match (&self.hybrid, hybrid) {
+            (None, None) => true,
+            (Some(own), Some(other)) => own.has_layers_of(other),
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        same_pattern && LayerArgs::from(&self.args) == *a
     }
 }
 
@@ -89,41 +148,46 @@ fn padded(own: &[LayerSizes]) -> impl Iterator<Item = LayerSizes> + Clone {
 }
 
 /// The layers of a `HybridModel` that these letters stand for, with sizes of their own.
-fn of_pattern(
-    a: &Args,
+fn of_pattern<'a>(
+    a: &'a LayerArgs<'_>,
     symbols: impl Iterator<Item = LayerSymbol> + Clone,
-    own: &[LayerSizes],
+    own: &'a [LayerSizes],
 ) -> impl Iterator<Item = Layer> + Clone {
     let numbered = (1..).zip(symbols).zip(padded(own));
     numbered.map(|((number, symbol), own)| Layer::of_symbol(a, symbol, number).sized(own))
 }
 
 impl Layers {
-    /// The layers that the arguments ask for. `hybrid` is the pattern of a `HybridModel`, `known` are the layers of a
-    /// job that mostly has the same.
-    pub(super) fn of(a: &Args, hybrid: Option<&HybridPattern>, known: Option<&Self>) -> Self {
-        let text = a.layer_sizes.as_deref();
-        let own: LayerSizesList = text.and_then(|text| text.parse().ok()).unwrap_or_default();
+    /// The layers that the arguments ask for: those of a job that is `known`, where they ask for the same. `hybrid` is the
+    /// pattern of a `HybridModel`.
+    pub(super) fn of(a: &Args, hybrid: Option<&HybridPattern>, known: Option<&KnownLayers>) -> Self {
+        let a = &LayerArgs::from(a);
+        match known.filter(|known| known.are_of(a, hybrid)) {
+            Some(known) => known.layers.clone(),
+            None => Self::new(a, hybrid),
+        }
+    }
+
+    fn new(a: &LayerArgs<'_>, hybrid: Option<&HybridPattern>) -> Self {
+        let own: LayerSizesList = a.layer_sizes.and_then(|text| text.parse().ok()).unwrap_or_default();
         if let Some(pattern) = hybrid {
+            let decoder: Vec<Layer> = of_pattern(a, pattern.layers(), &own.decoder).collect();
             return Self {
-                decoder: Decoder::of(of_pattern(a, pattern.layers(), &own.decoder), known),
+                decoder: Arc::new(decoder.into()),
                 mtp: of_pattern(a, pattern.mtp().iter().copied(), &own.mtp).collect(),
             };
         }
-        let CompressRatios(ratios) = a
-            .csa_compress_ratios
-            .as_deref()
-            .map_or_else(CompressRatios::default, |text| {
-                // Another rule says what is wrong with a list that cannot be read.
-                text.parse().unwrap_or_default()
-            });
+        let CompressRatios(ratios) = a.csa_compress_ratios.map_or_else(CompressRatios::default, |text| {
+            // Another rule says what is wrong with a list that cannot be read.
+            text.parse().unwrap_or_default()
+        });
         let ratio = |index: u64| {
             let listed = usize::try_from(index).ok().and_then(|index| ratios.get(index));
             listed.copied().unwrap_or(CompressRatio::Window)
         };
         let layers = (0..a.num_layers).zip(padded(&own.decoder));
         let layers = layers.map(|(index, own)| of_gpt(a, index).compressed(ratio(index)).sized(own));
-        let decoder = Decoder::of(layers, known);
+        let decoder = Arc::new(Decoder::from(layers.collect::<Vec<_>>()));
         // Every MTP depth of a `GPTModel` repeats its last layer, with a number of its own.
         let mtp = decoder.layers.last().map(|layer| {
             let layer = layer.numbered(a, 1).compressed(ratio(a.num_layers));
@@ -254,7 +318,7 @@ impl Layer {
     }
 
     /// The layer of a `HybridModel` that a letter stands for.
-    fn of_symbol(a: &Args, symbol: LayerSymbol, number: u64) -> Self {
+    fn of_symbol(a: &LayerArgs<'_>, symbol: LayerSymbol, number: u64) -> Self {
         let mixer = match symbol {
             LayerSymbol::Mamba => Some(match a.spec {
                 HybridStackSpec::HybridStackSpec => Mixer::Mamba,
@@ -296,7 +360,7 @@ impl Layer {
     }
 
     /// The same layer as number `number` of its decoder or MTP depth, counted from 1.
-    fn numbered(self, a: &Args, number: u64) -> Self {
+    fn numbered(self, a: &LayerArgs<'_>, number: u64) -> Self {
         let mixer = self.mixer.map(|mixer| match mixer {
             Mixer::SparseAttention { .. } => Mixer::SparseAttention {
                 indexer: has_indexer(a, number),
@@ -336,19 +400,19 @@ impl Layer {
 }
 
 /// Whether layer `number` (from 1) has an indexer if it has sparse attention (`is_dsa_skip_topk_layer`).
-fn has_indexer(a: &Args, number: u64) -> bool {
-    indexer_layer(a, number) == number
+fn has_indexer(a: &LayerArgs<'_>, number: u64) -> bool {
+    indexer_layer([a.dsa_indexer_skip_topk_offset, a.dsa_indexer_topk_freq], number) == number
 }
 
 /// The layer whose indexer picks the tokens for layer `number` of sparse attention (`source_dsa_compute_layer`), both
-/// counted from 1.
-pub(super) fn indexer_layer(a: &Args, number: u64) -> u64 {
-    let after = number.saturating_sub(a.dsa_indexer_skip_topk_offset.max(1));
-    number - after % a.dsa_indexer_topk_freq.max(1)
+/// counted from 1. `offset` is `dsa_indexer_skip_topk_offset`, and every `frequency` layers one has an indexer.
+pub(super) fn indexer_layer([offset, frequency]: [u64; 2], number: u64) -> u64 {
+    let after = number.saturating_sub(offset.max(1));
+    number - after % frequency.max(1)
 }
 
 /// Layer `index` (from 0) of a `GPTModel`.
-fn of_gpt(a: &Args, index: u64) -> Layer {
+fn of_gpt(a: &LayerArgs<'_>, index: u64) -> Layer {
     Layer {
         mixer: Some(if a.kimi_attn_res_block_size.is_some() {
             if lists_linear(a, index) {
@@ -373,18 +437,18 @@ fn of_gpt(a: &Args, index: u64) -> Layer {
         } else {
             Mixer::Attention
         }),
-        mlp: Some(if a.num_experts.is_some() && a.moe_layer_freq.is_moe(index) {
+        mlp: Some(if a.has_experts && a.moe_layer_freq.is_moe(index) {
             MlpKind::Moe
         } else {
             MlpKind::Dense
         }),
         sizes: LayerSizes::default(),
-        residuals: AttentionResiduals::of(a, index),
+        residuals: AttentionResiduals::of(a.kimi_attn_res_block_size, a.num_layers, index),
     }
 }
 
 /// The gated delta net of a module.
-fn gated_delta_net(a: &Args) -> Mixer {
+fn gated_delta_net(a: &LayerArgs<'_>) -> Mixer {
     if a.experimental_attention_variant == Some(AttentionVariant::Gdn2) {
         Mixer::GatedDeltaNet2
     } else {
@@ -393,14 +457,14 @@ fn gated_delta_net(a: &Args) -> Mixer {
 }
 
 /// Whether layer `index` (from 0) of a `GPTModel` has linear attention (`get_linear_attention_pattern`).
-fn is_linear(a: &Args, index: u64) -> bool {
+fn is_linear(a: &LayerArgs<'_>, index: u64) -> bool {
     a.experimental_attention_variant
         .is_some_and(AttentionVariant::is_gated_delta_net)
         && lists_linear(a, index)
 }
 
 /// Whether `linear_attention_freq` gives linear attention to layer `index` (from 0).
-fn lists_linear(a: &Args, index: u64) -> bool {
+fn lists_linear(a: &LayerArgs<'_>, index: u64) -> bool {
     match &a.linear_attention_freq {
         LayerPattern::Every(n) => !(index.saturating_add(1)).is_multiple_of((*n).max(1)),
         LayerPattern::List(_) => a.linear_attention_freq.is_moe(index),

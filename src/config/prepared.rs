@@ -6,7 +6,7 @@ use super::fields::{Args, FieldId};
 use super::gpus::GpuMemory;
 use super::hybrid_pattern::KnownPatterns;
 use super::job::{Config, Module};
-use super::layers::Layers;
+use super::layers::KnownLayers;
 use super::module_links::connect;
 use super::not_modelled;
 use super::parse::{Parsed, default_value};
@@ -29,7 +29,7 @@ pub struct Prepared {
     /// The patterns that jobs of a hybrid model have.
     patterns: KnownPatterns,
     /// The layers, which most jobs share.
-    layers: Layers,
+    layers: KnownLayers,
     gpu_memory: Option<GpuMemory>,
     /// The index of the language model.
     language: usize,
@@ -59,7 +59,7 @@ impl Prepared {
         Some(Self {
             pipeline_layout: layout.and_then(|layout| layout.parse().ok()),
             patterns: KnownPatterns::default(),
-            layers: Draft::new(&context, args.clone(), None).layers,
+            layers: Draft::new(&context, args.clone(), None).into_known_layers(),
             language,
             modules: mimo_input(raw),
             args,

@@ -54,7 +54,7 @@ rules! { |d, a|
     // the first has one.
     error "sparse_attention_mtp"
         let shared = d.pattern().is_some() || a.mtp_use_repeated_layer,
-        if sparse(d) && !shared && (2..=d.mtp_num_layers).any(|depth| indexer_layer(a, depth) != depth)
+        if sparse(d) && !shared && (2..=d.mtp_num_layers).any(|depth| indexer_layer([a.dsa_indexer_skip_topk_offset, a.dsa_indexer_topk_freq], depth) != depth)
         => [mtp_num_layers, dsa_indexer_topk_freq],
         "MTP depths of which some have an indexer and others have none are not modelled",
         [mtp_num_layers = Number(1), mtp_use_repeated_layer = On];
@@ -93,6 +93,7 @@ pub(super) fn stages(d: &Draft<'_>, layout: &StageLayout) -> Option<Problem> {
         return None;
     }
     let layers = d.layers.decoder();
+    let indexers = [d.args.dsa_indexer_skip_topk_offset, d.args.dsa_indexer_topk_freq];
     let has = |number: u64, indexer: bool| {
         let index = usize::try_from(number.checked_sub(1)?).ok()?;
         let mixer = layers.get(index)?.mixer?;
@@ -102,7 +103,7 @@ pub(super) fn stages(d: &Draft<'_>, layout: &StageLayout) -> Option<Problem> {
         let first = u64::from(chunk.layers.start) + 1;
         let mut numbers = first..=u64::from(chunk.layers.end);
         numbers.find_map(|number| {
-            let source = indexer_layer(&d.args, number);
+            let source = indexer_layer(indexers, number);
             let reached = source >= first && has(source, true) == Some(true);
             (has(number, false) == Some(true) && !reached).then_some((number, source))
         })

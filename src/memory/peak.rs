@@ -5,7 +5,7 @@ mod local_graphs;
 mod moment;
 mod replay;
 
-pub(crate) use graph_phases::captures;
+pub(crate) use graph_phases::{StagePhases, captures};
 pub(crate) use replay::StageReplay;
 
 use core::cell::RefCell;
@@ -15,6 +15,7 @@ pub use moment::{PassName, PeakMoment};
 
 use super::blocks::{BlockTapes, CompiledTapes, prefetched};
 use super::bucket::Bucket;
+use super::buffers::graphs::KnownInFlight;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::chunk_profile::{ChunkProfile, totals_block_by_block};
 use super::chunk_shape::StageShape;
@@ -54,6 +55,8 @@ pub(crate) struct Stages<'a> {
     /// A cache of the memory between iterations, by the parts of a stage's chunks and whether it has the output layer,
     /// since most stages have the same.
     baseline: Rc<KnownBaselines>,
+    /// A cache of the captured layers that are alive at once.
+    in_flight: Rc<KnownInFlight>,
 }
 
 /// The parameters of chunks, by their parts.
@@ -90,6 +93,7 @@ impl<'a> Stages<'a> {
             fsdp,
             torch_fsdp2: TorchFsdp2::new(m, architecture),
             baseline: Rc::default(),
+            in_flight: Rc::default(),
         }
     }
 
@@ -99,7 +103,7 @@ impl<'a> Stages<'a> {
         m: &'a Module,
         tables: &'a ParameterTables,
         (mut tapes, plain): (impl FnMut(GraphPhase) -> Rc<BlockTapes>, LayoutPlainTapes),
-        baseline: Rc<KnownBaselines>,
+        (baseline, in_flight): (Rc<KnownBaselines>, Rc<KnownInFlight>),
     ) -> Self {
         let mut tapes = |graph_phase| {
             let tapes = tapes(graph_phase);
@@ -117,6 +121,7 @@ impl<'a> Stages<'a> {
             fsdp: None,
             torch_fsdp2: None,
             baseline,
+            in_flight,
         }
     }
 
@@ -286,9 +291,21 @@ impl<'a> Stages<'a> {
         }
     }
 
+    /// The totals of a stage's chunks in all phases of its graphs. The stages are [shared](Self::shared).
+    pub(crate) fn phases(&self, shape: &StageShape) -> StagePhases {
+        let totals = |graph_phase| self.totals(shape, graph_phase);
+        StagePhases {
+            plain: totals(GraphPhase::Plain),
+            graphs: self
+                .graphs
+                .is_some()
+                .then(|| [GraphPhase::Capture, GraphPhase::Replay].map(totals)),
+        }
+    }
+
     /// The totals of a stage's chunks in a phase, those of chunks with the same shape and tapes worked out once. The
     /// stages are [shared](Self::shared).
-    pub(crate) fn totals(&self, shape: &StageShape, graph_phase: GraphPhase) -> StageTotals {
+    fn totals(&self, shape: &StageShape, graph_phase: GraphPhase) -> StageTotals {
         let (m, tapes) = (self.m, self.tapes(graph_phase));
         let place = self.place(shape.pp_rank, graph_phase);
         let prefetched = prefetched(m, tapes, shape.pp_rank);

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::blocks::BlockTapes;
 use super::bucket::Bucket;
+use super::buffers::graphs::KnownInFlight;
 use super::buffers::{BufferRules, embedding_on_two_stages};
 use super::chunk_shape::ChunkShapes;
 use super::graph_phase::GraphPhase;
@@ -100,6 +101,7 @@ pub(crate) struct ParameterTables {
 struct BaselineTables {
     by_parts: Rc<KnownBaselines>,
     by_pp_rank: RefCell<Vec<(u32, StageBaseline)>>,
+    in_flight: Rc<KnownInFlight>,
 }
 
 impl BaselineTables {
@@ -195,14 +197,14 @@ impl SharedTables {
             let mut of_stages = Vec::with_capacity(shapes.len());
             for shape in shapes.iter() {
                 let baseline = baseline.of(&stages, shape.pp_rank);
-                let totals = stages.totals(shape, GraphPhase::Plain);
-                let most = stages.most(&baseline, &totals);
-                of_stages.push((most, shape, baseline, totals));
+                let phases = stages.phases(shape);
+                let most = stages.most(&baseline, &phases);
+                of_stages.push((most, shape.pp_rank, baseline, phases));
             }
             // With graphs these totals are of the iterations before the capture, which a job may not have.
             let bounds = of_stages.iter().filter(|_| !peak::captures(m));
-            for (.., baseline, totals) in bounds {
-                if too_large(baseline.beside_passes(m) + totals.heaviest_pass()) {
+            for (.., baseline, phases) in bounds {
+                if too_large(baseline.beside_passes(m) + phases.plain.heaviest_pass()) {
                     return Err(if grows_with_micro_batch(m) {
                         TooLarge::WithLargerMicroBatches
                     } else {
@@ -213,11 +215,11 @@ impl SharedTables {
             // Most schedules need no replay once the stage that may need most had its own.
             of_stages.sort_by_key(|(most, ..)| Reverse(*most));
             let mut largest = Bytes::ZERO;
-            for (most, shape, baseline, totals) in &of_stages {
+            for (most, pp_rank, baseline, phases) in &of_stages {
                 if *most < largest {
                     break;
                 }
-                largest = offer(shape.pp_rank, stages.bytes(baseline, shape, totals))?;
+                largest = offer(*pp_rank, stages.bytes(baseline, phases))?;
             }
         }
         worst.ok_or(TooLarge::WithThisMicroBatch)
@@ -321,7 +323,12 @@ impl SharedTables {
             known.push((graph_phase, tapes.clone()));
             tapes
         };
-        Stages::shared(m, tables, (tapes, plain), baseline.by_parts.clone())
+        Stages::shared(
+            m,
+            tables,
+            (tapes, plain),
+            (baseline.by_parts.clone(), baseline.in_flight.clone()),
+        )
     }
 
     /// The tapes of layouts before anything is recomputed.

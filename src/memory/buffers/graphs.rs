@@ -1,6 +1,8 @@
 //! What Transformer Engine's CUDA graphs hold besides their pool, from their capture on: tensors that every replay
 //! copies its inputs and the gradients of its outputs into.
 
+use core::cell::RefCell;
+
 use super::{Buffer, List};
 use crate::config::choices::CudaGraphModule;
 use crate::memory::blocks::{CompiledTapes, attention_mask as mask};
@@ -9,13 +11,34 @@ use crate::memory::stage_totals::StageTotals;
 use crate::model::tape::{Capture, Point};
 use crate::model::tensor::factor;
 use crate::model::{LayerSpec, Mixer};
-use crate::parallel::schedule::ChunkBytes;
+use crate::parallel::schedule::{ChunkBytes, Schedule};
 use crate::source::{GRAPH_GRADIENTS, GRAPH_INPUTS, GRAPH_MASKS};
 
+/// The most captured layers that are alive at once, by the schedules of stages and the graphs of each of their chunks.
+#[derive(Debug, Default)]
+pub(crate) struct KnownInFlight(RefCell<Vec<(Schedule, Vec<u64>, u64)>>);
+
+impl KnownInFlight {
+    /// The most captured layers of a stage that are alive at once, whose passes are these as they are captured.
+    fn of(&self, captured: &StageTotals) -> u64 {
+        let counts = || captured.graphs().map(|graphs| graphs.map_or(0, |graphs| graphs.count));
+        let mut known = self.0.borrow_mut();
+        let mut of_others = known.iter();
+        let same = of_others.find(|(of, graphs, _)| *of == captured.schedule && counts().eq(graphs.iter().copied()));
+        if let Some((.., layers)) = same {
+            return *layers;
+        }
+        let counts: Vec<u64> = counts().collect();
+        let layers = in_flight(&captured.schedule, &counts);
+        known.push((captured.schedule, counts, layers));
+        layers
+    }
+}
+
 /// The static tensors of a stage's graphs, whose passes are these as they are captured.
-pub(crate) fn buffers(tapes: &CompiledTapes<'_>, captured: &StageTotals) -> Vec<Buffer> {
+pub(crate) fn buffers(tapes: &CompiledTapes<'_>, captured: &StageTotals, known: &KnownInFlight) -> Vec<Buffer> {
     let mut out = List(Vec::with_capacity(4));
-    let layers = in_flight(captured);
+    let layers = known.of(captured);
     if layers == 0 {
         return out.0;
     }
@@ -60,14 +83,13 @@ pub(crate) fn buffers(tapes: &CompiledTapes<'_>, captured: &StageTotals) -> Vec<
 
 /// The most captured layers that are alive at once: of each, one microbatch's input stays as it is until its backward
 /// pass. With EP overlap every layer goes forwards before another goes backwards.
-fn in_flight(captured: &StageTotals) -> u64 {
-    let weights = captured.graphs().map(|graphs| ChunkBytes {
-        stored: graphs.map_or(0, |graphs| graphs.count),
+fn in_flight(schedule: &Schedule, graphs: &[u64]) -> u64 {
+    let weights = graphs.iter().map(|graphs| ChunkBytes {
+        stored: *graphs,
         ..ChunkBytes::default()
     });
     let weights: Vec<ChunkBytes> = weights.collect();
-    let graphs = |chunk: u32| weights.get(chunk as usize).map_or(0, |chunk| chunk.stored);
-    let schedule = &captured.schedule;
+    let graphs = |chunk: u32| graphs.get(chunk as usize).copied().unwrap_or(0);
     let most = schedule.peak_with(&weights, &|up, down| graphs(up).max(graphs(down) + 1));
     u64::try_from(most.bytes).unwrap_or(u64::MAX)
 }

@@ -6,7 +6,6 @@ use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
 use crate::memory::bucket::{Bucket, State};
 use crate::memory::buffers::{Buffer, graphs, stash};
-use crate::memory::chunk_shape::StageShape;
 use crate::memory::graph_phase::GraphPhase;
 use crate::memory::stage_totals::StageTotals;
 use crate::memory::states::{made_by_first_step, offloaded_in_passes};
@@ -31,6 +30,14 @@ struct PhaseMemory<'s> {
     between: Bytes,
     /// Bytes of the copies that only the optimizer step holds.
     during_step: Bytes,
+}
+
+/// The totals of a stage's chunks in the phases of its CUDA graphs.
+pub(crate) struct StagePhases {
+    /// Without graphs, and before they are captured.
+    pub(crate) plain: StageTotals,
+    /// While they are captured, and once they are; `None` where nothing is captured.
+    pub(super) graphs: Option<[StageTotals; 2]>,
 }
 
 /// The memory of a stage at a moment of the job.
@@ -215,25 +222,35 @@ impl Stages<'_> {
 
     /// The memory of a stage in later iterations, the same bytes as [`estimate`](Self::estimate) gives, from totals that
     /// layouts share. The stage has no local CUDA graphs, no paged stash and no overlapping passes.
-    pub(crate) fn bytes(&self, baseline: &StageBaseline, shape: &StageShape, totals: &StageTotals) -> StageBytes {
-        if self.graphs.is_none() {
-            return self.bytes_in(GraphPhase::Plain, baseline, totals, (Bytes::ZERO, Bytes::ZERO));
-        }
-        let replay = self.totals(shape, GraphPhase::Replay);
-        let capture = self.totals(shape, GraphPhase::Capture);
-        let buffers = graphs::buffers(self.tapes(GraphPhase::Capture), &capture);
-        let buffers = buffers.iter().map(|b| Bytes(b.bytes)).sum();
-        let beside = if self.warms_up() {
+    pub(crate) fn bytes(&self, baseline: &StageBaseline, phases: &StagePhases) -> StageBytes {
+        let nothing = (Bytes::ZERO, Bytes::ZERO);
+        let Some([capture, replay]) = &phases.graphs else {
+            return self.bytes_in(GraphPhase::Plain, baseline, &phases.plain, nothing);
+        };
+        let buffers = self.static_tensors(capture);
+        let beside = self.beside_capture(baseline, replay);
+        let before = || self.bytes_in(GraphPhase::BeforeCapture, baseline, &phases.plain, nothing);
+        let before = self.warms_up().then(before);
+        let replay = self.bytes_in(GraphPhase::Replay, baseline, replay, (buffers, Bytes::ZERO));
+        let capture = self.bytes_in(GraphPhase::Capture, baseline, capture, (buffers, beside));
+        let (most, graphs) = fullest_phase(replay, capture, before, |stage| (stage.total, stage.graphs));
+        StageBytes { graphs, ..most }
+    }
+
+    /// Bytes of the static tensors of the graphs whose capture has these passes.
+    fn static_tensors(&self, capture: &StageTotals) -> Bytes {
+        let buffers = graphs::buffers(self.tapes(GraphPhase::Capture), capture, &self.in_flight);
+        buffers.iter().map(|b| Bytes(b.bytes)).sum()
+    }
+
+    /// Bytes that earlier iterations leave beside the capture of Transformer Engine's graphs, where those have these
+    /// passes once they are captured.
+    fn beside_capture(&self, baseline: &StageBaseline, replay: &StageTotals) -> Bytes {
+        if self.warms_up() {
             replay.idle() + baseline.copies.kept
         } else {
             Bytes::ZERO
-        };
-        let before = || self.bytes_in(GraphPhase::BeforeCapture, baseline, totals, (Bytes::ZERO, Bytes::ZERO));
-        let before = self.warms_up().then(before);
-        let replay = self.bytes_in(GraphPhase::Replay, baseline, &replay, (buffers, Bytes::ZERO));
-        let capture = self.bytes_in(GraphPhase::Capture, baseline, &capture, (buffers, beside));
-        let (most, graphs) = fullest_phase(replay, capture, before, |stage| (stage.total, stage.graphs));
-        StageBytes { graphs, ..most }
+        }
     }
 
     /// The bytes of [`need`](Self::need) in later iterations, where graphs have these buffers and earlier passes leave
@@ -261,14 +278,24 @@ impl Stages<'_> {
         }
     }
 
-    /// Bytes that [`bytes`](Self::bytes) does not exceed, without a replay of the schedule; not known with graphs.
-    pub(crate) fn most(&self, baseline: &StageBaseline, totals: &StageTotals) -> Bytes {
-        if self.graphs.is_some() {
-            return Bytes(u64::MAX);
-        }
+    /// Bytes that [`bytes`](Self::bytes) does not exceed, without a replay of the schedule.
+    pub(crate) fn most(&self, baseline: &StageBaseline, phases: &StagePhases) -> Bytes {
         let copies = baseline.copies;
-        let step = totals.idle() + totals.attributes() + copies.kept + copies.during;
-        baseline.total() + step.max(totals.most())
+        let most = |totals: &StageTotals, beside: Bytes| {
+            let step = totals.idle() + totals.attributes() + copies.kept + copies.during;
+            baseline.total() + step.max(totals.most() + beside)
+        };
+        let before = || most(&phases.plain, Bytes::ZERO);
+        let Some([capture, replay]) = &phases.graphs else {
+            return before();
+        };
+        let beside = self.beside_capture(baseline, replay);
+        let with_graphs = most(replay, Bytes::ZERO).max(most(capture, beside)) + self.static_tensors(capture);
+        if self.warms_up() {
+            with_graphs.max(before())
+        } else {
+            with_graphs
+        }
     }
 
     /// The memory of a stage in one phase of its CUDA graphs. Of the capture, `graphs` is the whole pool.
@@ -320,7 +347,7 @@ impl Stages<'_> {
             _ if self.captures_within_an_iteration() => Vec::new(),
             (Some(_), GraphPhase::Capture | GraphPhase::Replay) => {
                 let replay = self.replay(pp_rank, GraphPhase::Capture);
-                graphs::buffers(self.tapes(GraphPhase::Capture), &replay.totals)
+                graphs::buffers(self.tapes(GraphPhase::Capture), &replay.totals, &self.in_flight)
             }
             _ => Vec::new(),
         }

@@ -3,6 +3,7 @@
 pub mod methods;
 pub mod options;
 pub mod rank;
+pub mod reserved;
 pub mod savings;
 pub mod stage;
 pub mod time;
@@ -29,6 +30,7 @@ use megatron_memory::units::Bytes;
 use methods::{Method, TensorSaving};
 use options::EstimateOptions;
 use rank::{RankReport, WorstRank};
+use reserved::Reserved;
 use savings::Saving;
 use stage::Stage;
 use time::StepTime;
@@ -50,6 +52,10 @@ pub struct Estimate {
     rank: Option<RankReport>,
     /// With the option `ledger`, the memory that each way of recomputing or offloading would save; otherwise `null`.
     ledger: Option<Vec<Saving>>,
+    /// With the option `reserved`, what PyTorch's allocator reserves on `worst_rank`. `null` without it, with CUDA
+    /// graphs, which the replay does not follow, and where the job sets other factors than the defaults of
+    /// `reserved_over_allocated_low` and `reserved_over_allocated_high`.
+    reserved: Option<Reserved>,
     /// With the option `methods`, the job trained in full, with adapters, and with Megatron FSDP; otherwise `null`. In
     /// a job of several modules it is the module of the stage with the largest peak that is trained so.
     methods: Option<Vec<Method>>,
@@ -195,9 +201,9 @@ pub struct ModelParameters {
 }
 
 /// The memory of every pipeline stage of a job. The options add the memory of one `rank`, the `timeline` of an
-/// iteration, the `ledger` of what recomputing would save, and the `methods` of training beside each other; they set
-/// the `moment` whose memory is reported, such as `first_iteration`, and the software, as `stack`. These keys may also
-/// stand in the job itself.
+/// iteration, the `ledger` of what recomputing would save, what PyTorch's allocator has `reserved`, and the `methods`
+/// of training beside each other; they set the `moment` whose memory is reported, such as `first_iteration`, and the
+/// software, as `stack`. These keys may also stand in the job itself.
 ///
 /// # Errors
 /// Throws a `ConfigError` whose `problems` lists everything that is wrong with the job, a `TypeError` for what is no job
@@ -245,6 +251,7 @@ impl Estimate {
             let stage = rank.as_ref().and_then(|rank| rank.stages.first());
             savings::ledger(raw, *stage.unwrap_or(&estimate.worst))
         });
+        let replays = options.reserved.unwrap_or_default();
         let compares = options.methods.unwrap_or_default();
         let modules = config.modules().iter().zip(&estimate.modules).enumerate();
         let modules = modules.map(|(index, (m, of))| ModuleEstimate::new(results, index, m, of));
@@ -265,6 +272,7 @@ impl Estimate {
             worst_rank: WorstRank::new(config, &estimate.worst_rank),
             rank: rank.map(|rank| RankReport::new(results, &rank)),
             ledger,
+            reserved: replays.then(|| Reserved::new(config, estimate, moment)).flatten(),
             methods: compares.then(|| methods::methods(raw, estimate.worst.module)),
             saved_by_adapters: compares.then(|| methods::tensors(raw, estimate.worst)),
             modules,

@@ -274,6 +274,23 @@ test("the ledger lists what every choice saves, and its settings make it so", ()
   assert.ok(ledger.find(({ choice }) => choice === "core_attn").saves_bytes > 0);
 });
 
+test("what the allocator reserves is what the command line says, where it is asked for", () => {
+  const table = JSON.parse(readFileSync(new URL("../reserved.json", import.meta.url), "utf8"));
+  const presets = api.presets();
+  for (const { preset, reserved } of table) {
+    const { job } = presets.find(({ id }) => id === preset);
+    const { reserved: found, worst_rank } = api.estimate(job, { reserved: true });
+    assert.deepEqual(found, reserved, preset);
+    assert.ok(found.low_bytes >= worst_rank.memory.total, preset);
+    assert.equal(api.estimate(job).reserved, null);
+  }
+  assert.ok(table.length >= 3);
+  // Nothing is replayed where the job has factors of its own.
+  assert.equal(api.estimate({ ...dense, reserved_over_allocated_high: 1.2 }, { reserved: true }).reserved, null);
+  assert.deepEqual(api.estimate({ ...dense, reserved: true }), api.estimate(dense, { reserved: true }));
+  assert.throws(() => api.estimate(dense, { reserve: true }), { name: "TypeError", message: /did you mean reserved/ });
+});
+
 test("the time of a step has its parts, or a reason why there is none", () => {
   const { job } = api.presets().find(({ id }) => id === "llama3-8b");
   const { time, time_reason } = api.estimate({ ...job, gpu: "h100-80gb" });

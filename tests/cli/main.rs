@@ -331,6 +331,13 @@ fn a_replay_says_what_the_allocator_reserves() {
     let ended = run(&["estimate", "llama3-8b", "--json"], "");
     let same: Value = serde_json::from_str(&ended.output).unwrap();
     assert_eq!(same["result"]["reserved"], *of_check);
+    // The JavaScript API is held to the same table.
+    let table: Value = serde_json::from_str(include_str!("../reserved.json")).unwrap();
+    for row in table.as_array().unwrap() {
+        let ended = run(&["check", row["preset"].as_str().unwrap(), "--json"], "");
+        let found: Value = serde_json::from_str(&ended.output).unwrap();
+        assert_eq!(found[0]["reserved"], row["reserved"], "{row}");
+    }
     // Factors of one's own count in its place.
     for command in ["check", "estimate"] {
         let words = "Reserved by a replay of PyTorch's allocator: ";

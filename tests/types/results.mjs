@@ -13,7 +13,7 @@ const literal = (value) => {
 const all = api.presets();
 const [dense, huge] = [all.find(({ id }) => id === "llama3-8b"), all.find(({ id }) => id === "deepseek-v3")];
 const modules = all.find(({ kind }) => kind === "modules");
-const options = { rank: 1, timeline: 5, ledger: true, methods: true };
+const options = { rank: 1, timeline: 5, ledger: true, methods: true, reserved: true };
 const script = "TP=${TP:-2}\nif [ $BIG ]; then A=(--num-layers 8); fi\ntorchrun a.py --num-layers 4 --frobnicate ${A[@]} --bf16";
 const swift = "megatron sft --model Qwen/Qwen3-8B --num_train_epochs 2 --micro_batch_size 2";
 const link = `#v1;m=llama3-8b@1;tp=2;tab=table;stage=1;novel=1;vs;m=gpt2@1`;

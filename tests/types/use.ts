@@ -17,11 +17,13 @@ export async function main(script: string): Promise<string> {
   for (const { line, key, fate, note } of report) if (fate === "unknown") console.log(line ?? 0, key.length, note);
   for (const question of questions) if (question.kind === "variable") console.log(question.lines[0], question.default);
   const plain: Job = { num_layers: 2, hidden_size: "1k", modules: [{ name: "vision", num_layers: 1 }] };
-  const result: Estimate = estimate({ ...plain, ...job }, { rank: 5, timeline: 100, ledger: true, methods: true });
+  const result: Estimate = estimate({ ...plain, ...job }, { rank: 5, timeline: 100, ledger: true, methods: true, reserved: true });
   const seconds: number = result.time === null ? NaN : result.time.parts[result.time.bottleneck] / result.time.step_seconds;
   console.log(seconds, result.time_reason);
   const stage = result.stages[result.worst_stage];
   const total: number = bytes(stage?.memory["total"] ?? 0) + bytes(result.rank?.peak_bytes ?? 0n);
+  const held: Exact = result.reserved?.high_bytes ?? 0;
+  console.log(result.reserved?.holes_moment ?? "", held);
   for (const { settings, saves_bytes } of result.ledger ?? []) console.log(Object.keys(settings), saves_bytes ?? 0);
   for (const { stages, name } of result.modules) console.log(name, stages[0]?.timeline?.points[0]?.moment.pass);
   try {
@@ -64,6 +66,8 @@ export async function main(script: string): Promise<string> {
 export function wrong(job: Job, error: ImportError, of_rank: RankError): void {
   // @ts-expect-error: there is no such option
   estimate(job, { ranks: 5 });
+  // @ts-expect-error: it is wanted or not
+  estimate(job, { reserved: "all" });
   // @ts-expect-error: a job is no list
   validate([job]);
   // @ts-expect-error: it has this name and no other

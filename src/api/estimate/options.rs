@@ -30,6 +30,8 @@ pub struct EstimateOptions {
     /// Whether to report what each way of recomputing would save: on the first stage of `rank`, or without a rank on
     /// the stage with the largest peak.
     pub(super) ledger: Option<bool>,
+    /// Whether to replay PyTorch's allocator and report what it reserves, which takes up to a second.
+    pub(super) reserved: Option<bool>,
     /// Whether to report what the job needs trained in full, with adapters, and with Megatron FSDP, and what adapters
     /// save.
     pub(super) methods: Option<bool>,
@@ -136,6 +138,7 @@ impl EstimateOptions {
             rank: options.rank.or(own.rank),
             timeline: options.timeline.or(own.timeline),
             ledger: options.ledger.or(own.ledger),
+            reserved: options.reserved.or(own.reserved),
             methods: options.methods.or(own.methods),
             moment: options.moment.or(own.moment),
             stack: options.stack.or(own.stack),

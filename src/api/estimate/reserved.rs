@@ -1,0 +1,37 @@
+//! What PyTorch's allocator reserves, by a replay.
+
+use serde::Serialize;
+use tsify::Tsify;
+
+use crate::Exact;
+use megatron_memory::config::job::Config;
+use megatron_memory::memory::reserved::reserved;
+use megatron_memory::memory::{self, JobMoment};
+
+/// What PyTorch's allocator reserves on the rank with the largest peak while the GPU has room for it, as
+/// `torch.cuda.max_memory_reserved` reports it: what a replay of the rank's tensors ends with, and the margins by which
+/// measured runs differ from their replays. The verdict and the `allowances` of stages do not use it.
+#[derive(Clone, Debug, Serialize, Tsify)]
+pub struct Reserved {
+    /// The least that it reserves.
+    low_bytes: Exact,
+    /// The most that it reserves.
+    high_bytes: Exact,
+    /// Bytes of it that are free and of no use at `holes_moment`: no free block is large enough for what is asked for.
+    holes_bytes: Exact,
+    /// When the allocator takes more of the GPU's memory for the last time, in words.
+    holes_moment: String,
+}
+
+impl Reserved {
+    /// That of a job at the moment of its estimate; `None` where the allocator is not replayed.
+    pub(super) fn new(config: &Config, estimate: &memory::Estimate, moment: JobMoment) -> Option<Self> {
+        let range = reserved(config, &estimate.worst_rank, moment)?;
+        Some(Self {
+            low_bytes: range.low.into(),
+            high_bytes: range.high.into(),
+            holes_bytes: range.holes.free.into(),
+            holes_moment: range.holes.moment.to_string(),
+        })
+    }
+}

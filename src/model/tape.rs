@@ -189,6 +189,11 @@ pub struct AutogradTape {
     pub(crate) elsewhere: Vec<TensorId>,
     /// Tensors that attributes of modules refer to: those of the last micro batch stay until the next forward pass.
     pub(crate) attributes: Vec<TensorId>,
+    /// Tensors that are made on the stream of context-parallel exchanges (`cp_stream`), whose memory the allocator keeps
+    /// apart.
+    on_exchange_stream: Vec<TensorId>,
+    /// Tensors whose gradients are made there.
+    gradients_on_exchange_stream: Vec<TensorId>,
     /// The input, which the part before makes.
     pub input: Option<TensorId>,
     /// The output, which goes to the part after.
@@ -225,6 +230,8 @@ impl AutogradTape {
             begun: 0,
             elsewhere: Vec::new(),
             attributes: Vec::new(),
+            on_exchange_stream: Vec::new(),
+            gradients_on_exchange_stream: Vec::new(),
             input: None,
             output: None,
             output_has_gradient: true,
@@ -360,6 +367,16 @@ impl AutogradTape {
         for (into, gradient) in inputs.zip(gradients) {
             *into = *gradient;
         }
+    }
+
+    /// These are made on the stream of context-parallel exchanges.
+    pub(crate) fn on_exchange_stream(&mut self, tensors: &[TensorId]) {
+        self.on_exchange_stream.extend_from_slice(tensors);
+    }
+
+    /// The gradients of these are made on that stream.
+    pub(crate) fn gradients_on_exchange_stream(&mut self, tensors: &[TensorId]) {
+        self.gradients_on_exchange_stream.extend_from_slice(tensors);
     }
 
     /// The backward pass starts at the last operation, as it does at a loss.

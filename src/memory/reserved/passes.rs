@@ -13,6 +13,8 @@ use crate::model::tape::liveness::{CompiledTape, PassKind, PassScript, StorageEv
 
 /// The stream that passes run on.
 pub(super) const COMPUTE: Stream = Stream(0);
+/// The stream of context-parallel exchanges (`cp_stream` of `TEDotProductAttention`).
+const EXCHANGE: Stream = Stream(2);
 
 /// The scripts of passes, each recorded when it is first asked for.
 #[derive(Debug, Default)]
@@ -92,9 +94,10 @@ impl Passes {
         slots.resize(script.slots, None);
         for event in &script.events {
             match *event {
-                StorageEvent::Allocate { slot, bytes } => {
+                StorageEvent::Allocate { slot, bytes, exchange } => {
                     if let Some(storage) = slots.get_mut(slot).filter(|storage| storage.is_none()) {
-                        *storage = self.storages.allocate(bytes, COMPUTE);
+                        let stream = if exchange { EXCHANGE } else { COMPUTE };
+                        *storage = self.storages.allocate(bytes, stream);
                     }
                 }
                 StorageEvent::Free { slot } => {

@@ -5,8 +5,9 @@ use super::heads::Heads;
 use super::softcap;
 use crate::config::choices::{CpCommType, OffloadModule, RecomputeModule, SoftmaxType};
 use crate::model::kernels::AttentionKernel;
+use crate::model::linear;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{AutogradTape, Family, TensorId, Work};
+use crate::model::tape::{AutogradTape, Family, Gradient, TensorId, Work};
 use crate::model::tensor::{Component, Factor, Shape, factor};
 use crate::model::tp;
 use crate::model::weights::Weights;
@@ -71,7 +72,9 @@ fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorI
         &inputs.reads,
         &[output],
     );
-    let copies = if flash && m.args.micro_batch_size > 1 {
+    let batch_first = flash && m.args.micro_batch_size > 1;
+    let exchanged = !batch_first && m.sequence_parts() > 1 && m.args.cp_comm_type == CpCommType::A2a;
+    let copies = if batch_first {
         // Batch first: queries, keys and values are transposed, and so is the output.
         Some([
             "queries, batch first",
@@ -79,7 +82,7 @@ fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorI
             "values, batch first",
             "attention output, batch first",
         ])
-    } else if m.sequence_parts() > 1 && m.args.cp_comm_type == CpCommType::A2a {
+    } else if exchanged {
         // Every rank gets all tokens of fewer heads; the output is kept before it is sent back.
         Some([
             "exchanged queries",
@@ -97,8 +100,17 @@ fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorI
             inputs.groups.tokens(sizes, inputs.v_width),
             context,
         ];
-        for (what, shape) in copies.into_iter().zip(shapes) {
-            tape.keeps(what, shape, bytes);
+        let kept = copies.into_iter().zip(shapes);
+        let kept: Vec<TensorId> = kept.map(|(what, shape)| tape.tensor(what, shape, bytes)).collect();
+        tape.saves(&kept);
+        if exchanged {
+            // What is received is put into order on the stream of the exchange, and so are the gradients of queries and
+            // keys (`flash_attn_a2a_communicate`).
+            tape.on_exchange_stream(kept.get(..3).unwrap_or_default());
+            tape.on_exchange_stream(&[output]);
+            if let [q, k, _] = *inputs.reads {
+                tape.gradients_on_exchange_stream(&[q, k]);
+            }
         }
     } else if let Some(fp8) = fp8 {
         fp8.saves(sizes, tape, inputs, output);
@@ -173,30 +185,14 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
             tape.op("softmax", Work::MemoryBound, &[raw], &[probabilities])
                 .saves(&[probabilities]);
         }
-    } else if !sizes.kernels.softmax_in_fp32 && !m.args.masked_softmax_fusion {
-        let raw = tape.tensor("attention scores before the softmax", scores, bytes);
-        tape.op("query times key", Work::Attention(flops(sizes, inputs)), &reads, &[raw])
-            .saves(&saved);
-        // PyTorch's backward pass of a softmax first multiplies both (`softmax_backward_cuda_out`).
-        let product = tape.tensor("probabilities times their gradients", scores, bytes);
-        tape.op("softmax", Work::MemoryBound, &[raw], &[probabilities])
-            .saves(&[probabilities])
-            .backward(&[product]);
     } else {
-        let fp32 = tape.tensor_if(
-            sizes.kernels.softmax_in_fp32,
-            "attention probabilities in fp32",
-            scores,
-            4,
-        );
-        tape.op(
-            "query times key, softmax",
-            Work::Attention(flops(sizes, inputs)),
-            &reads,
-            &[probabilities],
-        )
-        .saves(&saved)
-        .saves(&[fp32.unwrap_or(probabilities)]);
+        held = Some(local_softmax(
+            sizes,
+            tape,
+            (&reads, &saved),
+            probabilities,
+            flops(sizes, inputs),
+        ));
         if m.layer.window && sizes.kernels.softmax_in_fp32 {
             // Every layer makes one of its own (`get_sliding_window_causal_mask`).
             let pairs = Shape::of(&[factor("s", length), factor("s", length)]);
@@ -225,4 +221,48 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
     tape.op("transpose", Work::MemoryBound, &[product], &[output])
         .holds(held.as_slice());
     output
+}
+
+/// The probabilities of Megatron's own attention, and its scores, which a variable holds until the function returns.
+fn local_softmax(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    (reads, saved): (&[TensorId], &[TensorId]),
+    probabilities: TensorId,
+    flops: u64,
+) -> TensorId {
+    let (shape, bytes) = (linear::shape_of(tape, probabilities), sizes.width());
+    let raw = tape.tensor("attention scores before the softmax", shape, bytes);
+    tape.op("query times key", Work::Attention(flops), reads, &[raw])
+        .saves(saved);
+    if sizes.kernels.softmax_in_fp32 {
+        let scores = tape.tensor("attention scores in fp32", shape, 4);
+        tape.op("float", Work::MemoryBound, &[raw], &[scores]);
+        let fp32 = tape.tensor("attention probabilities in fp32", shape, 4);
+        let product = tape.tensor("probabilities times their gradients in fp32", shape, 4);
+        tape.op("softmax", Work::MemoryBound, &[scores], &[fp32])
+            .saves(&[fp32])
+            .backward(&[product]);
+        tape.op("bfloat16", Work::MemoryBound, &[fp32], &[probabilities]);
+        return raw;
+    }
+    if sizes.m.args.masked_softmax_fusion {
+        // The kernel writes the gradient over that of its output.
+        tape.op("softmax", Work::MemoryBound, &[raw], &[probabilities])
+            .saves(&[probabilities])
+            .gradients(&[Gradient::Shared]);
+        return raw;
+    }
+    // The mask is written into the scores, which are a view: autograd spreads the gradient over their whole storage,
+    // copies that, and once more to mask it (`as_strided_backward`, `CopySlices`).
+    let spread = tape.tensor("gradient of the scores over their storage", shape, bytes);
+    let masked = tape.tensor("masked gradient of the scores", shape, bytes);
+    tape.op("masked_fill_", Work::MemoryBound, &[raw], &[])
+        .backward(&[spread, masked]);
+    // PyTorch's backward pass of a softmax first multiplies both (`softmax_backward_cuda_out`).
+    let product = tape.tensor("probabilities times their gradients", shape, bytes);
+    tape.op("softmax", Work::MemoryBound, &[raw], &[probabilities])
+        .saves(&[probabilities])
+        .backward(&[product]);
+    raw
 }

@@ -6,7 +6,14 @@
 pub(crate) enum StorageEvent {
     /// The first reference to a storage of so many bytes. Of the input, and in backward passes of what is kept and of the
     /// output's gradient, it is there already.
-    Allocate { slot: usize, bytes: u64 },
+    Allocate {
+        /// The slot.
+        slot: usize,
+        /// Its bytes.
+        bytes: u64,
+        /// Whether it is made on the stream of context-parallel exchanges.
+        exchange: bool,
+    },
     /// The last reference to a storage is gone.
     Free { slot: usize },
 }

@@ -15,6 +15,8 @@ struct Slot {
     bytes: u64,
     usage: usize,
     references: u32,
+    /// Whether it is made on the stream of context-parallel exchanges.
+    exchange: bool,
 }
 
 /// A tensor that an operation reads for the last time.
@@ -59,7 +61,13 @@ impl<'a> LivenessSimulator<'a> {
             bytes: tensor.allocated(),
             usage: TRANSIENT,
             references: 0,
+            exchange: false,
         }));
+        for id in &tape.on_exchange_stream {
+            if let Some(slot) = slots.get_mut(id.0 as usize) {
+                slot.exchange = true;
+            }
+        }
         for id in &tape.elsewhere {
             if let Some(slot) = slots.get_mut(id.0 as usize) {
                 slot.bytes = 0;
@@ -163,12 +171,16 @@ impl<'a> LivenessSimulator<'a> {
 
     fn hold(&mut self, index: usize) {
         if let Some(slot) = self.slots.get_mut(index) {
-            let bytes = slot.bytes;
+            let (bytes, exchange) = (slot.bytes, slot.exchange);
             slot.references += 1;
             if slot.references == 1 {
                 self.usage.add_to(slot.usage, bytes);
                 self.total = self.total.saturating_add(bytes);
-                self.event(StorageEvent::Allocate { slot: index, bytes });
+                self.event(StorageEvent::Allocate {
+                    slot: index,
+                    bytes,
+                    exchange,
+                });
             }
         }
     }
@@ -231,8 +243,15 @@ impl<'a> LivenessSimulator<'a> {
         let slots = self.extra(op, extra).map(|id| id.0 as usize);
         let slots: Vec<usize> = slots.filter(|slot| self.references(*slot) == 0).collect();
         for slot in &slots {
-            let bytes = self.slots.get(*slot).map_or(0, |slot| slot.bytes);
-            self.event(StorageEvent::Allocate { slot: *slot, bytes });
+            let (bytes, exchange) = self
+                .slots
+                .get(*slot)
+                .map_or((0, false), |slot| (slot.bytes, slot.exchange));
+            self.event(StorageEvent::Allocate {
+                slot: *slot,
+                bytes,
+                exchange,
+            });
         }
         for slot in slots {
             self.event(StorageEvent::Free { slot });
@@ -306,6 +325,7 @@ impl<'a> LivenessSimulator<'a> {
             bytes,
             usage: TRANSIENT,
             references: 0,
+            exchange: self.tape.gradients_on_exchange_stream.contains(&of),
         });
         self.hold(self.slots.len() - 1);
         self.slots.len() - 1
@@ -484,6 +504,7 @@ impl<'a> LivenessSimulator<'a> {
                 bytes: bytes.map_or(0, ActivationTensor::allocated),
                 usage: TRANSIENT,
                 references: 0,
+                exchange: false,
             });
             self.hold(self.slots.len() - 1);
         }

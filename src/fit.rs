@@ -16,6 +16,7 @@ mod measure;
 mod offer;
 mod offers;
 mod other_gpus;
+mod reserved_gain;
 mod sweep;
 
 pub use cost::{ChangeKind, Cost};
@@ -29,4 +30,5 @@ pub use limits::{
 pub use offer::{Change, Offer};
 pub use offers::{OfferSearch, Offers, offers};
 pub use other_gpus::{OnGpu, move_to, on_gpu};
+pub use reserved_gain::{ReservedGain, reserved_gain};
 pub use sweep::{PLOTTED, Sweep, SweepPoint};

@@ -338,6 +338,21 @@ fn a_replay_says_what_the_allocator_reserves() {
         let found: Value = serde_json::from_str(&ended.output).unwrap();
         assert_eq!(found[0]["reserved"], row["reserved"], "{row}");
     }
+    // What expandable segments would gain starts from the same, and ends with what they reserve.
+    let ended = run(&["fit", "llama3-70b", "--json"], "");
+    let found: Value = serde_json::from_str(&ended.output).unwrap();
+    for (side, setting) in [("now", "false"), ("then", "true")] {
+        let set = format!("expandable_segments={setting}");
+        let ended = run(&["check", "llama3-70b", "--set", &set, "--json"], "");
+        let checked: Value = serde_json::from_str(&ended.output).unwrap();
+        assert_eq!(found["expandable_segments"][side], checked[0]["reserved"], "{side}");
+    }
+    let ended = run(&["fit", "llama3-70b"], "");
+    assert!(
+        ended.output.contains("--set expandable_segments=true"),
+        "{}",
+        ended.output
+    );
     // Factors of one's own count in its place.
     for command in ["check", "estimate"] {
         let words = "Reserved by a replay of PyTorch's allocator: ";

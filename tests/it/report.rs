@@ -5,6 +5,7 @@ mod explanations;
 mod grouping;
 mod pictures;
 mod rank_map;
+mod reserved;
 mod savings;
 mod stage_difference;
 mod tables;

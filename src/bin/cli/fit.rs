@@ -1,9 +1,9 @@
 //! `fit`: changes with which a job fits its GPU.
 
 use clap::Args;
-use megatron_memory::config;
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::fit::{FitError, Offer, Offers, offers};
+use megatron_memory::export::json;
+use megatron_memory::fit::{FitError, Offer, Offers, ReservedGain, offers, reserved_gain};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::ShareState;
 use megatron_memory::report::amount::{Scale, Unit};
@@ -11,6 +11,7 @@ use megatron_memory::report::offers::OfferRow;
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 use megatron_memory::verdict::Standing;
+use megatron_memory::{config, report};
 use serde::Serialize;
 use serde_json::Map;
 
@@ -61,6 +62,22 @@ struct Report {
     offers: Vec<OfferReport>,
     /// Where no change is enough: the one with the smallest peak.
     closest: Option<OfferReport>,
+    /// What expandable segments would reserve less, by replays of PyTorch's allocator; `null` where that is nothing, or
+    /// it is not replayed.
+    expandable_segments: Option<GainReport>,
+}
+
+/// What PyTorch's allocator reserves on the fullest GPU without and with expandable segments, each the object that
+/// `estimate --json` prints.
+#[derive(Debug, Serialize)]
+struct GainReport {
+    /// In the job as it is.
+    now: Value,
+    /// With `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`.
+    then: Value,
+    /// The gain in words.
+    #[serde(skip)]
+    words: String,
 }
 
 impl FitJob {
@@ -76,6 +93,7 @@ impl FitJob {
             reason: sentence(&share.setup.job, &found.now),
             offers: found.offers.iter().map(offer).collect(),
             closest: found.closest.as_ref().filter(|_| found.offers.is_empty()).map(offer),
+            expandable_segments: reserved_gain(&share.setup.job).as_ref().map(GainReport::new),
         };
         if self.json {
             output::json(&report)?;
@@ -107,6 +125,16 @@ fn status(found: &Offers) -> Status {
         Status::of(found.now.verdict)
     } else {
         Status::Success
+    }
+}
+
+impl GainReport {
+    fn new(gain: &ReservedGain) -> Self {
+        Self {
+            now: json::reserved(&gain.now),
+            then: json::reserved(&gain.then),
+            words: report::reserved::gain(gain.into(), Scale::coarse(Unit::Gib)),
+        }
     }
 }
 
@@ -189,6 +217,10 @@ impl Report {
         }
         let closest = self.closest.iter();
         lines.extend(closest.map(|closest| format!("  The closest is: {}", closest.line())));
+        if let Some(gain) = &self.expandable_segments {
+            lines.push(gain.words.clone());
+            lines.push("      --set expandable_segments=true".to_owned());
+        }
         lines.join("\n") + "\n"
     }
 }

@@ -26,9 +26,7 @@ pub(super) fn free(m: &Module) -> Vec<Change> {
     if !a.cross_entropy_loss_fusion {
         settings.push(("fused cross-entropy".to_owned(), vec![on(F::cross_entropy_loss_fusion)]));
     }
-    if !a.expandable_segments {
-        settings.push(("expandable segments".to_owned(), vec![on(F::expandable_segments)]));
-    }
+    settings.extend(growing_segments(m));
     if a.create_attention_mask_in_dataloader {
         let off = (F::create_attention_mask_in_dataloader, Value::Bool(false));
         settings.push(("no mask from the data loader".to_owned(), vec![off]));
@@ -56,6 +54,17 @@ pub(super) fn free(m: &Module) -> Vec<Change> {
         changes.push(together(&settings.iter().collect::<Vec<_>>()));
     }
     changes
+}
+
+/// Segments that grow, where a module has none.
+fn growing_segments(m: &Module) -> Option<(String, Vec<(F, Value)>)> {
+    let settings = vec![on(F::expandable_segments)];
+    (!m.args().expandable_segments).then(|| ("expandable segments".to_owned(), settings))
+}
+
+/// Expandable segments alone, where a module has none.
+pub(in crate::fit) fn expandable_segments(m: &Module) -> Option<Change> {
+    Some(together(&[&growing_segments(m)?]))
 }
 
 /// Several settings that cost nothing as one change.

@@ -1,11 +1,12 @@
-//! The page's web worker: what the page asks, what the worker answers, and the worker itself. It searches layouts, and
-//! reads texts of others.
+//! The page's web worker: what the page asks, what the worker answers, and the worker itself. It searches layouts,
+//! reads texts of others, and replays PyTorch's allocator.
 //!
 //! For a search, the page starts some workers, sends each a [`Request::Begin`], and hands out ranges of combinations with
 //! [`Request::Search`]. A worker answers a range in parts of about [`PART_MS`] milliseconds; the page asks for the rest
 //! of the range with the next request. To cancel anything, the page drops the worker's bridge.
 
 mod reading;
+mod reserved;
 
 use gloo::worker::{HandlerId, Worker, WorkerScope};
 use js_sys::Date;
@@ -14,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use megatron_memory::formats::import_text::ImportOptions;
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::training_log::LogMeasurements;
+use megatron_memory::memory::StageRef;
 use megatron_memory::memory::savings::Choice;
+use megatron_memory::report::reserved::{Gained, Replayed};
 use megatron_memory::search::{Keep, Options, Searcher, Slice, Space, Suggestion, search, suggestion};
 
 pub use reading::{AsJson, Reading, measurements};
@@ -63,6 +66,18 @@ pub enum Request {
         /// The log.
         log: String,
     },
+    /// Replay what PyTorch's allocator reserves.
+    Reserve {
+        /// The job, as the fragment of a share link.
+        link: String,
+        /// The stage whose ranks are replayed.
+        stage: StageRef,
+    },
+    /// Replay what PyTorch's allocator would reserve less with expandable segments.
+    Gain {
+        /// The job, as the fragment of a share link.
+        link: String,
+    },
 }
 
 /// An answer of a worker.
@@ -78,6 +93,10 @@ pub enum Answer {
     Read(Result<Box<Reading>, String>),
     /// What the log measured; `None` where it has no measurements.
     Measured(Option<LogMeasurements>),
+    /// What the allocator reserves; `None` where it is not replayed.
+    Reserved(Option<Replayed>),
+    /// What the job would gain; `None` where that is nothing, or the allocator is not replayed.
+    Gained(Option<Gained>),
 }
 
 /// A [`Suggestion`] by its names.
@@ -135,6 +154,8 @@ impl SearchWorker {
                 Some(Answer::Read(reading.map(Box::new)))
             }
             Request::Measure { log } => Some(Answer::Measured(measurements(&log))),
+            Request::Reserve { link, stage } => Some(Answer::Reserved(reserved::replayed(&link, stage))),
+            Request::Gain { link } => Some(Answer::Gained(reserved::gained(&link))),
         }
     }
 

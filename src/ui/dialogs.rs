@@ -16,7 +16,7 @@ use self::search::{KeptSearch, SearchDialog};
 use super::browser::files;
 use super::lazy_parts::{LazyParts, Loaded};
 use super::parts::Dialog;
-use super::state::{DialogKind, OpenDialog, TextReader};
+use super::state::{DialogKind, OpenDialog, WorkerQueue};
 use search_worker::Answer;
 
 /// The `<dialog>` element of import, export and search. Its content is there while it is open. Files dropped and texts
@@ -34,7 +34,7 @@ pub(super) fn Dialogs() -> impl IntoView {
         kind.filter(|kind| matches!(kind, DialogKind::Import | DialogKind::Export | DialogKind::Search))
     });
     import_dropped_and_pasted(open_dialog, session);
-    let reader = TextReader::new();
+    let reader = WorkerQueue::new();
     provide_context(reader);
     read_texts(session, reader);
     let close = move || {
@@ -81,7 +81,7 @@ fn not_loaded(message: AnyView) -> AnyView {
 }
 
 /// Lets the worker read each text, with its answers, unless the session could do so by itself.
-fn read_texts(session: RwSignal<ImportSession>, reader: TextReader) {
+fn read_texts(session: RwSignal<ImportSession>, reader: WorkerQueue) {
     let version = Memo::new(move |_| session.read().version());
     Effect::new(move |_| {
         let version = version.get();

@@ -3,6 +3,7 @@
 //! Everything here is about a [`Target`](megatron_memory::report::target::Target). Pointing at one, or moving the focus to it,
 //! highlights all that is about the same; choosing it shows its stage, and explains its number.
 
+mod answer_in_sight;
 mod calibrate;
 mod chart;
 mod checks;
@@ -20,6 +21,7 @@ mod peaks;
 mod plans;
 mod plot;
 mod ranks;
+mod reserved;
 mod savings;
 mod stages;
 mod step_time;

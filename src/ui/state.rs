@@ -24,9 +24,9 @@ mod preferences;
 mod results;
 mod results_tab;
 mod saved_plans;
-mod text_reader;
 mod toasts;
 mod view;
+mod worker_queue;
 
 use std::sync::Arc;
 
@@ -44,9 +44,9 @@ pub use preferences::Preferences;
 pub use results::ResultsState;
 pub use results_tab::ResultsTab;
 pub use saved_plans::{Plan, SavedPlans};
-pub use text_reader::TextReader;
 pub use toasts::Toasts;
 pub use view::ViewState;
+pub use worker_queue::WorkerQueue;
 
 use super::values::same;
 use leptos::prelude::*;

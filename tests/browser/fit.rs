@@ -65,6 +65,23 @@ fn a_change_makes_the_job_fit_and_is_undone_by_a_click() {
 }
 
 #[test]
+fn what_expandable_segments_gain_is_found_by_a_replay_and_taken_by_a_click() {
+    let page = Page::open("v1;m=llama3-70b@1");
+    page.show("Change");
+    page.run("document.querySelector('[data-testid=segments-gain]').scrollIntoView({ block: 'center' })");
+    let words = "document.querySelector('[data-testid=segments-gain] p')?.innerText";
+    page.until_within(
+        LIMIT,
+        &format!("{words}?.includes('expandable segments would reserve')"),
+    );
+    page.click("[data-testid=segments-gain] button");
+    page.until("location.hash.includes('expseg=1')");
+    // Who has them gains nothing by them.
+    page.until("!document.querySelector('[data-testid=segments-gain] p')");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
 fn the_free_memory_of_a_job_is_spent_by_a_click_and_the_job_still_fits() {
     let page = Page::open("v1;m=qwen3-235b-a22b@1;rc=full;rcm=uniform;rcn=1");
     assert!(fits(&page));

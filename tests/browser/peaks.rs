@@ -65,6 +65,44 @@ fn a_stage_says_what_is_in_flight_and_what_comes_on_top() {
 }
 
 #[test]
+fn what_is_reserved_comes_from_a_replay_once_it_is_in_sight() {
+    let page = Page::open(LLAMA);
+    let line = || page.text("[data-testid=reserved] > p");
+    let is_by =
+        |what: &str| format!("document.querySelector('[data-testid=reserved] > p').textContent.includes('by {what}')");
+    let requests = page.requests();
+    assert!(
+        !requests.iter().any(|address| address.contains("search-worker")),
+        "{requests:?}"
+    );
+    assert_eq!(page.eval(&is_by("the factors")), json!(true));
+    let below = "document.querySelector('.detail').getBoundingClientRect().height";
+    let height = page.eval(below);
+    page.run("document.querySelector('[data-testid=reserved]').scrollIntoView({ block: 'center' })");
+    page.until(&is_by("a replay"));
+    let first = line();
+    assert!(first.contains("are free but of no use: iteration "), "{first}");
+    assert_eq!(page.eval(below), height, "what is below has moved");
+    // What is allocated and what comes on top stay what they are: the verdict is by the factors.
+    page.click("[data-testid=reserved] summary");
+    page.until(
+        "document.querySelector('[data-testid=reserved] details p').innerText.includes('The verdict uses the factors')",
+    );
+    // Another job gets a replay of its own.
+    page.fill("#field-mbs", "2");
+    page.run("document.querySelector('[data-testid=reserved]').scrollIntoView({ block: 'center' })");
+    let is_first = format!(
+        "document.querySelector('[data-testid=reserved] > p').textContent === {}",
+        json!(first)
+    );
+    page.until(&format!("{} && !({is_first})", is_by("a replay")));
+    // And the first job has the same numbers as before.
+    page.fill("#field-mbs", "1");
+    page.until(&is_first);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
 fn a_choice_of_the_ledger_becomes_the_job() {
     let page = Page::open(LLAMA);
     page.show("Change");

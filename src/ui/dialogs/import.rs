@@ -17,7 +17,7 @@ use self::source::Source;
 use super::parts::{Alert, CloseButton, Title};
 use crate::browser;
 use crate::state::{
-    DialogKind, MEASURED_TITLE, MeasuredLog, OpenDialog, OutOfMemoryErrors, ResultsTab, State, TextReader,
+    DialogKind, MEASURED_TITLE, MeasuredLog, OpenDialog, OutOfMemoryErrors, ResultsTab, State, WorkerQueue,
 };
 
 /// The id of the sentence that says what Apply waits for.
@@ -33,7 +33,7 @@ pub(super) fn ImportDialog(
     let text = NodeRef::<Textarea>::new();
     let request = RwSignal::new(HubRequest::default());
     provide_context(request);
-    expect_context::<TextReader>().prepare();
+    expect_context::<WorkerQueue>().prepare();
     session.update(|session| session.open(state.share_untracked()));
     let error = Signal::derive(move || {
         let refused = request.read().refused.clone();
@@ -68,7 +68,7 @@ pub(super) fn ImportDialog(
 /// That a text is still being read, with a button that stops it; nothing for one that takes no time.
 #[component]
 fn Progress(session: RwSignal<ImportSession>) -> impl IntoView {
-    let reader: TextReader = expect_context();
+    let reader: WorkerQueue = expect_context();
     let stop = move |_| {
         reader.stop();
         session.update(ImportSession::stop_reading);

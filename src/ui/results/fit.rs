@@ -4,6 +4,7 @@
 mod assistant;
 mod found;
 mod limits;
+mod segments;
 
 use leptos::prelude::*;
 
@@ -14,6 +15,7 @@ pub(crate) use found::{FoundChanges, apply, call_to_use};
 use limits::Limits;
 pub(crate) use limits::{LargestSize, LimitSize};
 use megatron_memory::report::summary::{Standing, Verdict};
+use segments::SegmentsGain;
 
 /// The largest sizes that fit, and changes with which a job fits.
 #[component]
@@ -53,6 +55,7 @@ pub(crate) fn FitPanel() -> impl IntoView {
                     </Show>
                 </div>
             </div>
+            <SegmentsGain />
         </Panel>
     }
 }

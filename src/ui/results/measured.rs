@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::browser::files;
 use crate::parts::{FileButton, Panel, PanelHead, ScrollBox, Table};
-use crate::state::{MEASURED_TITLE, MeasuredLog, ResultsState, TextReader};
+use crate::state::{MEASURED_TITLE, MeasuredLog, ResultsState, WorkerQueue};
 use crate::values::shown;
 use megatron_memory::config::field::Kind;
 use megatron_memory::config::fields::FieldId;
@@ -23,7 +23,7 @@ use search_worker::{Answer, Request};
 pub(crate) fn MeasuredPanel() -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
     let log = expect_context::<MeasuredLog>();
-    let reader = TextReader::new();
+    let reader = WorkerQueue::new();
     let take = move |text: &str| {
         let log_text = text.to_owned();
         reader.ask(Request::Measure { log: log_text }, move |answer| {

@@ -3,6 +3,7 @@
 use leptos::html::Div;
 use leptos::prelude::*;
 
+use super::reserved::ReservedLine;
 use crate::browser;
 use crate::components::form::control_id;
 use crate::parts::{Table, deferred_memo, passing_memo, text_cells};
@@ -59,6 +60,7 @@ pub(super) fn PeakFacts() -> impl IntoView {
                 <InFlightTable peak=peak />
                 <MomentTable peak=peak />
                 <OverheadTable peak=peak />
+                <ReservedLine />
             </Show>
         </div>
     }

@@ -256,7 +256,7 @@ impl SearchState {
             }
             Answer::Explained(suggestion) => self.suggestion.set(suggestion),
             Answer::Failed(why) => self.fail(format!("The search stopped: {why}.")),
-            Answer::Found(_) | Answer::Read(_) | Answer::Measured(_) => {}
+            Answer::Found(_) | Answer::Read(_) | Answer::Measured(_) | Answer::Reserved(_) | Answer::Gained(_) => {}
         }
     }
 

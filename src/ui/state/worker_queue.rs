@@ -1,5 +1,5 @@
-//! A worker that reads texts of others, so that a long one does not hold up the page. It is loaded when something is
-//! first to be read.
+//! A worker that answers one request after the other, so that what takes long does not hold up the page. It is loaded
+//! when something is first asked.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use search_worker::{Answer, Request, SCRIPT, SearchWorker};
 
-/// Milliseconds after which the page says that a text is being read, and offers to stop.
+/// Milliseconds after which the page may say that an answer takes its time, and offer to stop.
 const SHORT: u32 = 300;
 /// Milliseconds after which a worker that does not answer counts as failed.
 const SILENCE: u32 = 60_000;
@@ -17,28 +17,28 @@ const SILENCE: u32 = 60_000;
 /// What is done with an answer; `None` where the worker did not answer.
 type Receive = Rc<dyn Fn(Option<Answer>)>;
 
-/// A worker that reads one text at a time. A handle: copies share the same worker.
+/// A worker that answers one request at a time. A handle: copies share the same worker.
 #[derive(Clone, Copy)]
-pub struct TextReader {
-    /// Whether a text has been read for so long that the page says so.
+pub struct WorkerQueue {
+    /// Whether an answer has taken so long that the page may say so.
     pub is_slow: RwSignal<bool>,
     inner: StoredValue<Inner, LocalStorage>,
 }
 
 #[derive(Default)]
 struct Inner {
-    /// The worker, from the first text on.
+    /// The worker, from the first request on.
     bridge: Option<WorkerBridge<SearchWorker>>,
-    /// What gets the answer to the text that is being read.
+    /// What gets the answer to the request at work.
     running: Option<Receive>,
-    /// The text that is read next. A newer one takes its place.
+    /// The request that comes next. A newer one takes its place.
     next: Option<(Request, Receive)>,
     /// Sets `is_slow`, and gives up at last.
     timers: Vec<Timeout>,
 }
 
-impl TextReader {
-    /// A reader whose worker is loaded later.
+impl WorkerQueue {
+    /// A queue whose worker is loaded later.
     pub fn new() -> Self {
         Self {
             is_slow: RwSignal::new(false),
@@ -46,7 +46,7 @@ impl TextReader {
         }
     }
 
-    /// Loads the worker, so that it is there when a text comes.
+    /// Loads the worker, so that it is there when a request comes.
     pub fn prepare(self) {
         self.inner.update_value(|inner| {
             if inner.bridge.is_none() {
@@ -56,7 +56,7 @@ impl TextReader {
         });
     }
 
-    /// Reads a text after the one that is being read. Of several that wait, only the newest is read.
+    /// Asks after the request at work. Of several that wait, only the newest is asked.
     pub fn ask(self, request: Request, receive: impl Fn(Option<Answer>) + 'static) {
         self.prepare();
         let next: (Request, Receive) = (request, Rc::new(receive));
@@ -64,7 +64,7 @@ impl TextReader {
         self.ask_next();
     }
 
-    /// Stops reading: what is being read, and what waits, gets no answer.
+    /// Stops the worker: the request at work, and what waits, gets no answer.
     pub fn stop(self) {
         self.inner.set_value(Inner::default());
         self.is_slow.set(false);

@@ -34,6 +34,7 @@ def acme_long_sft_config(context: int = 2, wide=True) -> ConfigContainer:
     cfg = acme_small_pretrain_16gpu_h100_bf16_config()
     cfg.model.seq_length = _LENGTH
     cfg.model.context_parallel_size = context
+    cfg.model.bias_activation_fusion = False
     if wide:
         cfg.model.tensor_model_parallel_size = 8
     else:
@@ -102,6 +103,7 @@ fn every_function_is_a_job_of_its_own() {
             (FieldId::tensor_model_parallel_size, "8"),
             (FieldId::context_parallel_size, "2"),
             (FieldId::micro_batch_size, "4"),
+            (FieldId::bias_swiglu_fusion, "false"),
         ],
     );
     let third = import_function(FILE, Some(2));

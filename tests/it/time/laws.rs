@@ -36,6 +36,13 @@ fn times(job: &Json) -> [f64; 2] {
     [step_time(&config, &estimate).unwrap().seconds, closed as f64 * 1e-9]
 }
 
+/// Whether both have the same fullest stage, on which gradients and the optimizer are counted: those of another one may take
+/// less time.
+fn on_one_stage(one: &Json, other: &Json) -> bool {
+    let fullest = |job| estimate(&config(job)).worst;
+    fullest(one) == fullest(other)
+}
+
 /// Asserts that no time is longer than the other one of its kind.
 #[track_caller]
 fn never_longer(times: [f64; 2], than: [f64; 2], job: &Json) -> Result<(), TestCaseError> {
@@ -70,8 +77,9 @@ proptest! {
     #[test]
     fn more_micro_batches_never_cost_more_a_token(job in timed_job(), factor in 2u64..9) {
         let batch = job["global_batch_size"].as_u64().unwrap();
-        let more = times(&with(&job, &json!({ "global_batch_size": factor * batch })));
-        never_longer(more.map(|time| time / factor as f64), times(&job), &job)?;
+        let larger = with(&job, &json!({ "global_batch_size": factor * batch }));
+        prop_assume!(on_one_stage(&larger, &job));
+        never_longer(times(&larger).map(|time| time / factor as f64), times(&job), &job)?;
     }
 
     #[test]
@@ -94,7 +102,9 @@ proptest! {
         ] {
             let legal: Vec<&Json> = ways.iter().filter(|way| check(&raw(way)).config.is_some()).collect();
             for pair in legal.windows(2) {
-                never_longer(times(pair[0]), times(pair[1]), pair[1])?;
+                if on_one_stage(pair[0], pair[1]) {
+                    never_longer(times(pair[0]), times(pair[1]), pair[1])?;
+                }
             }
         }
     }

@@ -102,7 +102,7 @@ impl<'a> Draft<'a> {
         draft
     }
 
-    /// Its layers, for jobs that ask for the same.
+    /// Its layers, with the arguments that they follow from: another job with the same arguments has the same layers.
     pub(super) fn into_known_layers(self) -> KnownLayers {
         KnownLayers::new(self.args, self.hybrid.and_then(Result::ok), self.layers)
     }

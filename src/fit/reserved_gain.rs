@@ -1,4 +1,5 @@
-//! What PyTorch's allocator would reserve less with expandable segments, by replays: a change that costs nothing.
+//! Expandable segments of PyTorch's allocator as a change that costs nothing: the reserved memory that they would save,
+//! found by replaying the job's allocations without and with them.
 
 use super::candidates::expandable_segments;
 use super::offer::Change;
@@ -16,22 +17,17 @@ pub struct ReservedGain {
     pub change: Change,
     /// The index of the module that it is made in.
     pub module: usize,
-    /// What is reserved in the job as it is.
+    /// The reserved memory of the job as it is.
     pub now: ReservedRange,
-    /// What is reserved with the change.
+    /// The reserved memory of the job with the change.
     pub then: ReservedRange,
 }
 
 impl ReservedGain {
-    /// What is reserved less, on the ranks that reserve most.
+    /// The reserved bytes that the change saves, on the ranks that reserve most.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.now.replayed.1.saturating_sub(self.then.replayed.1)
-    }
-
-    /// Makes the change in a job.
-    pub fn apply(&self, job: &mut RawJob) {
-        self.change.apply(job, self.module);
     }
 }
 

@@ -106,11 +106,13 @@ pub fn by_factors(config: &Config, estimate: &Estimate, at: StageRef, scale: Sca
 /// What expandable segments would change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gained {
-    /// What is reserved less on the ranks that reserve most.
+    /// The index of the module that the change is made in.
+    pub module: usize,
+    /// The reserved bytes that it saves, on the ranks that reserve most.
     bytes: Bytes,
-    /// What is reserved in the job as it is, the least and the most.
+    /// The reserved memory of the job as it is, the least and the most.
     now: (Bytes, Bytes),
-    /// What is reserved with the change.
+    /// The reserved memory of the job with the change.
     then: (Bytes, Bytes),
 }
 
@@ -118,6 +120,7 @@ impl From<&ReservedGain> for Gained {
     fn from(gain: &ReservedGain) -> Self {
         let range = |of: &ReservedRange| (of.low, of.high);
         Self {
+            module: gain.module,
             bytes: gain.bytes(),
             now: range(&gain.now),
             then: range(&gain.then),

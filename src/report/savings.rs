@@ -1,4 +1,4 @@
-//! What each way of recomputing or offloading would save and cost, as a table of text.
+//! The table of the ways of recomputing and offloading activations: the memory that each would save, and its cost.
 
 use super::amount::Scale;
 use super::time::longer;

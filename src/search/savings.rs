@@ -1,4 +1,5 @@
-//! What each way of recomputing or offloading would save on a stage, and how long a step would take with it.
+//! For each way of recomputing or offloading activations: the memory that it would save on a stage, and the time of a
+//! step with it.
 
 use crate::config::check;
 use crate::config::job::Config;

@@ -1,4 +1,4 @@
-//! What PyTorch's allocator reserves, by a replay.
+//! The memory that PyTorch's allocator reserves, found by replaying what a rank allocates and frees.
 
 use serde::Serialize;
 use tsify::Tsify;
@@ -8,9 +8,10 @@ use megatron_memory::config::job::Config;
 use megatron_memory::memory::reserved::reserved;
 use megatron_memory::memory::{self, JobMoment};
 
-/// What PyTorch's allocator reserves on the rank with the largest peak while the GPU has room for it, as
-/// `torch.cuda.max_memory_reserved` reports it: what a replay of the rank's tensors ends with, and the margins by which
-/// measured runs differ from their replays. The verdict and the `allowances` of stages do not use it.
+/// The memory that PyTorch's allocator reserves on the rank with the largest peak, as `torch.cuda.max_memory_reserved`
+/// reports it where the GPU has room for it. It is an interval: a replay of what the rank allocates and frees, widened by
+/// the margins by which measured runs differ from their replays. The verdict and the `allowances` of stages do not use
+/// it.
 #[derive(Clone, Debug, Serialize, Tsify)]
 pub struct Reserved {
     /// The least that it reserves.

@@ -1,4 +1,5 @@
-//! What each way of recomputing or offloading would save, and what it would cost.
+//! For each way of recomputing or offloading activations: the memory that it would save, and the work and time that it
+//! would add.
 
 use serde::Serialize;
 use tsify::Tsify;

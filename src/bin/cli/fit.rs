@@ -62,13 +62,13 @@ struct Report {
     offers: Vec<OfferReport>,
     /// Where no change is enough: the one with the smallest peak.
     closest: Option<OfferReport>,
-    /// What expandable segments would reserve less, by replays of PyTorch's allocator; `null` where that is nothing, or
-    /// it is not replayed.
+    /// The reserved memory of the job as it is and with expandable segments, where these would save some; `null` where
+    /// they would not, and for jobs whose allocations are not replayed.
     expandable_segments: Option<GainReport>,
 }
 
-/// What PyTorch's allocator reserves on the fullest GPU without and with expandable segments, each the object that
-/// `estimate --json` prints.
+/// The memory that PyTorch's allocator reserves on the fullest GPU, without and with expandable segments. Both are like
+/// the object `reserved` that `estimate --json` prints.
 #[derive(Debug, Serialize)]
 struct GainReport {
     /// In the job as it is.

@@ -4,7 +4,7 @@ use super::rule::FixValue::{Default, Name, Number, Off, On};
 use super::rule::rules;
 use crate::config::choices::{AttentionVariant, CpCommType, PositionEmbedding, RecomputeModule};
 use crate::config::draft::{Draft, mtp_without_decoder};
-use crate::config::fields::FieldId as F;
+use crate::config::fields::{Args, FieldId as F};
 use crate::config::layers::{Mixer, indexer_layer};
 use crate::config::problem::Problem;
 use crate::parallel::stages::StageLayout;
@@ -54,10 +54,15 @@ rules! { |d, a|
     // the first has one.
     error "sparse_attention_mtp"
         let shared = d.pattern().is_some() || a.mtp_use_repeated_layer,
-        if sparse(d) && !shared && (2..=d.mtp_num_layers).any(|depth| indexer_layer([a.dsa_indexer_skip_topk_offset, a.dsa_indexer_topk_freq], depth) != depth)
+        if sparse(d) && !shared && (2..=d.mtp_num_layers).any(|depth| source_layer(a, depth) != depth)
         => [mtp_num_layers, dsa_indexer_topk_freq],
         "MTP depths of which some have an indexer and others have none are not modelled",
         [mtp_num_layers = Number(1), mtp_use_repeated_layer = On];
+}
+
+/// The layer or MTP depth whose indexer picks the tokens for this one, both counted from 1.
+fn source_layer(a: &Args, number: u64) -> u64 {
+    indexer_layer([a.dsa_indexer_skip_topk_offset, a.dsa_indexer_topk_freq], number)
 }
 
 /// Whether some layer has sparse attention.
@@ -93,7 +98,6 @@ pub(super) fn stages(d: &Draft<'_>, layout: &StageLayout) -> Option<Problem> {
         return None;
     }
     let layers = d.layers.decoder();
-    let indexers = [d.args.dsa_indexer_skip_topk_offset, d.args.dsa_indexer_topk_freq];
     let has = |number: u64, indexer: bool| {
         let index = usize::try_from(number.checked_sub(1)?).ok()?;
         let mixer = layers.get(index)?.mixer?;
@@ -103,7 +107,7 @@ pub(super) fn stages(d: &Draft<'_>, layout: &StageLayout) -> Option<Problem> {
         let first = u64::from(chunk.layers.start) + 1;
         let mut numbers = first..=u64::from(chunk.layers.end);
         numbers.find_map(|number| {
-            let source = indexer_layer(indexers, number);
+            let source = source_layer(&d.args, number);
             let reached = source >= first && has(source, true) == Some(true);
             (has(number, false) == Some(true) && !reached).then_some((number, source))
         })

@@ -118,7 +118,7 @@ fn expandable_segments_gain_what_the_changed_job_reserves_less() {
         assert_eq!((gain.now, gain.then), (now, then), "{id}");
         assert_eq!(gain.bytes(), Bytes(now.replayed.1.0 - then.replayed.1.0), "{id}");
         let mut applied = job.clone();
-        gain.apply(&mut applied);
+        gain.change.apply(&mut applied, gain.module);
         assert_eq!(of(&applied), then, "{id}");
         gains += 1;
     }

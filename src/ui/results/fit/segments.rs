@@ -9,7 +9,7 @@ use crate::results::answer_in_sight::answer_in_sight;
 use crate::state::State;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::report::amount::Scale;
-use megatron_memory::report::reserved::gain;
+use megatron_memory::report::reserved::{Gained, gain};
 use megatron_memory::value::Value;
 use search_worker::{Answer, Request};
 
@@ -33,8 +33,11 @@ pub(super) fn SegmentsGain() -> impl IntoView {
     };
     let is_gain = Memo::new(move |_| gained.read().is_some());
     let apply = move |_| {
+        let Some(Gained { module, .. }) = gained.get_untracked() else {
+            return;
+        };
         let mut setup = state.setup.get_untracked();
-        setup.job.put(0, FieldId::expandable_segments, Value::Bool(true));
+        setup.job.put(module, FieldId::expandable_segments, Value::Bool(true));
         state.jump(setup);
         state.toasts.offer_undo(String::from("Expandable segments are on."));
         // The button goes away with the gain.

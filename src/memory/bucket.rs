@@ -6,7 +6,11 @@ use crate::model::tape::Family;
 use crate::model::tape::liveness::TRANSIENT;
 use crate::model::tensor::Sharding;
 use crate::parallel::groups::View;
+use crate::units::Bytes;
 use crate::variants::all;
+
+/// Bytes of each bucket, indexed by [`Bucket`].
+pub type ByBucket = [Bytes; Bucket::COUNT];
 
 /// A top-level group of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, EnumString, IntoStaticStr, VariantArray)]

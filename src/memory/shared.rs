@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::blocks::BlockTapes;
-use super::bucket::Bucket;
+use super::bucket::ByBucket;
 use super::buffers::graphs::KnownInFlight;
 use super::buffers::{BufferRules, embedding_on_two_stages};
 use super::chunk_shape::ChunkShapes;
@@ -226,12 +226,23 @@ impl SharedTables {
     }
 
     /// The memory of a stage between iterations, by bucket.
-    pub(crate) fn states(&mut self, m: &Module, pp_rank: u32) -> [Bytes; Bucket::COUNT] {
+    pub(crate) fn states(&mut self, m: &Module, pp_rank: u32) -> ByBucket {
         let key = self.key(m);
         let tables = self.tables(key, m);
         let baseline = self.baseline(key, m);
         let stages = self.stages(key, m, &tables, &baseline);
         baseline.of(&stages, pp_rank).memory()
+    }
+
+    /// The memory of stages between iterations, by bucket: of those that have the same, at least one.
+    pub(crate) fn distinct_states(&mut self, m: &Module) -> Vec<ByBucket> {
+        let key = self.key(m);
+        let tables = self.tables(key, m);
+        let baseline = self.baseline(key, m);
+        let stages = self.stages(key, m, &tables, &baseline);
+        let shapes = tables.shapes.heaviest_stages(m, &stages);
+        let memory = |pp_rank| baseline.of(&stages, pp_rank).memory();
+        shapes.iter().map(|shape| memory(shape.pp_rank)).collect()
     }
 
     /// The most bytes that the model states of a stage take.

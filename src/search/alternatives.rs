@@ -2,14 +2,14 @@
 //! searches.
 
 use super::bubble::Bubbles;
-use super::candidate::{Candidate, WorstStage};
+use super::candidate::{Candidate, LanguageMemory, WorstStage};
 use super::ties::{LayoutRank, ranks_among};
 use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::config::job::Config;
 use crate::config::raw::RawJob;
 use crate::memory::methods::{MethodResult, TrainingMethod, method};
-use crate::memory::{Estimate, StageRef, estimate};
+use crate::memory::{Estimate, estimate};
 use crate::time::{TimeTables, step_time};
 use crate::value::Value;
 
@@ -77,10 +77,7 @@ impl Candidate {
     #[must_use]
     pub fn of_job(index: u64, config: &Config, estimate: &Estimate) -> Option<Self> {
         let module = config.modules().iter().position(|m| m.io().is_language())?;
-        let memory = |slowest| {
-            let pp_rank = usize::try_from(slowest).ok()?;
-            Some(estimate.stage(StageRef { module, pp_rank })?.memory)
-        };
+        let memory = |slowest| LanguageMemory::of(estimate, module, slowest);
         let shared = (&mut Bubbles::default(), &mut TimeTables::default());
         let candidate = Self::new(index, config, &WorstStage::of(estimate), shared, memory)?;
         let time = step_time(config, estimate).ok();

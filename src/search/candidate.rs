@@ -9,7 +9,7 @@ use super::step_cost::StepCost;
 use super::traffic::Traffic;
 use crate::config::gpus::GpuMemory;
 use crate::config::job::{Config, Module};
-use crate::memory::bucket::Bucket;
+use crate::memory::bucket::ByBucket;
 use crate::memory::savings::choice_of;
 use crate::memory::{Estimate, StageRef};
 use crate::time::TimeTables;
@@ -83,8 +83,24 @@ pub struct Candidate {
     pub splits_short_sequences: bool,
 }
 
-/// The memory of a job by bucket on a pipeline stage of its language model.
-pub(super) type StageMemory = [Bytes; Bucket::COUNT];
+/// The memory of the stages of a language model by bucket.
+pub(super) struct LanguageMemory {
+    /// On the slowest stage.
+    pub(super) slowest: ByBucket,
+    /// On all stages, of those with the same model states at least one.
+    pub(super) stages: Vec<ByBucket>,
+}
+
+impl LanguageMemory {
+    /// That of the module of an estimate with this index; `None` where it has no such pipeline rank.
+    pub(super) fn of(estimate: &Estimate, module: usize, slowest: u32) -> Option<Self> {
+        let stages = &estimate.modules.get(module)?.stages;
+        Some(Self {
+            slowest: stages.get(usize::try_from(slowest).ok()?)?.memory,
+            stages: stages.iter().map(|stage| stage.memory).collect(),
+        })
+    }
+}
 
 /// The stage of a job with the largest peak, and the rank that runs it.
 pub(super) struct WorstStage {
@@ -106,13 +122,13 @@ impl WorstStage {
 }
 
 impl Candidate {
-    /// A checked job with its worst stage. `memory` is that of a pipeline stage of its language model, by its rank.
+    /// A checked job with its worst stage. `memory` is that of its language model, by the rank of the slowest stage.
     pub(super) fn new(
         index: u64,
         config: &Config,
         worst: &WorstStage,
         (bubbles, times): (&mut Bubbles, &mut TimeTables),
-        memory: impl FnOnce(u32) -> Option<StageMemory>,
+        memory: impl FnOnce(u32) -> Option<LanguageMemory>,
     ) -> Option<Self> {
         let language = config.modules().iter().find(|m| m.io().is_language())?;
         let derived = language.derived();
@@ -120,7 +136,7 @@ impl Candidate {
         let choice = choice_of(language);
         let work = bubbles.work(language, choice);
         let memory = memory(work.slowest)?;
-        let cost = StepCost::new(language, &memory, choice, work);
+        let cost = StepCost::new(language, &memory.slowest, choice, work);
         Some(Self {
             index,
             adapters: language.adapters().is_some(),
@@ -143,7 +159,7 @@ impl Candidate {
             traffic: cost.traffic,
             exchange_ppm: cost.exchange_ppm,
             weights_ppm: cost.weights_ppm,
-            step_nanoseconds: times.step_nanoseconds(config, &memory),
+            step_nanoseconds: times.step_nanoseconds(config, memory.stages),
             order: Order::default(),
             splits_short_sequences: splits_short_sequences(language),
         })

@@ -10,10 +10,9 @@
 use super::bubble::{Bubbles, PipelineWork};
 use super::traffic::{Traffic, traffic_of};
 use crate::config::job::{Config, Module};
-use crate::memory::bucket::Bucket;
+use crate::memory::bucket::{Bucket, ByBucket};
 use crate::memory::savings::{Choice, OPERATIONS_PER_MEMORY_BYTE, choice_of, operations_of_step};
 use crate::memory::{Estimate, StageRef};
-use crate::units::Bytes;
 
 /// How many times longer collectives take in jobs than their bytes do at the nominal rates of the links: 1.9 to 2.6 for
 /// tensor parallelism on the A100s of arXiv 2311.05610, and 2.0 to 2.6 for their gradients.
@@ -53,7 +52,7 @@ impl StepCost {
     }
 
     /// The cost of a module whose slowest stage has this memory by bucket.
-    pub(super) fn new(m: &Module, memory: &[Bytes; Bucket::COUNT], choice: Choice, work: PipelineWork) -> Self {
+    pub(super) fn new(m: &Module, memory: &ByBucket, choice: Choice, work: PipelineWork) -> Self {
         let mut traffic = Traffic::default();
         for of_group in traffic_of(m, memory, work.slowest, choice) {
             traffic += of_group.traffic;
@@ -87,7 +86,7 @@ impl StepCost {
 /// Operations that a GPU with this memory by bucket could do while it reads its weights and its main gradients twice
 /// for every micro batch of a step: weights in both passes, main gradients in the backward pass, where they are written
 /// too.
-fn weights_operations(m: &Module, memory: &[Bytes; Bucket::COUNT]) -> u128 {
+fn weights_operations(m: &Module, memory: &ByBucket) -> u128 {
     let buckets = [
         Bucket::WeightsDense,
         Bucket::WeightsExpert,

@@ -29,7 +29,7 @@ use crate::config::choices::{RecomputeModule, TokenDispatcher};
 use crate::config::job::Module;
 use crate::config::layers::{Layer, MlpKind};
 use crate::memory::StageEstimate;
-use crate::memory::bucket::Bucket;
+use crate::memory::bucket::{Bucket, ByBucket};
 use crate::memory::savings::Choice;
 use crate::model::sizes::Sizes;
 use crate::model::tensor::factor;
@@ -99,7 +99,7 @@ pub fn traffic(m: &Module, stage: &StageEstimate, pp_rank: u32, choice: Choice) 
 /// Bytes that a GPU of a stage with this memory by bucket sends in one step, by group.
 pub(super) fn traffic_of(
     m: &Module,
-    memory: &[Bytes; Bucket::COUNT],
+    memory: &ByBucket,
     pp_rank: u32,
     choice: Choice,
 ) -> impl Iterator<Item = GroupTraffic> {
@@ -166,7 +166,7 @@ fn others_share(whole: u128, n: u64) -> u128 {
 }
 
 impl Sent {
-    fn new(m: &Module, memory: &[Bytes; Bucket::COUNT], pp_rank: u32, choice: Choice) -> Self {
+    fn new(m: &Module, memory: &ByBucket, pp_rank: u32, choice: Choice) -> Self {
         let micro_batches = u128::from(m.num_microbatches);
         let mut layers: Vec<((Layer, Again), u128)> = Vec::new();
         let mut count = |layer: Layer, again: Again| {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::axis::{Axis, Pick};
 use super::bubble::Bubbles;
-use super::candidate::{Candidate, WorstStage};
+use super::candidate::{Candidate, LanguageMemory, WorstStage};
 use super::slice::{Keep, Slice, count};
 use super::space::Space;
 use crate::config::fields::Args;
@@ -294,10 +294,13 @@ impl Walk<'_> {
                 pp_rank: usize::try_from(slowest).unwrap_or(usize::MAX),
             };
             let memory = |slowest| {
-                Some(if stage_of(slowest) == worst {
-                    stage.memory
-                } else {
-                    shared.states(m, slowest)
+                Some(LanguageMemory {
+                    slowest: if stage_of(slowest) == worst {
+                        stage.memory
+                    } else {
+                        shared.states(m, slowest)
+                    },
+                    stages: shared.distinct_states(m),
                 })
             };
             let worst = WorstStage {
@@ -310,14 +313,9 @@ impl Walk<'_> {
             let Some(estimate) = estimate_within(config, too_large, encoders) else {
                 return Trial::TooLarge;
             };
-            let module = language(config).map(|(module, _)| module);
             let memory = |slowest| {
-                let pp_rank = usize::try_from(slowest).ok()?;
-                let stage = StageRef {
-                    module: module?,
-                    pp_rank,
-                };
-                Some(estimate.stage(stage)?.memory)
+                let (module, _) = language(config)?;
+                LanguageMemory::of(&estimate, module, slowest)
             };
             Candidate::new(at, config, &WorstStage::of(&estimate), (bubbles, times), memory)
         };

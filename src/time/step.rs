@@ -12,10 +12,10 @@ use super::passes::{launched, wide};
 use super::pipeline::{ChunkTime, Pipeline, Replay};
 use super::placement::{GroupKind, group};
 use crate::config::job::Module;
-use crate::memory::bucket::Bucket;
+use crate::memory::StageEstimate;
+use crate::memory::bucket::{Bucket, ByBucket};
 use crate::model::LayerSpec;
 use crate::model::sizes::Sizes;
-use crate::units::Bytes;
 
 /// The part of the exchange of gradients and parameters that no overlap hides.
 const DATA_EXPOSED: f64 = 0.15;
@@ -121,9 +121,9 @@ pub struct Nominal {
 }
 
 impl Nominal {
-    /// The nominal times of a step of a module whose fullest stage has this memory by bucket.
+    /// The nominal times of a step of a module with these pipeline stages.
     #[must_use]
-    pub fn new(m: &Module, fullest: &[Bytes; Bucket::COUNT], on: &Hardware, software: Software) -> Self {
+    pub fn new(m: &Module, stages: &[StageEstimate], on: &Hardware, software: Software) -> Self {
         let (specs, places) = LayerSpec::distinct(m);
         let blocks = Blocks::new(m, (&specs, &places), (on, software), |seconds| seconds);
         let layers = LayerTimes::new(m, &blocks);
@@ -132,7 +132,7 @@ impl Nominal {
         let flops = |kind: &usize| chunks.get(*kind).map_or(0.0, |chunk| chunk.flops);
         let of_replica: f64 = contents.ranks.iter().flatten().map(flops).sum();
         Self {
-            beside: Beside::new(m, fullest, on),
+            beside: Beside::new(m, stages.iter().map(|stage| stage.memory), on),
             // Forward, input gradient and weight gradient take as many operations each.
             flops: 3.0 * of_replica * wide(m.tp) * wide(m.sequence_parts()) * wide(m.dp) * wide(m.num_microbatches),
             contents,
@@ -203,8 +203,10 @@ impl Nominal {
 pub(super) struct Beside {
     /// Messages between pipeline stages.
     messages: f64,
-    /// Gradients and parameters between data-parallel ranks.
+    /// Gradients and parameters between data-parallel ranks, on the stage that takes longest.
     data: f64,
+    /// The optimizer, on the stage that takes longest. It begins once all stages have reduced their gradients, whose norm
+    /// is that of the whole model.
     optimizer: f64,
     /// Whether gradients are reduced while the backward pass runs.
     overlaps: bool,
@@ -213,13 +215,18 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// Those of a module whose fullest stage has this memory by bucket.
-    pub(super) fn new(m: &Module, fullest: &[Bytes; Bucket::COUNT], on: &Hardware) -> Self {
-        let bytes = |bucket: Bucket| fullest.get(bucket as usize).map_or(0.0, |bytes| wide(bytes.0));
+    /// Those of a module whose stages have this memory by bucket. Of stages with the same model states one is enough.
+    pub(super) fn new(m: &Module, stages: impl IntoIterator<Item = ByBucket>, on: &Hardware) -> Self {
+        let (mut longest_data, mut longest_optimizer) = (0.0_f64, 0.0_f64);
+        for memory in stages {
+            let bytes = |bucket: Bucket| memory.get(bucket as usize).map_or(0.0, |bytes| wide(bytes.0));
+            longest_data = longest_data.max(data(m, bytes, on));
+            longest_optimizer = longest_optimizer.max(optimizer(bytes, on));
+        }
         Self {
             messages: messages(m, on),
-            data: data(m, bytes, on),
-            optimizer: optimizer(bytes, on),
+            data: longest_data,
+            optimizer: longest_optimizer,
             overlaps: m.args.overlap_grad_reduce,
             host: launched(m),
         }

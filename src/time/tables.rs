@@ -12,11 +12,10 @@ use super::step::Beside;
 use super::timed;
 use crate::config::job::{Config, Module};
 use crate::config::layers::Layers;
-use crate::memory::bucket::Bucket;
+use crate::memory::bucket::ByBucket;
 use crate::model::LayerSpec;
 use crate::model::quantization::Fp8;
 use crate::parallel::stages::StageLayout;
-use crate::units::Bytes;
 
 /// The times of so many combinations of sizes are kept at once; those of one have less than 1 KB.
 const MOST: usize = 4096;
@@ -159,12 +158,12 @@ pub struct TimeTables {
 }
 
 impl TimeTables {
-    /// Nanoseconds of a step of a layout whose fullest stage has this memory by bucket, with the closed form of its
-    /// pipeline; `None` where the prediction does not follow the job.
-    pub fn step_nanoseconds(&mut self, config: &Config, fullest: &[Bytes; Bucket::COUNT]) -> Option<u64> {
+    /// Nanoseconds of a step of a layout whose stages have this memory by bucket, with the closed form of its pipeline;
+    /// `None` where the prediction does not follow the job. Of stages with the same model states one is enough.
+    pub fn step_nanoseconds(&mut self, config: &Config, stages: impl IntoIterator<Item = ByBucket>) -> Option<u64> {
         let (m, on) = timed(config).ok()?;
         let with = Coefficients::of(m);
-        let beside = Beside::new(m, fullest, &on);
+        let beside = Beside::new(m, stages, &on);
         if m.adapters().is_some() {
             // Which layers have adapters depends on the stages.
             let mut model = Model::new(m);

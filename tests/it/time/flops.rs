@@ -46,12 +46,12 @@ fn presets_have_the_operations_that_megatron_counts() {
         job.put(0, FieldId::gpu, Value::Text("h100-80gb".into()));
         let checked = check(&job);
         let config = checked.config.unwrap_or_else(|| panic!("{id}: {:?}", checked.problems));
-        let module = config.modules().iter().find(|m| m.io().is_language()).unwrap();
+        let of_language = config.modules().iter().position(|m| m.io().is_language()).unwrap();
+        let module = &config.modules()[of_language];
         assert_eq!(module.args().global_batch_size, row["batch"].as_u64(), "{id}");
-        let memory = estimate(&config);
-        let memory = &memory.worst_stage().unwrap().memory;
         let on = Hardware::of(module.args()).unwrap();
-        let flops = Nominal::new(module, memory, &on, Software::default()).flops();
+        let stages = &estimate(&config).modules[of_language].stages;
+        let flops = Nominal::new(module, stages, &on, Software::default()).flops();
         let part = flops / row["flops"].as_f64().unwrap();
         let otherwise = COUNTED_OTHERWISE.iter().find(|(start, _)| id.starts_with(start));
         let [least, most] = otherwise.map_or(NORMS, |(_, interval)| *interval);

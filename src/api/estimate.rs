@@ -20,7 +20,7 @@ use megatron_memory::config::choices::SoftwareStack;
 use megatron_memory::config::job::{Config, Module};
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::config::{Checked, check, not_modelled};
-use megatron_memory::memory::bucket::Bucket;
+use megatron_memory::memory::bucket::{Bucket, ByBucket};
 use megatron_memory::memory::parameters;
 use megatron_memory::memory::{self, JobMoment, ModuleEstimate as ModuleResult, StageRef};
 use megatron_memory::model::tensor::Sharding;
@@ -365,7 +365,7 @@ impl Parameters {
 }
 
 /// Bytes by bucket under the buckets' ids, and their sum as `total`.
-pub(super) fn by_bucket(memory: &[Bytes; Bucket::COUNT], total: Bytes) -> ByName {
+pub(super) fn by_bucket(memory: &ByBucket, total: Bytes) -> ByName {
     let buckets = Bucket::ALL.iter().map(|bucket| bucket.id());
     let buckets = buckets.zip(memory.iter().map(|bytes| Exact::from(*bytes)));
     ByName(buckets.chain([("total", total.into())]).collect())

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, ByBucket};
 use super::job_moment::JobMoment;
 use super::parameters::Parameters;
 use super::peak::PeakMoment;
@@ -43,8 +43,8 @@ pub struct RankMemory {
     pub rank: u64,
     /// The stages that the rank runs, one for each of its modules.
     pub stages: Vec<StageRef>,
-    /// Bytes by bucket at the peak, indexed by [`Bucket`].
-    pub memory: [Bytes; Bucket::COUNT],
+    /// Bytes by bucket at the peak.
+    pub memory: ByBucket,
     /// The peak: all buckets together.
     pub total: Bytes,
     /// Bytes that stay allocated between iterations.
@@ -79,8 +79,8 @@ pub struct ModuleEstimate {
 pub struct StageEstimate {
     /// The chunks of this pipeline rank.
     pub chunks: Vec<ChunkEstimate>,
-    /// Bytes by bucket at the peak, indexed by [`Bucket`].
-    pub memory: [Bytes; Bucket::COUNT],
+    /// Bytes by bucket at the peak.
+    pub memory: ByBucket,
     /// The peak: all buckets together, as `torch.cuda.max_memory_allocated` reports it.
     pub total: Bytes,
     /// Bytes that stay allocated between iterations, as `torch.cuda.memory_allocated` reports them.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use strum::{EnumCount, VariantArray};
 
-use super::bucket::Bucket;
+use super::bucket::ByBucket;
 use super::line::{Line, stage_lines};
 use super::overhead::memory_range;
 use super::{Estimate, StageRef, estimate};
@@ -54,7 +54,7 @@ pub struct MethodMemory {
     /// Bytes that stay allocated on that stage between iterations.
     pub steady: Bytes,
     /// Bytes by bucket at the peak of that stage.
-    pub memory: [Bytes; Bucket::COUNT],
+    pub memory: ByBucket,
     /// Elements of that stage's rank that are trained.
     pub trainable: u64,
 }

@@ -1,6 +1,6 @@
 //! The memory of a stage as a search compares it: bytes by bucket, without names.
 
-use super::bucket::Bucket;
+use super::bucket::ByBucket;
 use super::estimate::StageEstimate;
 use crate::units::Bytes;
 
@@ -8,7 +8,7 @@ use crate::units::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StageBytes {
     /// Bytes by bucket, as in [`StageEstimate::memory`].
-    pub(crate) memory: [Bytes; Bucket::COUNT],
+    pub(crate) memory: ByBucket,
     /// All buckets together.
     pub(crate) total: Bytes,
     /// Bytes that CUDA graphs keep reserved beyond `total`.

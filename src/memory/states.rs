@@ -1,7 +1,7 @@
 //! Weights, main gradients, main parameters and optimizer moments: which of them a parameter has, how
 //! many bytes each takes, and over how many ranks it is split.
 
-use super::bucket::{Bucket, State};
+use super::bucket::{Bucket, ByBucket, State};
 use super::fsdp;
 use super::parameters::{Count, Parameters};
 use super::state_rule::{AppliesTo, GradientCopy, StateRule};
@@ -140,7 +140,7 @@ impl StateRules {
 
     /// Bytes of every bucket of states for these parameters, and nothing in the other buckets.
     #[must_use]
-    pub fn memory(&self, held: &TrainedCounts) -> [Bytes; Bucket::COUNT] {
+    pub fn memory(&self, held: &TrainedCounts) -> ByBucket {
         Bucket::ALL.map(|bucket| match bucket.state() {
             Some((State::Weights, view)) => self.rule(bucket).bytes_of(held.all(view)),
             Some((_, view)) => self.rule(bucket).bytes_of(held.trained(view)),

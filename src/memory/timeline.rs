@@ -1,6 +1,6 @@
 //! Memory over the steps of one iteration.
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, ByBucket};
 use super::graph_phase::GraphPhase;
 use super::parameters::PartTable;
 use super::peak::{PeakMoment, Stages};
@@ -16,8 +16,8 @@ use crate::units::Bytes;
 pub struct TimelinePoint {
     /// The step with the most memory, counted from 0.
     pub step: u64,
-    /// Bytes by bucket at that step's peak, indexed by [`Bucket`].
-    pub memory: [Bytes; Bucket::COUNT],
+    /// Bytes by bucket at that step's peak.
+    pub memory: ByBucket,
     /// All buckets together.
     pub total: Bytes,
     /// The operation that runs at that step's peak.
@@ -34,7 +34,7 @@ pub struct Timeline {
     /// The points, each for the step with the most memory of an equal share of the steps.
     pub points: Vec<TimelinePoint>,
     /// Bytes by bucket in the optimizer step, which follows the schedule.
-    pub optimizer_step: [Bytes; Bucket::COUNT],
+    pub optimizer_step: ByBucket,
     /// Bytes that stay allocated between iterations.
     pub steady: Bytes,
 }
@@ -66,7 +66,7 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     let of_parameters = stages.rules.count(&held.parameters());
     let all_of_parameters = stages.rules.memory(&of_parameters);
     // The last argument is what the states have on the GPU that are elsewhere while passes run.
-    let with = |usage: &Usage, offloaded: &[Bytes; Bucket::COUNT]| {
+    let with = |usage: &Usage, offloaded: &ByBucket| {
         let mut memory = of_phase;
         for ((slot, offloaded), bucket) in memory.iter_mut().zip(offloaded).zip(Bucket::ALL) {
             let is_offloaded = |(of, _)| offloaded_in_passes(m, of);

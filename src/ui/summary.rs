@@ -20,12 +20,11 @@ use demonstration::Demonstration;
 use figures::Figures;
 use link_note::LinkNote;
 pub(super) use marks::Remarks;
-use megatron_memory::memory::bucket::Bucket;
+use megatron_memory::memory::bucket::ByBucket;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::packing;
 use megatron_memory::report::summary::{self as report, Verdict};
 use megatron_memory::report::verdict::refused;
-use megatron_memory::units::Bytes;
 use notes::{Details, Notes};
 pub(super) use out_of_memory::OutOfMemoryNotes;
 use refusal::Refusal;
@@ -104,7 +103,7 @@ struct Headline {
     /// What that includes, and what the GPU has.
     details: String,
     /// What each of them needs, by bucket.
-    memory: [Bytes; Bucket::COUNT],
+    memory: ByBucket,
 }
 
 impl Headline {

@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, BOTTOM, HEIGHT, LEFT, TOP, gpu_within};
 use super::{Chart, Subject};
-use crate::memory::bucket::Bucket;
+use crate::memory::bucket::ByBucket;
 use crate::memory::{Timeline, timeline};
 use crate::parallel::schedule::Phase;
 use crate::report::amount::{Scale, grouped};
@@ -30,7 +30,7 @@ const MOST_TICKS: u64 = 6;
 /// One column of the chart: a step of the schedule, or a part of the optimizer step.
 struct Column {
     /// The bytes of each bucket.
-    memory: [Bytes; Bucket::COUNT],
+    memory: ByBucket,
     /// The bytes of all buckets.
     total: Bytes,
     /// The name of the part of the iteration, such as `warm-up`.

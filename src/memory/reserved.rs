@@ -175,7 +175,7 @@ impl<'a> StageRanks<'a> {
         let of_stage = StageStates::new(stages, self.pp_rank, rank)?;
         of_stage.set_up(&mut storages);
         let beside = self.make_buffers(stages, &mut storages);
-        let mut iterations = Iterations::new(replay, &of_stage, Passes::new(storages), beside);
+        let mut iterations = Iterations::new(replay, &of_stage, Passes::new(self.m, storages), beside);
         let resumed = moment == JobMoment::FirstIterationAfterResume;
         let steps = moment != JobMoment::SkippedSteps;
         if resumed {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::holes::ReplayMoment;
 use super::storages::{StorageId, Storages};
+use crate::config::job::Module;
 use crate::memory::allocator::Stream;
 use crate::memory::blocks::{Block, BlockKind};
 use crate::memory::chunk_profile::{ChunkProfile, Pass};
@@ -15,6 +16,9 @@ use crate::model::tape::liveness::{CompiledTape, PassKind, PassScript, StorageEv
 pub(super) const COMPUTE: Stream = Stream(0);
 /// The stream of context-parallel exchanges (`cp_stream` of `TEDotProductAttention`).
 const EXCHANGE: Stream = Stream(2);
+/// The stream that Megatron FSDP gathers parameters on, in buffers made there (`side_stream_for_param_gather`,
+/// `AllGatherPipeline.all_gather_params`).
+const GATHER: Stream = Stream(3);
 
 /// The scripts of passes, each recorded when it is first asked for.
 #[derive(Debug, Default)]
@@ -65,14 +69,18 @@ pub(super) struct Passes {
     /// The iteration, counted from 1.
     pub(super) iteration: u32,
     scripts: Scripts,
+    /// The stream that parameters are gathered on.
+    gathers_on: Stream,
 }
 
 impl Passes {
-    pub(super) fn new(storages: Storages) -> Self {
+    /// The passes of a module.
+    pub(super) fn new(m: &Module, storages: Storages) -> Self {
         Self {
             storages,
             iteration: 0,
             scripts: Scripts::default(),
+            gathers_on: if m.args.use_megatron_fsdp { GATHER } else { COMPUTE },
         }
     }
 
@@ -87,6 +95,11 @@ impl Passes {
 
     pub(super) fn allocate(&mut self, bytes: u64) -> Option<StorageId> {
         self.storages.allocate(bytes, COMPUTE)
+    }
+
+    /// Parameters that FSDP gathers.
+    fn gather(&mut self, bytes: u64) -> Option<StorageId> {
+        self.storages.allocate(bytes, self.gathers_on)
     }
 
     /// Plays a script from what is there at its beginning, by slots. What is there at its end.
@@ -178,7 +191,7 @@ impl Passes {
         for (index, block) in chunk.blocks.iter().enumerate() {
             self.begin(PassName::Forward, Some(block.kind));
             let (gathered, _) = chunk.fsdp_in_flight(index, Pass::Forward);
-            let gathered = self.allocate(gathered);
+            let gathered = self.gather(gathered);
             let (output, kept) = match block.group {
                 None => self.forward_block(block, PassKind::Forward, stream),
                 Some((first, _)) => {
@@ -241,7 +254,7 @@ impl Passes {
             if group {
                 self.begin(PassName::Recompute, Some(block.kind));
                 let (gathered, _) = chunk.fsdp_in_flight(first + offset, Pass::RecomputedForward);
-                let gathered = self.allocate(gathered);
+                let gathered = self.gather(gathered);
                 let before = if offset == 0 { self.storages.hold(input) } else { input };
                 let (output, again) = self.forward_block(block, PassKind::Forward, before);
                 self.storages.release(before);
@@ -257,7 +270,7 @@ impl Passes {
         for (offset, (block, kept)) in blocks.iter().zip(of_blocks).enumerate().rev() {
             self.begin(PassName::Backward, Some(block.kind));
             let (gathered, gradients) = chunk.fsdp_in_flight(first + offset, Pass::Backward);
-            let in_flight = [gathered, gradients].map(|bytes| self.allocate(bytes));
+            let in_flight = [self.gather(gathered), self.allocate(gradients)];
             gradient = self.backward_block(block, PassKind::Backward, kept, gradient);
             self.storages.release_all(in_flight);
         }

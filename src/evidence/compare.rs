@@ -2,11 +2,11 @@
 
 use super::run::{MeasuredStage, Run};
 use crate::config::check;
-use crate::config::job::Module;
+use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
 use crate::framework_reports::job::reports;
 use crate::memory::overhead::{MemoryRange, memory_range};
-use crate::memory::{JobMoment, estimate_at, rank_memory};
+use crate::memory::{Estimate, JobMoment, RankMemory, estimate_at, rank_memory};
 use crate::units::Bytes;
 
 /// The prediction for the pipeline stage on which a run was measured, and its errors.
@@ -109,10 +109,8 @@ fn compare_with(run: &Run, job: &RawJob, moment: JobMoment) -> Option<Comparison
             (0..stages.len()).max_by_key(|&pp_rank| stages.get(pp_rank).map(|stage| stage.total))?
         }
     };
-    // The stage's first rank, with all modules that run on it.
     let first = config.modules().first()?;
-    let rank = first.rank_offset() + first.ranks() / stages.len() as u64 * pp_rank as u64;
-    let needed = rank_memory(&config, &estimate, rank)?;
+    let needed = memory_of_stage(&config, &estimate, pp_rank)?;
     let error = |predicted, measured: Option<Bytes>| Error::new(predicted, measured?);
     Some(Comparison {
         pp_rank,
@@ -127,6 +125,14 @@ fn compare_with(run: &Run, job: &RawJob, moment: JobMoment) -> Option<Comparison
         frameworks: frameworks(first),
         unadjusted: None,
     })
+}
+
+/// The memory of the first rank of a stage of the first module, with all modules that run on it.
+pub(super) fn memory_of_stage(config: &Config, estimate: &Estimate, pp_rank: usize) -> Option<RankMemory> {
+    let first = config.modules().first()?;
+    let stages = estimate.modules.first()?.stages.len() as u64;
+    let rank = first.rank_offset() + first.ranks().checked_div(stages)? * pp_rank as u64;
+    rank_memory(config, estimate, rank)
 }
 
 /// The totals that the frameworks' estimators print.

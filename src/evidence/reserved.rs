@@ -3,13 +3,13 @@
 
 use core::fmt::Write as _;
 
-use super::compare::{Comparison, Error};
+use super::compare::{Comparison, Error, memory_of_stage};
 use super::markdown::{in_mib, percent, unsigned_percent};
-use super::run::Run;
+use super::run::{MeasuredStage, Run};
 use super::summary::quantile;
 use crate::config::check;
 use crate::memory::reserved::{ReservedRange, unused};
-use crate::memory::{RankMemory, StageRef};
+use crate::memory::{RankMemory, StageRef, estimate_at};
 use crate::units::Bytes;
 
 /// The reserved memory of a run, as measured and as predicted.
@@ -32,17 +32,23 @@ impl ReservedComparison {
     pub fn of(run: &Run, comparison: &Comparison) -> Option<Self> {
         let measured = run.measured.peak_reserved?;
         let config = check(&run.job_with_software()?).config?;
-        let stage = StageRef {
-            module: 0,
-            pp_rank: comparison.pp_rank,
+        let estimate = estimate_at(&config, run.moment);
+        let stages = match run.stage? {
+            // Another stage than the one that allocates most may reserve most.
+            MeasuredStage::Largest => 0..estimate.modules.first()?.stages.len(),
+            MeasuredStage::Last | MeasuredStage::At(_) => comparison.pp_rank..comparison.pp_rank + 1,
         };
-        let rank = RankMemory {
-            stages: vec![stage],
-            ..RankMemory::default()
-        };
-        let unused = unused(&config, &rank, run.moment)?;
+        let ranges = stages.map(|pp_rank| {
+            let stage = StageRef { module: 0, pp_rank };
+            let rank = RankMemory {
+                stages: vec![stage],
+                ..memory_of_stage(&config, &estimate, pp_rank)?
+            };
+            Some(ReservedRange::new(rank.total, &unused(&config, &rank, run.moment)?))
+        });
+        let ranges: Option<Vec<ReservedRange>> = ranges.collect();
+        let range = ranges?.into_iter().max_by_key(|range| range.replayed.1)?;
         let peak = comparison.peak;
-        let range = ReservedRange::new(peak, &unused);
         let [factors, ..] = comparison.device.overheads;
         Some(Self {
             measured,

@@ -41,8 +41,11 @@ pub fn summaries(compared: &[(&Run, Option<Comparison>)]) -> Vec<Summary> {
     let mut all = Vec::new();
     for group in groups {
         all.push(Summary::new(group, members(group)));
-        let adjusted = |(_, c): &&(&Run, Option<Comparison>)| c.as_ref().is_some_and(|c| c.unadjusted.is_some());
-        if members(group).any(|member| adjusted(&member)) {
+        let adjusted = |c: &Comparison| {
+            let has_error = c.steady_error.or(c.peak_error).is_some();
+            c.unadjusted.is_some() && has_error
+        };
+        if members(group).any(|(_, comparison)| comparison.as_ref().is_some_and(adjusted)) {
             let alone = members(group).map(|(run, c)| (*run, c.clone().map(Comparison::without_adjustment)));
             let alone: Vec<_> = alone.collect();
             let name = format!("{group}, software and moment not given");

@@ -76,8 +76,9 @@ pub fn derivation(found: &Replayed, scale: Scale) -> String {
     format!(
         "The replay asks a model of PyTorch's allocator for each tensor of this stage as Megatron makes it, through three \
          iterations, and counts segments: {} for {} allocated. What is free is of no use when segments grow for the last \
-         time: no block of it is large enough. Nine of ten measured runs reserved {LEAST_OF_REPLAY} to \
-         {MOST_OF_REPLAY} times what their replays did. The verdict uses the factors, as searches do.",
+         time: no block of it is large enough. Ranks of one stage and repetitions of one job differ, so that the interval is \
+         {LEAST_OF_REPLAY} to {MOST_OF_REPLAY} times that: nine of ten measured runs are in theirs. The verdict uses the \
+         factors, as searches do.",
         scale.range(low, high),
         scale.amount(found.peak),
     )

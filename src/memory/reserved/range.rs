@@ -8,12 +8,13 @@ use crate::config::job::Config;
 use crate::memory::{JobMoment, RankMemory};
 use crate::units::Bytes;
 
-/// What measured runs reserve at the least for each byte of the replay that reserves least. Of those of the evidence one
-/// in twenty reserved less.
-pub const LEAST_OF_REPLAY: Decimal = Decimal(983_000);
-/// What measured runs reserve at the most for each byte of the replay that reserves most. Of those of the evidence one in
-/// twenty reserved more: the replay does not know in which order streams and Python give tensors back.
-pub const MOST_OF_REPLAY: Decimal = Decimal(1_037_000);
+/// What a rank reserves at the least for each byte of the replay that reserves least: by so much do repetitions of one
+/// job differ.
+pub const LEAST_OF_REPLAY: Decimal = Decimal(995_000);
+/// What a rank reserves at the most for each byte of the replay that reserves most. The replay gives a tensor back once
+/// nothing refers to it; streams and Python do so later, at other times on every rank. Of a hundred pairs of ranks of one
+/// stage, in one the second reserves more than this times what the first does.
+pub const MOST_OF_REPLAY: Decimal = Decimal(1_031_000);
 
 /// What PyTorch's allocator reserves on a rank while the GPU has room for it (`torch.cuda.max_memory_reserved`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -480,6 +480,13 @@ fields! {
     /// PyTorch's allocator extends its segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True). Without that, a
     /// block that would leave 1 MiB or less is not split.
     expandable_segments: bool = Field::flag(false).at(Hardware, All, "expseg", "Expandable segments").job().own();
+    /// Blocks of PyTorch's allocator that have this size or more are not split for smaller requests, and larger requests
+    /// get no block that is larger by 20 MiB or more (PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:N). Left out, every block
+    /// is split.
+    max_split_size_mb: Option<u64> = Field::derived(20, 100_000_000, "every block is split").at(Hardware, All, "maxsplit", "Largest block that is split").unit("MiB").job().own();
+    /// When Megatron gives the free segments of PyTorch's allocator back: never with 0; with 1 after the passes of every
+    /// iteration, before the optimizer step; with 2 after the step as well.
+    empty_unused_memory_level: u64 = Field::int(0, 2, 0).at(Hardware, All, "emptyc", "Empty the allocator's cache").job();
     /// Workspace of one cuBLAS handle of PyTorch; two handles are in use. CUBLAS_WORKSPACE_CONFIG sets it. Left out, 32
     /// MiB from Hopper on, 8.125 MiB before.
     cublas_workspace_kib: Option<u64> = Field::derived(0, 10_000_000, "32 MiB from Hopper on, 8.125 MiB before").at(Hardware, All, "cublas", "cuBLAS workspace").unit("KiB").job().own();

@@ -11,19 +11,33 @@ use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
 use crate::value::Value;
 
-/// The field that an environment variable sets, with its value; `None` where the variable does not change memory.
+/// The fields that an environment variable sets, with their values; none where the variable does not change memory.
 #[must_use]
-pub fn field(variable: &str, text: &str) -> Option<(FieldId, Value)> {
+pub fn fields(variable: &str, text: &str) -> Vec<(FieldId, Value)> {
     match variable {
         "PYTORCH_CUDA_ALLOC_CONF" | "PYTORCH_ALLOC_CONF" => {
-            let mut options = text.split(',').filter_map(|option| option.split_once(':'));
-            let (_, value) = options.find(|(name, _)| name.trim() == "expandable_segments")?;
-            let extends = value.trim().eq_ignore_ascii_case("true");
-            Some((FieldId::expandable_segments, Value::Bool(extends)))
+            let options = text.split(',').filter_map(|option| option.split_once(':'));
+            let read = options.filter_map(|(name, value)| of_allocator(name.trim(), value.trim()));
+            read.collect()
         }
         "CUBLAS_WORKSPACE_CONFIG" => {
-            let kib = workspace(text)?;
-            Some((FieldId::cublas_workspace_kib, Value::Int(kib.into())))
+            let kib = workspace(text).map(|kib| (FieldId::cublas_workspace_kib, Value::Int(kib.into())));
+            kib.into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The field that an option of the allocator sets.
+fn of_allocator(option: &str, value: &str) -> Option<(FieldId, Value)> {
+    match option {
+        "expandable_segments" => {
+            let extends = value.eq_ignore_ascii_case("true");
+            Some((FieldId::expandable_segments, Value::Bool(extends)))
+        }
+        "max_split_size_mb" => {
+            let mib: u64 = value.parse().ok()?;
+            Some((FieldId::max_split_size_mb, Value::Int(mib.into())))
         }
         _ => None,
     }
@@ -54,13 +68,20 @@ pub fn captures(settings: &Settings) -> Option<CudaGraphImpl> {
 pub fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
     let means = |id| meaning(id, settings.get(id));
     let mut variables = Vec::new();
-    if means(FieldId::expandable_segments) == Meaning::Is(Parsed::Flag(true)) {
-        let value = "expandable_segments:True".to_owned();
-        variables.push(("PYTORCH_CUDA_ALLOC_CONF", value));
-        // `TECudaGraphHelper` refuses the two together without it.
-        if captures(settings) == Some(CudaGraphImpl::TransformerEngine) {
-            variables.push(("NCCL_GRAPH_REGISTER", "0".to_owned()));
-        }
+    let expands = means(FieldId::expandable_segments) == Meaning::Is(Parsed::Flag(true));
+    let mut of_allocator: Vec<String> = Vec::new();
+    if expands {
+        of_allocator.push("expandable_segments:True".to_owned());
+    }
+    if let Meaning::Is(Parsed::Int(mib)) = means(FieldId::max_split_size_mb) {
+        of_allocator.push(format!("max_split_size_mb:{mib}"));
+    }
+    if !of_allocator.is_empty() {
+        variables.push(("PYTORCH_CUDA_ALLOC_CONF", of_allocator.join(",")));
+    }
+    // `TECudaGraphHelper` refuses the two together without it.
+    if expands && captures(settings) == Some(CudaGraphImpl::TransformerEngine) {
+        variables.push(("NCCL_GRAPH_REGISTER", "0".to_owned()));
     }
     if let Meaning::Is(Parsed::Int(kib)) = means(FieldId::cublas_workspace_kib) {
         let value = match (kib / 4096, kib % 4096) {

@@ -47,15 +47,18 @@ pub struct AllocatorReplay {
     pub reserved: Bytes,
     /// The most bytes that segments had.
     pub most_reserved: Bytes,
+    /// The most bytes that were in use, had blocks been split that `max_split_size_mb` keeps whole.
+    pub most_split: Bytes,
     /// What was free when the allocator took more of the GPU's memory for the last time.
     pub holes: Holes,
 }
 
 impl AllocatorReplay {
-    /// Bytes that segments have beyond what is in use, each at its most.
+    /// Bytes that segments have beyond what is in use, each at its most. What blocks have that are kept whole counts as
+    /// unused.
     #[must_use]
     pub fn unused(&self) -> Bytes {
-        self.most_reserved.saturating_sub(self.most_allocated)
+        self.most_reserved.saturating_sub(self.most_split)
     }
 }
 
@@ -167,15 +170,18 @@ impl<'a> StageRanks<'a> {
         moment: JobMoment,
         micro_batches: MicroBatches,
     ) -> Option<AllocatorReplay> {
+        let a = &self.m.args;
         let settings = AllocatorSettings {
-            expandable_segments: self.m.args.expandable_segments,
+            expandable_segments: a.expandable_segments,
+            max_split_size: a.max_split_size_mb.map(|mib| Bytes::mib(mib).0),
             ..AllocatorSettings::default()
         };
         let mut storages = Storages::new(settings);
         let of_stage = StageStates::new(stages, self.pp_rank, rank)?;
         of_stage.set_up(&mut storages);
         let beside = self.make_buffers(stages, &mut storages);
-        let mut iterations = Iterations::new(replay, &of_stage, Passes::new(self.m, storages), beside);
+        let passes = Passes::new(self.m, storages);
+        let mut iterations = Iterations::new(replay, &of_stage, passes, beside, a.empty_unused_memory_level);
         let resumed = moment == JobMoment::FirstIterationAfterResume;
         let steps = moment != JobMoment::SkippedSteps;
         if resumed {
@@ -190,15 +196,15 @@ impl<'a> StageRanks<'a> {
             iterations.run(micro_batches);
             iterations.optimizer_step(false);
         }
-        let allocator = &iterations.passes.storages.allocator;
-        let holes = iterations.passes.storages.holes;
-        let failed = iterations.passes.storages.out_of_memory;
-        (!failed).then(|| AllocatorReplay {
+        let storages = &iterations.passes.storages;
+        let allocator = &storages.allocator;
+        (!storages.out_of_memory).then(|| AllocatorReplay {
             allocated: Bytes(allocator.allocated()),
             most_allocated: Bytes(allocator.most_allocated()),
             reserved: Bytes(allocator.reserved()),
             most_reserved: Bytes(allocator.most_reserved()),
-            holes,
+            most_split: Bytes(storages.most_split),
+            holes: storages.holes,
         })
     }
 

@@ -6,17 +6,18 @@ use crate::formats::import::key_value::KeyValue;
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
-/// Applies a variable of the environment. Returns whether it decides a field.
+/// Applies a variable of the environment. Returns whether it decides fields.
 pub(in crate::formats) fn variable(draft: &mut JobDraft, item: &KeyValue) -> bool {
     let name = item.key.rsplit('.').next().unwrap_or_default();
     let said = match &item.value {
-        Value::Text(text) => environment::field(name, text),
-        _ => None,
+        Value::Text(text) => environment::fields(name, text),
+        _ => Vec::new(),
     };
-    if let Some((id, value)) = said.clone() {
+    let decides = !said.is_empty();
+    for (id, value) in said {
         draft.set(item, id, value, KeyStatus::Mapped, "read by PyTorch");
     }
-    said.is_some()
+    decides
 }
 
 /// Applies a variable that a configuration lists; it gets a report row in any case.

@@ -73,7 +73,6 @@ const NOTHING: &[(&str, &str)] = &[
 /// Destinations that change memory by less than 2 %, and what they change.
 const LESS: &[(&str, &str)] = &[
     ("muon_tp_mode", "the buffers of one optimizer step"),
-    ("empty_unused_memory_level", "fragmentation between iterations"),
     ("optimizer_cuda_graph", "the buffers of one optimizer step"),
     ("overlap_cpu_optimizer_d2h_h2d", "the buffers of one optimizer step"),
     ("no_persist_layer_norm", "buffers of norms"),

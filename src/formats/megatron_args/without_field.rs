@@ -96,7 +96,6 @@ const FLAGS: &[Flag] = &[
     many("rampup-batch-size", "None"),
     one("step-batch-size-schedule", "None"),
     switch("decrease-batch-size-if-needed"),
-    one("empty-unused-memory-level", "0"),
     switch("recompute-activations"),
     switch("checkpoint-activations"),
     switch("use-flash-attn"),

@@ -73,6 +73,21 @@ impl AllocatorSettings {
             self.max_split_size.is_none_or(|limit| size < limit) && rest > SMALL
         }
     }
+
+    /// Bytes that a block has beyond a request that it was found for and was not split for, since it is too large
+    /// (`max_split_size_mb`).
+    #[must_use]
+    pub fn kept_whole(&self, bytes: u64, block: u64) -> u64 {
+        let size = self.round(bytes);
+        let rest = block.saturating_sub(size);
+        let pool = PoolKind::of(size);
+        let unlimited = Self {
+            max_split_size: None,
+            ..*self
+        };
+        let kept = unlimited.splits(pool, size, rest) && !self.splits(pool, size, rest);
+        if kept { rest } else { 0 }
+    }
 }
 
 /// The size of a new segment for a block (`get_allocation_size`).

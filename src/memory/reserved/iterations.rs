@@ -43,6 +43,8 @@ pub(super) struct Iterations<'a> {
     output_gradient: Option<StorageId>,
     /// The copies of gradients.
     gradients: Vec<Option<StorageId>>,
+    /// `empty_unused_memory_level`.
+    empties: u64,
 }
 
 impl<'a> Iterations<'a> {
@@ -51,6 +53,7 @@ impl<'a> Iterations<'a> {
         states: &'a StageStates<'a>,
         passes: Passes,
         beside: BesidePasses,
+        empties: u64,
     ) -> Self {
         Self {
             replay,
@@ -62,6 +65,7 @@ impl<'a> Iterations<'a> {
             input_gradient: None,
             output_gradient: None,
             gradients: Vec::new(),
+            empties,
         }
     }
 
@@ -178,10 +182,14 @@ impl<'a> Iterations<'a> {
         self.passes.storages.release(before);
     }
 
-    /// The optimizer step, which makes the optimizer's states if it is the first.
+    /// The optimizer step, which makes the optimizer's states if it is the first, between the places where free segments
+    /// may be given back (`train_step`).
     pub(super) fn optimizer_step(&mut self, first: bool) {
         let iteration = self.passes.iteration;
         let storages = &mut self.passes.storages;
+        if self.empties >= 1 {
+            storages.allocator.empty_cache();
+        }
         storages.moment = ReplayMoment::OptimizerStep { iteration };
         self.gradients = self.states.copies(self.beside.gradients, storages);
         if first {
@@ -189,5 +197,8 @@ impl<'a> Iterations<'a> {
         }
         let during = self.states.copies(self.beside.during_step, storages);
         storages.release_all(during);
+        if self.empties >= 2 {
+            storages.allocator.empty_cache();
+        }
     }
 }

@@ -8,13 +8,28 @@ use crate::units::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StorageId(usize);
 
+/// A block that storages may refer to.
+#[derive(Clone, Copy, Debug)]
+struct Storage {
+    block: BlockId,
+    /// How many refer to it.
+    references: u32,
+    /// Bytes that it has beyond its tensor since it is not split for its size.
+    kept_whole: u64,
+}
+
 /// The storages of a process.
 #[derive(Debug)]
 pub(super) struct Storages {
     pub(super) allocator: CachingAllocator,
-    /// The block of each storage and how many refer to it; none for places that are free for new ones.
-    blocks: Vec<(BlockId, u32)>,
+    settings: AllocatorSettings,
+    /// None has references at places that are free for new ones.
+    blocks: Vec<Storage>,
     vacant: Vec<usize>,
+    /// Bytes that blocks in use have beyond their tensors since they are not split for their size.
+    kept_whole: u64,
+    /// The most bytes that were in use without these.
+    pub(super) most_split: u64,
     /// Whether a request failed.
     pub(super) out_of_memory: bool,
     /// The moment of the replay.
@@ -27,8 +42,11 @@ impl Storages {
     pub(super) fn new(settings: AllocatorSettings) -> Self {
         Self {
             allocator: CachingAllocator::new(settings),
+            settings,
             blocks: Vec::new(),
             vacant: Vec::new(),
+            kept_whole: 0,
+            most_split: 0,
             out_of_memory: false,
             moment: ReplayMoment::default(),
             holes: Holes::default(),
@@ -52,18 +70,27 @@ impl Storages {
                 free: Bytes(free),
             };
         }
+        let storage = Storage {
+            block,
+            references: 1,
+            kept_whole: self.settings.kept_whole(bytes, self.allocator.size(block)),
+        };
+        self.kept_whole += storage.kept_whole;
+        self.most_split = self
+            .most_split
+            .max(self.allocator.allocated().saturating_sub(self.kept_whole));
         let place = self.vacant.pop().unwrap_or(self.blocks.len());
         match self.blocks.get_mut(place) {
-            Some(slot) => *slot = (block, 1),
-            None => self.blocks.push((block, 1)),
+            Some(slot) => *slot = storage,
+            None => self.blocks.push(storage),
         }
         Some(StorageId(place))
     }
 
     /// One more refers to a storage.
     pub(super) fn hold(&mut self, storage: Option<StorageId>) -> Option<StorageId> {
-        if let Some((_, references)) = storage.and_then(|id| self.blocks.get_mut(id.0)) {
-            *references += 1;
+        if let Some(known) = storage.and_then(|id| self.blocks.get_mut(id.0)) {
+            known.references += 1;
         }
         storage
     }
@@ -71,20 +98,20 @@ impl Storages {
     /// One less refers to a storage.
     pub(super) fn release(&mut self, storage: Option<StorageId>) {
         let Some(StorageId(place)) = storage else { return };
-        let Some((block, references)) = self.blocks.get_mut(place).filter(|(_, references)| *references > 0) else {
+        let Some(known) = self.blocks.get_mut(place).filter(|known| known.references > 0) else {
             return;
         };
-        *references -= 1;
-        if *references == 0 {
-            self.allocator.free(*block);
+        known.references -= 1;
+        if known.references == 0 {
+            self.allocator.free(known.block);
+            self.kept_whole -= known.kept_whole;
             self.vacant.push(place);
         }
     }
 
     /// The first byte of a storage.
     pub(super) fn address(&self, storage: Option<StorageId>) -> Option<u64> {
-        let (block, _) = self.blocks.get(storage?.0)?;
-        self.allocator.address(*block)
+        self.allocator.address(self.blocks.get(storage?.0)?.block)
     }
 
     /// One less refers to each of these.

@@ -220,34 +220,41 @@ fn the_environment_says_how_pytorch_allocates() {
         let value = |id| settings(&import).get(id).cloned();
         let said = (
             value(FieldId::expandable_segments),
+            value(FieldId::max_split_size_mb),
             value(FieldId::cublas_workspace_kib),
         );
         (said, import)
     };
-    let kib = |kib| Some(Value::Int(kib));
+    let number = |number| Some(Value::Int(number));
     let on = || Some(Value::Bool(true));
     for (text, expected) in [
         (
             format!("export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\ntorchrun x.py {flags}"),
-            (on(), None),
+            (on(), None, None),
         ),
         (
             format!("PYTORCH_ALLOC_CONF=max_split_size_mb:64,expandable_segments:true torchrun x.py {flags}"),
-            (on(), None),
+            (on(), number(64), None),
+        ),
+        (
+            format!("export PYTORCH_ALLOC_CONF=max_split_size_mb:512\ntorchrun x.py {flags}"),
+            (None, number(512), None),
         ),
         (
             format!("export CUBLAS_WORKSPACE_CONFIG=:4096:2:16:8\ntorchrun x.py {flags}"),
-            (None, kib(8_320)),
+            (None, None, number(8_320)),
         ),
         (
-            format!("export CUBLAS_WORKSPACE_CONFIG=4096\nPYTORCH_ALLOC_CONF=a:b\ntorchrun x.py {flags}"),
-            (None, None),
+            format!(
+                "export CUBLAS_WORKSPACE_CONFIG=4096\nPYTORCH_ALLOC_CONF=a:b,max_split_size_mb:x\ntorchrun x.py {flags}"
+            ),
+            (None, None, None),
         ),
         (
             "ENV_VARS:\n  CUBLAS_WORKSPACE_CONFIG: :4096:8\n  PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True\n  \
              NCCL_ALGO: Ring\nMODEL_ARGS:\n  --num-layers: 2\n"
                 .to_owned(),
-            (on(), kib(32_768)),
+            (on(), None, number(32_768)),
         ),
     ] {
         let (said, _) = read_fields(&text);
@@ -263,11 +270,19 @@ fn what_the_environment_says_comes_back_from_scripts_and_yaml() {
         let mut job = RawJob::default();
         job.shared.set(FieldId::num_layers, Value::Int(2));
         job.shared.set(FieldId::expandable_segments, Value::Bool(true));
+        job.shared.set(FieldId::max_split_size_mb, Value::Int(kib + 20));
+        job.shared.set(FieldId::empty_unused_memory_level, Value::Int(kib % 3));
         job.shared.set(FieldId::cublas_workspace_kib, Value::Int(kib));
         for text in [megatron_args::script(&job), megatron_args::yaml(&job)] {
             let back = read(&text);
-            for id in [FieldId::expandable_segments, FieldId::cublas_workspace_kib] {
-                assert_eq!(settings(&back).get(id), job.shared.get(id), "{text}");
+            for id in [
+                FieldId::expandable_segments,
+                FieldId::max_split_size_mb,
+                FieldId::empty_unused_memory_level,
+                FieldId::cublas_workspace_kib,
+            ] {
+                let means = |of: &Settings| meaning(id, of.get(id));
+                assert_eq!(means(settings(&back)), means(&job.shared), "{text}");
             }
         }
     }

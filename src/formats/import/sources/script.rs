@@ -423,7 +423,7 @@ fn decides_something(framework: &Framework, variable: &Variable, script: &ShellI
             })
     };
     let is_exported = |set: &Assignment| {
-        set.exported && environment::field(&set.name, &set.value.text).is_some() && reads(&set.value)
+        set.exported && !environment::fields(&set.name, &set.value.text).is_empty() && reads(&set.value)
     };
     launched.any(reads)
         || script.flags().iter().any(in_flag)

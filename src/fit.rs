@@ -30,5 +30,5 @@ pub use limits::{
 pub use offer::{Change, Offer};
 pub use offers::{OfferSearch, Offers, offers};
 pub use other_gpus::{OnGpu, move_to, on_gpu};
-pub use reserved_gain::{ReservedGain, reserved_gain};
+pub use reserved_gain::{AllocatorSetting, ReservedGain, reserved_gains};
 pub use sweep::{PLOTTED, Sweep, SweepPoint};

@@ -13,7 +13,6 @@ use crate::value::Value;
 
 use layout::replica_gpus;
 pub(super) use layout::shorter_samples;
-pub(super) use states::expandable_segments;
 
 /// The changes of every kind for a module of a job, cheapest first. Of changes that cost the same, the one with the
 /// fewest settings comes first.

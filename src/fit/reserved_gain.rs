@@ -1,52 +1,140 @@
-//! Expandable segments of PyTorch's allocator as a change that costs nothing: the reserved memory that they would save,
-//! found by replaying the job's allocations without and with them.
+//! Settings of PyTorch's allocator as changes that cost little: the reserved memory that each would save, found by
+//! replaying the job's allocations without and with it.
 
-use super::candidates::expandable_segments;
-use super::offer::Change;
+use serde::{Deserialize, Serialize};
+
+use crate::config::fields::{Args, FieldId};
 use crate::config::job::Config;
 use crate::config::raw::RawJob;
 use crate::config::validate;
 use crate::memory::reserved::{ReservedRange, reserved};
 use crate::memory::{JobMoment, estimate};
 use crate::units::Bytes;
+use crate::value::Value;
 
-/// Expandable segments in a job that has none, with what the fullest GPU reserves.
-#[derive(Clone, Debug, PartialEq)]
+/// A setting of the allocator, or of when Megatron gives its free segments back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AllocatorSetting {
+    /// Segments grow page by page (`expandable_segments`).
+    ExpandableSegments,
+    /// Free segments are given back in every iteration, at the places of this level (`empty_unused_memory_level`).
+    EmptyUnusedMemory(u64),
+    /// Blocks from so many MiB on are not split (`max_split_size_mb`).
+    MaxSplitSize(u64),
+}
+
+/// The settings that are tried, kind by kind. Those sizes are tried that are powers of two between the smallest that
+/// PyTorch takes and what few tensors are larger than.
+const TRIED: [&[AllocatorSetting]; 3] = {
+    use AllocatorSetting::{EmptyUnusedMemory, ExpandableSegments, MaxSplitSize};
+    [
+        &[ExpandableSegments],
+        &[EmptyUnusedMemory(1), EmptyUnusedMemory(2)],
+        &[
+            MaxSplitSize(64),
+            MaxSplitSize(128),
+            MaxSplitSize(256),
+            MaxSplitSize(512),
+        ],
+    ]
+};
+
+impl AllocatorSetting {
+    /// The field that it sets, with its value.
+    #[must_use]
+    pub fn field(self) -> (FieldId, Value) {
+        let number = |number: u64| Value::Int(number.into());
+        match self {
+            Self::ExpandableSegments => (FieldId::expandable_segments, Value::Bool(true)),
+            Self::EmptyUnusedMemory(level) => (FieldId::empty_unused_memory_level, number(level)),
+            Self::MaxSplitSize(mib) => (FieldId::max_split_size_mb, number(mib)),
+        }
+    }
+
+    /// Its name, such as `expandable segments`.
+    #[must_use]
+    pub fn label(self) -> String {
+        match self {
+            Self::ExpandableSegments => "expandable segments".to_owned(),
+            Self::EmptyUnusedMemory(level) => format!("empty_unused_memory_level {level}"),
+            Self::MaxSplitSize(mib) => format!("max_split_size_mb {mib}"),
+        }
+    }
+
+    /// Whether it costs no time. With the others the driver is asked for segments more often.
+    #[must_use]
+    pub const fn costs_nothing(self) -> bool {
+        match self {
+            Self::ExpandableSegments => true,
+            Self::EmptyUnusedMemory(_) | Self::MaxSplitSize(_) => false,
+        }
+    }
+
+    /// Whether a module may be given the setting: it has none of its kind, or less of it.
+    fn is_new(self, a: &Args) -> bool {
+        match self {
+            Self::ExpandableSegments => !a.expandable_segments,
+            Self::EmptyUnusedMemory(level) => a.empty_unused_memory_level < level,
+            Self::MaxSplitSize(_) => a.max_split_size_mb.is_none(),
+        }
+    }
+}
+
+/// A setting that a job does not have, with what the fullest GPU reserves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedGain {
-    /// The change.
-    pub change: Change,
+    /// The setting.
+    pub setting: AllocatorSetting,
     /// The index of the module that it is made in.
     pub module: usize,
     /// The reserved memory of the job as it is.
     pub now: ReservedRange,
-    /// The reserved memory of the job with the change.
+    /// The reserved memory of the job with the setting.
     pub then: ReservedRange,
 }
 
 impl ReservedGain {
-    /// The reserved bytes that the change saves, on the ranks that reserve most.
+    /// The reserved bytes that the setting saves, on the ranks that reserve most.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.now.replayed.1.saturating_sub(self.then.replayed.1)
     }
+
+    /// Makes the setting in a job.
+    pub fn apply(&self, job: &mut RawJob) {
+        let (field, value) = self.setting.field();
+        job.put(self.module, field, value);
+    }
 }
 
-/// What a job would gain by expandable segments; `None` where it has them or gains nothing, where Megatron refuses the
-/// job with or without them, and where the allocator is not replayed.
+/// What a job would gain by settings of the allocator, each alone: of every kind the one that saves most, if it saves
+/// anything. Empty where Megatron refuses the job, and where the allocator is not replayed.
 #[must_use]
-pub fn reserved_gain(job: &RawJob) -> Option<ReservedGain> {
-    let (config, module, now) = replayed(job)?;
-    let change = expandable_segments(config.modules().get(module)?)?;
-    let mut changed = job.clone();
-    change.apply(&mut changed, module);
-    let (_, _, then) = replayed(&changed)?;
-    let gain = ReservedGain {
-        change,
-        module,
-        now,
-        then,
+pub fn reserved_gains(job: &RawJob) -> Vec<ReservedGain> {
+    let Some((config, module, now)) = replayed(job) else {
+        return Vec::new();
     };
-    (gain.bytes() > Bytes::ZERO).then_some(gain)
+    let Some(m) = config.modules().get(module) else {
+        return Vec::new();
+    };
+    let gain = |setting: AllocatorSetting| {
+        let gain = |then: ReservedRange| ReservedGain {
+            setting,
+            module,
+            now,
+            then,
+        };
+        let mut changed = job.clone();
+        gain(now).apply(&mut changed);
+        let (_, _, then) = replayed(&changed)?;
+        Some(gain(then)).filter(|gain| gain.bytes() > Bytes::ZERO)
+    };
+    let kinds = TRIED.iter().filter_map(|kind| {
+        let new = kind.iter().filter(|setting| setting.is_new(m.args()));
+        let gains = new.filter_map(|setting| gain(*setting));
+        gains.reduce(|most, next| if next.bytes() > most.bytes() { next } else { most })
+    });
+    kinds.collect()
 }
 
 /// A job, the module of its fullest stage, and what its fullest GPU reserves.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::amount::Scale;
 use crate::config::job::Config;
-use crate::fit::ReservedGain;
+use crate::fit::{AllocatorSetting, ReservedGain};
 use crate::memory::overhead::memory_range;
 use crate::memory::reserved::{LEAST_OF_REPLAY, MOST_OF_REPLAY, ReservedRange, reserved};
 use crate::memory::{Estimate, JobMoment, RankMemory, StageEstimate, StageRef};
@@ -104,10 +104,12 @@ pub fn by_factors(config: &Config, estimate: &Estimate, at: StageRef, scale: Sca
     ])
 }
 
-/// What expandable segments would change.
+/// What a setting of the allocator would change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gained {
-    /// The index of the module that the change is made in.
+    /// The setting.
+    pub setting: AllocatorSetting,
+    /// The index of the module that it is made in.
     pub module: usize,
     /// The reserved bytes that it saves, on the ranks that reserve most.
     bytes: Bytes,
@@ -121,6 +123,7 @@ impl From<&ReservedGain> for Gained {
     fn from(gain: &ReservedGain) -> Self {
         let range = |of: &ReservedRange| (of.low, of.high);
         Self {
+            setting: gain.setting,
             module: gain.module,
             bytes: gain.bytes(),
             now: range(&gain.now),
@@ -129,13 +132,21 @@ impl From<&ReservedGain> for Gained {
     }
 }
 
-/// What expandable segments would gain, in a sentence.
+/// What a setting of the allocator would gain, in a sentence, and what it costs.
 #[must_use]
 pub fn gain(gained: Gained, scale: Scale) -> String {
     let range = |(low, high)| scale.range(low, high);
+    let (costs, how) = if gained.setting.costs_nothing() {
+        (" and cost nothing", "")
+    } else {
+        (
+            "",
+            " It takes a little time: the driver is asked for memory more often.",
+        )
+    };
     format!(
-        "By a replay of PyTorch's allocator, expandable segments would reserve {} less and cost nothing: {} in place of \
-         {}.",
+        "By a replay of PyTorch's allocator, {} would reserve {} less{costs}: {} in place of {}.{how}",
+        gained.setting.label(),
         scale.amount(gained.bytes),
         range(gained.then),
         range(gained.now),

@@ -95,8 +95,8 @@ pub enum Answer {
     Measured(Option<LogMeasurements>),
     /// What the allocator reserves; `None` where it is not replayed.
     Reserved(Option<Replayed>),
-    /// What the job would gain; `None` where that is nothing, or the allocator is not replayed.
-    Gained(Option<Gained>),
+    /// What the job would gain; empty where that is nothing, or the allocator is not replayed.
+    Gained(Vec<Gained>),
 }
 
 /// A [`Suggestion`] by its names.

@@ -1,7 +1,7 @@
 //! Replays of PyTorch's allocator, which take too long for the page itself.
 
 use megatron_memory::config::check;
-use megatron_memory::fit::reserved_gain;
+use megatron_memory::fit::reserved_gains;
 use megatron_memory::formats::share_url;
 use megatron_memory::memory::{StageRef, estimate};
 use megatron_memory::report::reserved::{Gained, Replayed};
@@ -14,9 +14,8 @@ pub(crate) fn replayed(link: &str, stage: StageRef) -> Option<Replayed> {
     Replayed::of(&config, &estimate(&config), stage)
 }
 
-/// What a job, the fragment of a share link, would gain by expandable segments; `None` where that is nothing, or its
-/// allocator is not replayed.
-pub(crate) fn gained(link: &str) -> Option<Gained> {
+/// What a job, the fragment of a share link, would gain by settings of the allocator.
+pub(crate) fn gained(link: &str) -> Vec<Gained> {
     let job = share_url::visit(link).state.setup.job;
-    reserved_gain(&job).as_ref().map(Gained::from)
+    reserved_gains(&job).iter().map(Gained::from).collect()
 }

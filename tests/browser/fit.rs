@@ -77,7 +77,7 @@ fn what_expandable_segments_gain_is_found_by_a_replay_and_taken_by_a_click() {
     page.click("[data-testid=segments-gain] button");
     page.until("location.hash.includes('expseg=1')");
     // Who has them gains nothing by them.
-    page.until("!document.querySelector('[data-testid=segments-gain] p')");
+    page.until(&format!("!{words}?.includes('expandable segments would reserve')"));
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 

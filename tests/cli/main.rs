@@ -345,7 +345,10 @@ fn a_replay_says_what_the_allocator_reserves() {
         let set = format!("expandable_segments={setting}");
         let ended = run(&["check", "llama3-70b", "--set", &set, "--json"], "");
         let checked: Value = serde_json::from_str(&ended.output).unwrap();
-        assert_eq!(found["expandable_segments"][side], checked[0]["reserved"], "{side}");
+        let gains = found["reserved_gains"].as_array().unwrap();
+        let of_segments = |gain: &&Value| gain["settings"]["expandable_segments"] == true;
+        let gain = gains.iter().find(of_segments).unwrap();
+        assert_eq!(gain[side], checked[0]["reserved"], "{side}");
     }
     let ended = run(&["fit", "llama3-70b"], "");
     assert!(

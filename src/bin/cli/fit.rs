@@ -3,7 +3,7 @@
 use clap::Args;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::export::json;
-use megatron_memory::fit::{FitError, Offer, Offers, ReservedGain, offers, reserved_gain};
+use megatron_memory::fit::{FitError, Offer, Offers, ReservedGain, offers, reserved_gains};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::ShareState;
 use megatron_memory::report::amount::{Scale, Unit};
@@ -62,18 +62,20 @@ struct Report {
     offers: Vec<OfferReport>,
     /// Where no change is enough: the one with the smallest peak.
     closest: Option<OfferReport>,
-    /// The reserved memory of the job as it is and with expandable segments, where these would save some; `null` where
-    /// they would not, and for jobs whose allocations are not replayed.
-    expandable_segments: Option<GainReport>,
+    /// Settings of PyTorch's allocator with which it would reserve less; empty for jobs whose allocator is not
+    /// replayed.
+    reserved_gains: Vec<GainReport>,
 }
 
-/// The memory that PyTorch's allocator reserves on the fullest GPU, without and with expandable segments. Both are like
-/// the object `reserved` that `estimate --json` prints.
+/// A setting of PyTorch's allocator, and the memory that it reserves on the fullest GPU without and with it. Both
+/// amounts are like the object `reserved` that `estimate --json` prints.
 #[derive(Debug, Serialize)]
 struct GainReport {
+    /// The setting, by its argument.
+    settings: Map<String, serde_json::Value>,
     /// In the job as it is.
     now: Value,
-    /// With `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`.
+    /// With the setting.
     then: Value,
     /// The gain in words.
     #[serde(skip)]
@@ -93,7 +95,7 @@ impl FitJob {
             reason: sentence(&share.setup.job, &found.now),
             offers: found.offers.iter().map(offer).collect(),
             closest: found.closest.as_ref().filter(|_| found.offers.is_empty()).map(offer),
-            expandable_segments: reserved_gain(&share.setup.job).as_ref().map(GainReport::new),
+            reserved_gains: reserved_gains(&share.setup.job).iter().map(GainReport::new).collect(),
         };
         if self.json {
             output::json(&report)?;
@@ -130,7 +132,9 @@ fn status(found: &Offers) -> Status {
 
 impl GainReport {
     fn new(gain: &ReservedGain) -> Self {
+        let (field, value) = gain.setting.field();
         Self {
+            settings: Map::from_iter([(field.field().name.to_owned(), plain(&value))]),
             now: json::reserved(&gain.now),
             then: json::reserved(&gain.then),
             words: report::reserved::gain(gain.into(), Scale::coarse(Unit::Gib)),
@@ -217,9 +221,10 @@ impl Report {
         }
         let closest = self.closest.iter();
         lines.extend(closest.map(|closest| format!("  The closest is: {}", closest.line())));
-        if let Some(gain) = &self.expandable_segments {
+        for gain in &self.reserved_gains {
             lines.push(gain.words.clone());
-            lines.push("      --set expandable_segments=true".to_owned());
+            let settings = gain.settings.iter();
+            lines.extend(settings.map(|(name, value)| format!("      --set {name}={value}")));
         }
         lines.join("\n") + "\n"
     }

@@ -62,11 +62,6 @@ fn growing_segments(m: &Module) -> Option<(String, Vec<(F, Value)>)> {
     (!m.args().expandable_segments).then(|| ("expandable segments".to_owned(), settings))
 }
 
-/// Expandable segments alone, where a module has none.
-pub(in crate::fit) fn expandable_segments(m: &Module) -> Option<Change> {
-    Some(together(&[&growing_segments(m)?]))
-}
-
 /// Several settings that cost nothing as one change.
 fn together(settings: &[&(String, Vec<(F, Value)>)]) -> Change {
     let labels: Vec<&str> = settings.iter().map(|(label, _)| label.as_str()).collect();

@@ -4,7 +4,7 @@ use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::evidence::{MeasuredStage, Run, read};
-use megatron_memory::fit::reserved_gain;
+use megatron_memory::fit::{AllocatorSetting, ReservedGain, reserved_gains};
 use megatron_memory::memory::reserved::{AllocatorReplay, MicroBatches, replay_allocator, reserved};
 use megatron_memory::memory::{JobMoment, StageRef, estimate};
 use megatron_memory::presets::PRESETS;
@@ -96,33 +96,74 @@ fn ranks_of_a_stage() {
     assert!(median < 0.4, "the median error is {median:.2} %");
 }
 
-/// What expandable segments gain is what a replay of the changed job reserves less, and a job that has them gains none.
+/// What settings of the allocator gain is what a replay of the changed job reserves less, and a job that has them gains
+/// nothing by them.
 #[test]
-fn expandable_segments_gain_what_the_changed_job_reserves_less() {
-    let mut gains = 0;
-    for id in ["llama3-8b", "llama3-70b", "gpt3-175b"] {
-        let preset = PRESETS.iter().find(|preset| preset.id == id).unwrap();
-        let job = preset.contents().unwrap().raw_job();
-        let of = |job: &RawJob| {
-            let config = check(job).config.unwrap();
-            reserved(&config, &estimate(&config).worst_rank, JobMoment::default()).unwrap()
-        };
+fn settings_gain_what_the_changed_job_reserves_less() {
+    let preset = PRESETS.iter().find(|preset| preset.id == "llama3-70b").unwrap();
+    let job = preset.contents().unwrap().raw_job();
+    let of = |job: &RawJob| {
+        let config = check(job).config.unwrap();
+        reserved(&config, &estimate(&config).worst_rank, JobMoment::default()).unwrap()
+    };
+    let now = of(&job);
+    let gains = reserved_gains(&job);
+    let mut with_all = job.clone();
+    for gain in &gains {
+        let name = gain.setting.label();
         let mut changed = job.clone();
-        changed.shared.set(FieldId::expandable_segments, Value::Bool(true));
-        assert_eq!(reserved_gain(&changed), None, "{id}");
-        let (now, then) = (of(&job), of(&changed));
-        let Some(gain) = reserved_gain(&job) else {
-            assert!(then.replayed.1 >= now.replayed.1, "{id}");
-            continue;
-        };
-        assert_eq!((gain.now, gain.then), (now, then), "{id}");
-        assert_eq!(gain.bytes(), Bytes(now.replayed.1.0 - then.replayed.1.0), "{id}");
-        let mut applied = job.clone();
-        gain.change.apply(&mut applied, gain.module);
-        assert_eq!(of(&applied), then, "{id}");
-        gains += 1;
+        gain.apply(&mut changed);
+        gain.apply(&mut with_all);
+        let then = of(&changed);
+        assert_eq!((gain.now, gain.then), (now, then), "{name}");
+        assert_eq!(gain.bytes(), Bytes(now.replayed.1.0 - then.replayed.1.0), "{name}");
     }
-    assert!(gains > 0);
+    let is_of_segments = |gain: &ReservedGain| gain.setting == AllocatorSetting::ExpandableSegments;
+    assert!(gains.iter().any(is_of_segments));
+    let again = reserved_gains(&with_all);
+    let mut settings = again.iter().map(|gain| gain.setting);
+    assert!(settings.all(|again| gains.iter().all(|gain| gain.setting != again)));
+}
+
+/// Segments that are given back after the step are no longer reserved, and what is allocated stays but for some rests.
+#[test]
+fn given_back_segments_are_not_reserved() {
+    for id in ["llama3-8b", "llama3-70b"] {
+        let preset = PRESETS.iter().find(|preset| preset.id == id).unwrap();
+        let of = |level: i128| {
+            let mut job = preset.contents().unwrap().raw_job();
+            job.shared.set(FieldId::expandable_segments, Value::Bool(false));
+            job.shared.set(FieldId::empty_unused_memory_level, Value::Int(level));
+            replay(&job, 0, 0, JobMoment::LaterIteration)
+        };
+        let (never, after_passes, after_steps) = (of(0), of(1), of(2));
+        assert_eq!(never.reserved, never.most_reserved, "{id}");
+        for given_back in [after_passes, after_steps] {
+            let difference = given_back.allocated.0.abs_diff(never.allocated.0);
+            assert!(difference * 1_000 < never.allocated.0, "{id}: {difference}");
+        }
+        assert!(after_steps.reserved < never.reserved, "{id}");
+        assert!(after_steps.reserved < after_steps.most_reserved, "{id}");
+    }
+}
+
+/// Blocks of a size from which they are not split serve only requests of about that size.
+#[test]
+fn blocks_that_are_kept_whole_count_as_unused() {
+    let preset = PRESETS.iter().find(|preset| preset.id == "llama3-8b").unwrap();
+    let of = |mib: Option<i128>| {
+        let mut job = preset.contents().unwrap().raw_job();
+        job.shared.set(FieldId::expandable_segments, Value::Bool(false));
+        if let Some(mib) = mib {
+            job.shared.set(FieldId::max_split_size_mb, Value::Int(mib));
+        }
+        replay(&job, 0, 0, JobMoment::LaterIteration)
+    };
+    let (without, huge, small) = (of(None), of(Some(100_000_000)), of(Some(20)));
+    assert_eq!(without, huge);
+    assert_eq!(without.most_split, without.most_allocated);
+    assert_ne!(without.most_reserved, small.most_reserved);
+    assert!(small.most_split < small.most_allocated);
 }
 
 /// With every preset: what is left out once passes repeat changes nothing.

@@ -1,6 +1,6 @@
 //! The arguments of a job that differ from the defaults of the framework that it is exported for.
 
-use crate::config::canonical::{Meaning, hybrid_pattern, meaning, set_names, to_value};
+use crate::config::canonical::{Meaning, meaning, set_names, to_value};
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
@@ -24,17 +24,12 @@ pub(super) struct Argument {
 /// attention. So are fields for which the framework has no argument. Fields of Megatron FSDP and of the optimizer on the
 /// CPU are not, where these are off.
 pub(super) fn arguments(settings: &Settings, framework: &Framework) -> Vec<Argument> {
-    let is_hybrid = hybrid_pattern(settings).is_some();
+    let class = framework.defaults_of_class(settings);
     let effective = |id: &&FieldId| !is_switched_off(settings, **id) && !means_absence(settings, **id);
     let differing = FieldId::ALL.iter().filter(effective).filter_map(|id| {
         let means = meaning(*id, settings.get(*id));
         let destination = destination_of(*id);
-        let default = if is_hybrid {
-            framework.hybrid_default_of(destination)
-        } else {
-            framework.default_of(destination)
-        };
-        let default = default.map(python);
+        let default = framework.default_in_class(class, destination).map(python);
         let needed = match id {
             FieldId::micro_batch_size => true,
             FieldId::linear_attention_freq => settings.get(*id).is_some_and(|value| *value != Value::Null),

@@ -15,6 +15,7 @@ use crate::config::raw::{RawJob, Settings};
 use crate::formats::dialects::bridge::{self, BRIDGE};
 use crate::formats::dialects::dev_branch;
 use crate::formats::environment;
+use crate::value::Value;
 
 /// Megatron-Bridge's one key for the number of virtual stages, which Megatron-LM has three arguments for.
 const VIRTUAL_STAGES: &str = "model.virtual_pipeline_model_parallel_size";
@@ -211,7 +212,11 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
             | FieldId::squared_relu
             | FieldId::bf16
             | FieldId::fp16
-            | FieldId::num_query_groups => {}
+            | FieldId::num_query_groups
+            | FieldId::bias_gelu_fusion
+            | FieldId::bias_swiglu_fusion => {}
+            // Only rotary positions can be fused (`validate_rope_fusion_compatibility`).
+            FieldId::apply_rope_fusion if argument.is_on() && !has_rotary_positions(settings) => {}
             // Megatron-LM ignores the number of groups without `group_query_attention`; Megatron-Bridge has only the
             // number.
             FieldId::group_query_attention => {
@@ -264,7 +269,32 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
             },
         }
     }
+    if fuses_activation(settings) {
+        all.add("model.bias_activation_fusion", OverrideValue::Flag(true));
+    }
     all
+}
+
+/// Whether an operation adds the bias and applies the activation function: Megatron-LM has one flag for gated functions
+/// and another for GELU, Megatron-Bridge one for both. Other functions have no such operation, and GELU only with a bias
+/// (`TransformerConfig.__post_init__`).
+fn fuses_activation(settings: &Settings) -> bool {
+    let on = |id| is_on(settings, id);
+    let gated = [FieldId::swiglu, FieldId::geglu, FieldId::quick_geglu]
+        .into_iter()
+        .any(on);
+    let residual = FieldId::kimi_attn_res_block_size;
+    if gated {
+        // The gate of Kimi K3 is bounded.
+        return on(FieldId::bias_swiglu_fusion) && meaning(residual, settings.get(residual)) == meaning(residual, None);
+    }
+    !on(FieldId::squared_relu) && on(FieldId::add_bias_linear) && on(FieldId::bias_gelu_fusion)
+}
+
+/// Whether positions are rotary ones of the kind that has a fused kernel.
+fn has_rotary_positions(settings: &Settings) -> bool {
+    let (kind, rotary) = (FieldId::position_embedding_type, Value::Text("rope".to_owned()));
+    meaning(kind, settings.get(kind)) == meaning(kind, Some(&rotary))
 }
 
 /// The key of a field, and whether it means the opposite. Layers of Megatron-LM's dev branch have names of their own.

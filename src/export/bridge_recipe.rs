@@ -39,7 +39,11 @@ const IMPORTS: [(&str, &str); 13] = [
         "fp16_mixed()",
         "from megatron.bridge.training.mixed_precision import fp16_mixed",
     ),
-    (" quick_gelu", "from megatron.core.activations import quick_gelu"),
+    // Of two functions of this name, the one that can be fused (`transformer_config.py`).
+    (
+        " quick_gelu",
+        "from megatron.core.fusions.fused_bias_geglu import quick_gelu",
+    ),
     (" squared_relu", "from megatron.core.activations import squared_relu"),
     (" LoRA()", "from megatron.bridge.peft.lora import LoRA"),
     (" DoRA()", "from megatron.bridge.peft.dora import DoRA"),

@@ -59,6 +59,16 @@ pub fn recognizes(root: &Node) -> bool {
     has("model_type") || has("architectures") || has(CLASS_NAME) || has_layers(root.entries()) || nested
 }
 
+/// The `model_type` of a `config.json`, of a model with towers that of the whole.
+#[must_use]
+pub fn model_type(text: &str) -> Option<String> {
+    let root = json::parse(text).ok()?;
+    match &root.get("model_type")?.data {
+        Data::Text(name) => Some(name.clone()),
+        _ => None,
+    }
+}
+
 /// Reads the tree of a `config.json`.
 ///
 /// # Errors

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::detect::Format;
+use super::hf_config;
 use super::hub::known;
 use super::import::tower::Tower;
 use super::import::towers;
@@ -16,7 +17,7 @@ use super::report::KeyStatus;
 use super::state::Setup;
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
-use crate::presets;
+use crate::presets::{self, jobs::JobPreset};
 use crate::value::Value;
 
 /// The user's choices and answers about a text.
@@ -184,6 +185,8 @@ struct Model {
     job: RawJob,
     /// The encoders beside its language model.
     towers: Vec<Tower>,
+    /// The `model_type` of its file; empty where it has none.
+    hf_type: String,
 }
 
 /// A model given as the id of a preset, those with encoders too, or as the text of its `config.json`.
@@ -196,14 +199,17 @@ fn read_model(model: &str) -> Result<Model, ImportError> {
                 ..RawJob::default()
             },
             towers: contents.towers,
+            hf_type: contents.model_type,
         });
     }
-    if let Some((shared, towers)) = presets::jobs::by_id(model).and_then(towers::of_job) {
+    let preset = presets::jobs::by_id(model);
+    if let Some((shared, towers)) = preset.and_then(towers::of_job) {
         let job = RawJob {
             shared,
             ..RawJob::default()
         };
-        return Ok(Model { job, towers });
+        let hf_type = preset.and_then(JobPreset::model_type).unwrap_or_default();
+        return Ok(Model { job, towers, hf_type });
     }
     let options = Options {
         format: Some(Format::HfConfig),
@@ -213,6 +219,7 @@ fn read_model(model: &str) -> Result<Model, ImportError> {
     Ok(Model {
         job: import.state.setup.job,
         towers: import.towers,
+        hf_type: hf_config::model_type(model).unwrap_or_default(),
     })
 }
 
@@ -225,24 +232,24 @@ fn add_model(import: &mut Import, model: Model) {
     if import.towers.is_empty() {
         import.towers = model.towers;
     }
-    let mut model = model.job.shared;
+    let mut settings = model.job.shared;
     if let Some(framework) = import.framework {
         if framework.mtp_only_where_asked {
-            model.unset(FieldId::mtp_num_layers);
+            settings.unset(FieldId::mtp_num_layers);
         }
-        (framework.with_model)(&mut import.state.setup.job, &mut model);
+        (framework.with_model)(&mut import.state.setup.job, &mut settings, &model.hf_type);
     }
     let own = &mut import.state.setup.job.shared;
     // The dtype of the published weights is not that of training, where the text says one.
     let precisions = [FieldId::bf16, FieldId::fp16];
     if precisions.into_iter().any(|id| own.get(id).is_some()) {
         for id in precisions {
-            model.unset(id);
+            settings.unset(id);
         }
     }
     let is_replaced = |row: &Row| {
         let is_default = row.status == KeyStatus::Defaulted && row.line.is_none();
-        is_default && row.field.is_some_and(|id| model.get(id).is_some())
+        is_default && row.field.is_some_and(|id| settings.get(id).is_some())
     };
     for row in import.report.iter().filter(|row| is_replaced(row)) {
         if let Some(id) = row.field {
@@ -250,7 +257,7 @@ fn add_model(import: &mut Import, model: Model) {
         }
     }
     import.report.retain(|row| !is_replaced(row));
-    let mut joined = model;
+    let mut joined = settings;
     if import.framework.is_some_and(|framework| framework.keeps_vocabulary)
         && own.get(FieldId::padded_vocab_size).is_none()
         && let Some(size) = joined.get(FieldId::vocab_size).cloned()

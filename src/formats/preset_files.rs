@@ -28,6 +28,8 @@ pub struct Contents {
     pub published: Published,
     /// The model's fields.
     pub model: Settings,
+    /// The `model_type` among the model's keys.
+    pub model_type: String,
     /// The encoders that the published model has beside its language model.
     pub towers: Vec<Tower>,
     /// The report row of every key of the model.
@@ -87,6 +89,7 @@ impl Preset {
                 .into_iter()
                 .map(|setting| Some((FieldId::by_name(setting.field)?, setting.value)))
                 .collect::<Option<Settings>>()?,
+            model_type: text(config.get("model_type")?)?,
             towers: towers::of_model(&root, config.get("model_type")),
             report: import.report,
             job_source: text(job.get("source")?)?,

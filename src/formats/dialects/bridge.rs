@@ -4,6 +4,7 @@
 //! `scripts/translate_mlm_to_bridge.py` and `training/mixed_precision.py` at the pinned revision.
 
 pub mod base_recipes;
+pub(in crate::formats) mod families;
 pub mod precision;
 pub(in crate::formats) mod together;
 mod tower;
@@ -19,8 +20,9 @@ use crate::formats::megatron_args::{self, Known};
 pub static BRIDGE: Framework = Framework {
     name: "Megatron-Bridge",
     find,
-    defaults: &[DEFAULTS, CLASS_DEFAULTS],
-    hybrid_defaults: HYBRID_DEFAULTS,
+    defaults: &[DEFAULTS, CLASS_DEFAULTS, FUSIONS],
+    hybrid_defaults: &[HYBRID_DEFAULTS, HYBRID_FUSIONS],
+    latent_defaults: &[LATENT_DEFAULTS],
     begin: |draft, root, _| together::model_class(draft, root),
     name_of,
     unknown_value: together::partly_followed,
@@ -38,6 +40,7 @@ pub static BRIDGE: Framework = Framework {
         dev_branch::stack,
     ],
     after_defaults: dtypes::gradients_as_said,
+    with_model: |_, model, model_type| families::add(model, model_type),
     tower: |import, tower, _| tower::beside_adapters(import, tower),
     names_published_models: true,
     keeps_vocabulary: true,
@@ -407,4 +410,27 @@ pub const HYBRID_DEFAULTS: Defaults = &[
     ("hidden_dropout", "0.0"),
     ("attention_dropout", "0.0"),
     ("attention_backend", "flash"),
+];
+
+/// The kernels that `GPTModelProvider` leaves apart, as `TransformerConfig` does, and that Megatron-LM's command line
+/// fuses.
+pub const FUSIONS: Defaults = &[
+    ("apply_rope_fusion", "False"),
+    ("bias_dropout_fusion", "False"),
+    ("bias_swiglu_fusion", "False"),
+];
+
+/// The same for `HybridModelProvider`.
+pub const HYBRID_FUSIONS: Defaults = &[
+    ("apply_rope_fusion", "True"),
+    ("bias_dropout_fusion", "True"),
+    ("masked_softmax_fusion", "False"),
+];
+
+/// The same for `MLAModelProvider`, where the defaults of `MLATransformerConfig` count before those of
+/// `GPTModelProvider`.
+pub const LATENT_DEFAULTS: Defaults = &[
+    ("cross_entropy_loss_fusion", "False"),
+    ("gradient_accumulation_fusion", "False"),
+    ("masked_softmax_fusion", "False"),
 ];

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::meaning::KeyMeaning;
+use crate::config::canonical::{hybrid_pattern, is_on};
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::import::ImportError;
@@ -49,8 +50,11 @@ pub struct Framework {
     pub find: fn(&str) -> Option<KeyMeaning>,
     /// Its defaults that differ from those of Megatron-LM's command line. The first table that has a field counts.
     pub defaults: &'static [Defaults],
-    /// The defaults of models with a `hybrid_layer_pattern`, where these are built from another class.
-    pub hybrid_defaults: Defaults,
+    /// The defaults of models with a `hybrid_layer_pattern`, where these are built from another class. The first table
+    /// that has a field counts.
+    pub hybrid_defaults: &'static [Defaults],
+    /// The same for other models with latent attention.
+    pub latent_defaults: &'static [Defaults],
     /// Releases of it with other defaults than the revision that is read.
     pub releases: &'static [Release],
     /// Its YAML files, where Megatron's arguments stand below sections of its own.
@@ -71,8 +75,9 @@ pub struct Framework {
     pub(in crate::formats) after_defaults: fn(&mut JobDraft),
     /// Sets the fields that follow from the model, once the model is known.
     pub(in crate::formats) after_model: fn(&mut Import),
-    /// Changes the settings of a model that is chosen for a text, before they fill what the text leaves open.
-    pub(in crate::formats) with_model: fn(&mut RawJob, &mut Settings),
+    /// Changes the settings of a model that is chosen for a text, before they fill what the text leaves open. The text is
+    /// the `model_type` of the model's file, empty where it has none.
+    pub(in crate::formats) with_model: fn(&mut RawJob, &mut Settings, &str),
     /// Whether depths of multi-token prediction are trained only where a key of the text asks for them, and not because
     /// the chosen model has them.
     pub(in crate::formats) mtp_only_where_asked: bool,
@@ -139,6 +144,7 @@ impl Framework {
         find: |_| None,
         defaults: &[],
         hybrid_defaults: &[],
+        latent_defaults: &[],
         releases: &[],
         files: None,
         signs: &[],
@@ -149,7 +155,7 @@ impl Framework {
         derivations: &[],
         after_defaults: |_| {},
         after_model: |_| {},
-        with_model: |_, _| {},
+        with_model: |_, _, _| {},
         mtp_only_where_asked: false,
         tower: |_, _, _| Outcome::NotBuilt,
         never_built: &[],
@@ -166,10 +172,22 @@ impl Framework {
             .or_else(|| megatron_args::default_of(destination))
     }
 
-    /// The value that a field has by default in a model with a `hybrid_layer_pattern`.
+    /// The defaults of the class that a model with these settings is built from, which count before all others.
     #[must_use]
-    pub fn hybrid_default_of(&self, destination: &str) -> Option<&'static str> {
-        let mut defaults = self.hybrid_defaults.iter();
+    pub fn defaults_of_class(&self, settings: &Settings) -> &'static [Defaults] {
+        if hybrid_pattern(settings).is_some() {
+            self.hybrid_defaults
+        } else if is_on(settings, FieldId::multi_latent_attention) {
+            self.latent_defaults
+        } else {
+            &[]
+        }
+    }
+
+    /// The value that a field has by default in a model of a class with these defaults.
+    #[must_use]
+    pub fn default_in_class(&self, class: &'static [Defaults], destination: &str) -> Option<&'static str> {
+        let mut defaults = class.iter().copied().flatten();
         let own = defaults.find(|(field, _)| *field == destination);
         own.map(|(_, value)| *value).or_else(|| self.default_of(destination))
     }

@@ -2,13 +2,16 @@
 
 mod bases;
 
-use super::bridge::{self, CLASS_DEFAULTS, HYBRID_DEFAULTS, together};
+use super::bridge::{
+    self, CLASS_DEFAULTS, FUSIONS, HYBRID_DEFAULTS, HYBRID_FUSIONS, LATENT_DEFAULTS, families, together,
+};
 use super::framework::{Defaults, Files, Framework, Signs};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant};
 use super::meaning::look_up;
 use crate::config::choices::AdapterType;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
+use crate::config::raw::{RawJob, Settings};
 use crate::formats::derivations::{activation, adapters, batch, hybrid, optimizer, packing, precision, vocabulary};
 use crate::formats::import::ImportError;
 use crate::formats::import::draft::JobDraft;
@@ -25,8 +28,10 @@ use crate::value::Value;
 pub static NEMO_RL: Framework = Framework {
     name: "NeMo-RL",
     find,
-    defaults: &[DEFAULTS, CLASS_DEFAULTS],
-    hybrid_defaults: HYBRID_DEFAULTS,
+    defaults: &[DEFAULTS, CLASS_DEFAULTS, FUSIONS],
+    hybrid_defaults: &[HYBRID_DEFAULTS, HYBRID_FUSIONS],
+    latent_defaults: &[LATENT_DEFAULTS],
+    with_model,
     files: Some(FILES),
     signs: &[
         Signs {
@@ -238,6 +243,12 @@ const DEFAULTS: Defaults = &[
     ("gradient_accumulation_fusion", "False"),
     ("moe_grouped_gemm", "True"),
 ];
+
+/// A model comes with what its bridge sets, but for what all files of NeMo-RL say themselves.
+fn with_model(_: &mut RawJob, model: &mut Settings, model_type: &str) {
+    families::add(model, model_type);
+    model.unset(FieldId::gradient_accumulation_fusion);
+}
 
 /// The switch without which nothing is recomputed.
 const SWITCH: &str = "policy.megatron_cfg.activation_checkpointing";

@@ -22,7 +22,7 @@ pub static ROLL: Framework = Framework {
     name: "ROLL",
     find,
     defaults: &[DEFAULTS],
-    hybrid_defaults: HYBRID_DEFAULTS,
+    hybrid_defaults: &[HYBRID_DEFAULTS],
     files: Some(FILES),
     signs: &[
         Signs {

@@ -271,7 +271,7 @@ pub const DEFAULTS: Defaults = &[
 
 /// A chosen model gives what the text leaves open: its vocabulary, or all of a model whose arguments are in a file that
 /// the script sources. What slime's own files of models (`scripts/models`) have in common comes with it.
-fn with_model(job: &mut RawJob, model: &mut Settings) {
+fn with_model(job: &mut RawJob, model: &mut Settings, _: &str) {
     if model::has_sizes(&job.shared) {
         let vocabulary = model.get(FieldId::vocab_size).cloned();
         *model = Settings::default();

@@ -9,7 +9,7 @@
 mod other_models;
 mod parents;
 
-use super::bridge;
+use super::bridge::{self, families};
 use super::framework::{Defaults, Framework};
 use super::meaning::KeyMeaning::{self, Field, Irrelevant, Role};
 use super::meaning::{Decides, KeyRole, look_up, same_field};
@@ -38,7 +38,7 @@ pub static VERL: Framework = BY_MBRIDGE;
 static BY_MEGATRON_BRIDGE: Framework = Framework {
     defaults: &[OF_MEGATRON_BRIDGE, DEFAULTS],
     after_defaults: precision::gradients_as_said,
-    with_model: |_, _| {},
+    with_model: |_, model, model_type| families::add(model, model_type),
     ..BY_MBRIDGE
 };
 
@@ -387,8 +387,8 @@ const OF_MEGATRON_BRIDGE: Defaults = &[
 
 /// Applies the arguments that mbridge sets for models with experts (`mbridge/models/qwen2moe.py`, `qwen3moe.py` and `deepseek_v3.py`). Qwen2's,
 /// which have biases of queries, keys and values, are built without the gate of shared experts.
-fn of_mbridge(job: &mut RawJob, model: &mut Settings) {
-    of_verl(job, model);
+fn of_mbridge(job: &mut RawJob, model: &mut Settings, model_type: &str) {
+    of_verl(job, model, model_type);
     let has_shared = model.get(FieldId::moe_shared_expert_intermediate_size).is_some();
     if has_shared && model.get(FieldId::add_qkv_bias) == Some(&Value::Bool(true)) {
         model.set(FieldId::moe_shared_expert_gate, Value::Bool(false));
@@ -396,7 +396,7 @@ fn of_mbridge(job: &mut RawJob, model: &mut Settings) {
 }
 
 /// The settings that verl makes of a Hugging Face model itself (`config_converter.py`), and mbridge too.
-fn of_verl(_: &mut RawJob, model: &mut Settings) {
+fn of_verl(_: &mut RawJob, model: &mut Settings, _: &str) {
     if model.get(FieldId::num_experts).is_none() {
         return;
     }

@@ -193,6 +193,7 @@ impl JobDraft {
     /// Sets the fields that the text leaves out to the defaults of the front end, where those differ from the defaults
     /// of the fields themselves.
     pub(in crate::formats) fn defaults(&mut self) {
+        let class = self.framework.defaults_of_class(&self.settings);
         let pattern = hybrid_pattern(&self.settings);
         let has_latent = self.has(FieldId::multi_latent_attention)
             || pattern.as_ref().is_some_and(|pattern| {
@@ -200,11 +201,9 @@ impl JobDraft {
             });
         for id in FieldId::ALL {
             let destination = destination_of(*id);
-            let default = match pattern {
-                Some(_) => self.framework.hybrid_default_of(destination),
-                None => self.framework.default_of(destination),
+            let Some(text) = self.framework.default_in_class(class, destination) else {
+                continue;
             };
-            let Some(text) = default else { continue };
             let latent = matches!(id, FieldId::q_lora_rank | FieldId::kv_lora_rank);
             if latent && !has_latent || is_switched_off(&self.settings, *id) {
                 continue;

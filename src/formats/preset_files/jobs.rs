@@ -51,6 +51,14 @@ impl JobPreset {
         Some((language?, of_encoders))
     }
 
+    /// The `model_type` that its model has on the Hugging Face Hub, where Megatron-Bridge knows it.
+    #[must_use]
+    pub fn model_type(&self) -> Option<String> {
+        let file = JOBS.iter().position(|job| job.id == self.id)?;
+        let root = json::parse(FILES.get(file)?).ok()?;
+        text(root.get("model_type")?)
+    }
+
     /// Reads the preset's file, which is part of the program. `None` never happens: a test reads all files.
     #[must_use]
     pub fn contents(&self) -> Option<Contents> {

@@ -11,6 +11,7 @@ use super::blocks::{self, Blocks, Known, Values};
 use super::expressions::{call, is_literal, joined, local, named, parts, repository};
 use super::file::{File, Function, Statement};
 use super::{assignment, statements};
+use crate::formats::dialects::bridge::base_recipes;
 use crate::formats::overrides::{self, Overrides};
 
 pub use published::model_of;
@@ -277,11 +278,35 @@ impl Run<'_> {
             self.pairs
                 .push(("model.hf_model_id".to_owned(), model.to_owned(), line));
             self.elsewhere.push((name.to_owned(), line));
+        } else if base_recipes::changes(name).is_some() {
+            self.changed(name, &arguments, line, locals);
         } else if arguments
             .iter()
             .any(|argument| argument.starts_with("cfg") || argument.starts_with("config"))
         {
             self.elsewhere.push((name.to_owned(), line));
+        }
+    }
+
+    /// Applies what a function of another file changes in the configuration that it is given.
+    fn changed(&mut self, name: &str, arguments: &[String], line: u32, locals: &BTreeMap<String, String>) {
+        let Some((changes, [parameter, default, key])) = base_recipes::changes(name) else {
+            return;
+        };
+        for (key, value) in changes {
+            self.pairs.push(((*key).to_owned(), (*value).to_owned(), line));
+        }
+        let mut given = arguments.iter().filter_map(|argument| named(argument));
+        let value = match given.find(|(name, _)| *name == parameter) {
+            Some((_, value)) => self.plain(value, locals),
+            None => Some(default.to_owned()),
+        };
+        match value {
+            Some(value) => {
+                let value = value.trim_matches(['"', '\'']).to_owned();
+                self.pairs.push((key.to_owned(), value, line));
+            }
+            None => self.open.push((key.to_owned(), line)),
         }
     }
 
@@ -304,6 +329,9 @@ impl Run<'_> {
                 let name = parts(arguments).into_iter().next().unwrap_or_default();
                 let name = self.plain(&name, locals).unwrap_or(name);
                 return self.pairs.push((key.to_owned(), name, line));
+            }
+            if class.ends_with("_perf_precision") {
+                return self.performance_precision(key, arguments, line, locals);
             }
             let is_class = class
                 .rsplit('.')
@@ -329,6 +357,20 @@ impl Run<'_> {
         }
         if key.contains('.') || matches!(key, "mixed_precision" | "comm_overlap" | "peft") {
             self.push(key.to_owned(), value, line, locals);
+        }
+    }
+
+    /// Applies a precision preset of performance recipes, by the name that is its argument.
+    fn performance_precision(&mut self, key: &str, arguments: &str, line: u32, locals: &BTreeMap<String, String>) {
+        let name = parts(arguments).into_iter().next().unwrap_or_default();
+        let name = self.plain(&name, locals).unwrap_or(name);
+        let preset = base_recipes::performance_precision(name.trim_matches(['"', '\'']));
+        let Some((preset, changes)) = preset else {
+            return self.open.push((key.to_owned(), line));
+        };
+        self.pairs.push((key.to_owned(), preset.to_owned(), line));
+        for (name, value) in changes {
+            self.pairs.push((format!("{key}.{name}"), (*value).to_owned(), line));
         }
     }
 

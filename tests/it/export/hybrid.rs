@@ -11,7 +11,7 @@ use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::formats::{job_json, json};
 use megatron_memory::value::Value;
 
-use super::{check_back, needs, state, without_effect};
+use super::{check_back, needs, nothing_to_fuse, state, without_effect};
 use crate::oracle;
 
 /// The jobs of all real hybrid models that were built for their parameters.
@@ -76,6 +76,7 @@ fn every_hybrid_model_comes_back_from_every_format() {
         if !is_on(&job.shared, FieldId::group_query_attention) {
             lost.push(FieldId::num_query_groups);
         }
+        lost.extend(nothing_to_fuse(&job.shared));
         let recipe = bridge_recipe::recipe(&job);
         assert!(recipe.contains("    cfg.model = HybridModelProvider()\n"), "{recipe}");
         lost.extend(named(&recipe));

@@ -126,6 +126,7 @@ fn defaults_are_of_known_fields_and_differ_from_the_command_line() {
     let tables = [
         bridge::DEFAULTS,
         bridge::CLASS_DEFAULTS,
+        bridge::FUSIONS,
         verl::DEFAULTS,
         swift::DEFAULTS,
         slime::DEFAULTS,

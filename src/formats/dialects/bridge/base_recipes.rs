@@ -1,6 +1,6 @@
-//! The functions of Megatron-Bridge that its recipes begin with, and what they set.
+//! The functions of Megatron-Bridge that its recipes begin with or call, and what they set.
 //!
-//! `recipes/common.py` and `recipes/gpt/h100/vanilla_gpt.py` at the pinned revision; only keys that decide memory. The
+//! `recipes/common.py`, `recipes/gpt/h100/vanilla_gpt.py` and `perf_recipes/_common.py` at the pinned revision; only keys that decide memory. The
 //! distributed optimizer is on after each of them: Megatron-Bridge turns it on for gradients and states where either
 //! asks for it (`_validate_and_sync_distributed_optimizer_settings`), and the optimizer that all of them make does
 //! (`distributed_fused_adam_with_cosine_annealing`).
@@ -62,3 +62,36 @@ pub fn settings(function: &str) -> Option<Settings> {
         _ => return None,
     })
 }
+
+/// What performance recipes have in common (`_benchmark_common`), but for the implementation of the loss.
+const BENCHMARK: Settings = &[
+    ("ddp.grad_reduce_in_fp32", "False"),
+    ("model.apply_rope_fusion", "True"),
+    ("model.use_transformer_engine_op_fuser", "False"),
+];
+
+/// The settings that a function makes in a configuration that it is given, and its argument with a value that becomes a
+/// setting: the argument's name, its default and the key. `None` for functions that recipes do not call.
+#[must_use]
+pub fn changes(function: &str) -> Option<(Settings, [&'static str; 3])> {
+    let loss = ["cross_entropy_impl", "te", "model.cross_entropy_fusion_impl"];
+    (function == "_benchmark_common").then_some((BENCHMARK, loss))
+}
+
+/// The precision preset of performance recipes by the name that they give it (`_perf_precision`), and what they change in
+/// it.
+#[must_use]
+pub fn performance_precision(name: &str) -> Option<(&'static str, Settings)> {
+    let in_fp8: Settings = &[GRADIENTS_IN_BF16, ("first_last_layers_bf16", "False")];
+    let others: Settings = &[GRADIENTS_IN_BF16];
+    Some(match name {
+        "bf16" => ("bf16_mixed", others),
+        "fp8_cs" => ("bf16_with_fp8_current_scaling_mixed", in_fp8),
+        "fp8_ds" => ("bf16_with_fp8_delayed_scaling_mixed", in_fp8),
+        "fp8_mx" => ("bf16_with_mxfp8_mixed", others),
+        "nvfp4" => ("bf16_with_nvfp4_mixed", others),
+        _ => return None,
+    })
+}
+
+const GRADIENTS_IN_BF16: (&str, &str) = ("grad_reduce_in_fp32", "False");

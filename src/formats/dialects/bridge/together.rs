@@ -145,8 +145,8 @@ const CLASSES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Settings that follow from a model's class alone, since its configuration has no key for them: a part of the class's
-/// name, the field, and its value as Python prints it.
+/// Settings that follow from a model's class alone, since its configuration has no key for them or leaves the key out: a
+/// part of the class's name, the field, and its value as Python prints it.
 const BUILT_BY_CLASS: &[(&str, FieldId, &str)] = &[
     ("FalconH1", FieldId::mamba_beside_attention, "True"),
     ("MiniMaxM3", FieldId::moe_router_weight_in_fp32, "True"),
@@ -160,6 +160,13 @@ const BUILT_BY_CLASS: &[(&str, FieldId, &str)] = &[
     ("Gemma3", FieldId::post_layernorm, "True"),
     ("OlMoE", FieldId::qk_layernorm_all_heads, "True"),
     ("ExaoneMoe", FieldId::mtp_dense, "True"),
+    ("GLM45V", FieldId::bias_swiglu_fusion, "True"),
+    ("LlamaNemotron", FieldId::bias_swiglu_fusion, "True"),
+    ("LlamaNemotron", FieldId::apply_rope_fusion, "True"),
+    ("Qwen25Omni", FieldId::bias_swiglu_fusion, "True"),
+    ("Qwen3ASR", FieldId::bias_swiglu_fusion, "True"),
+    ("Qwen3VL", FieldId::bias_swiglu_fusion, "True"),
+    ("Qwen35VL", FieldId::bias_swiglu_fusion, "True"),
     ("Qwen35VL", FieldId::attention_output_gate, "True"),
     ("Step35", FieldId::mtp_dense, "True"),
     ("Step37", FieldId::mtp_dense, "True"),

@@ -1,11 +1,13 @@
 //! The memory of a pipeline stage between iterations, and its peak.
 
 mod graph_phases;
+mod heaviest_stage;
 mod local_graphs;
 mod moment;
 mod replay;
 
 pub(crate) use graph_phases::{StagePhases, captures};
+pub(crate) use heaviest_stage::ComparedStage;
 pub(crate) use replay::StageReplay;
 
 use core::cell::RefCell;

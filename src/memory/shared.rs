@@ -2,7 +2,6 @@
 //! between iterations. Each is worked out once for all layouts that agree in what it depends on.
 
 use core::cell::RefCell;
-use core::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -15,7 +14,7 @@ use super::graph_phase::GraphPhase;
 use super::job_moment::JobMoment;
 use super::largest_states::states_of_stages;
 use super::parameters::PartTable;
-use super::peak::{KnownBaselines, KnownParameters, StageBaseline, Stages};
+use super::peak::{ComparedStage, KnownBaselines, KnownParameters, StageBaseline, Stages};
 use super::plain_tapes::{LayoutPlainTapes, PlainTapes};
 use super::ranks_apart::HeaviestOfEncoders;
 use super::{StageBytes, peak};
@@ -176,53 +175,37 @@ impl SharedTables {
         let baseline = self.baseline(key, m);
         let stages = self.stages(key, m, &tables, &baseline);
         let shapes = tables.shapes.heaviest_stages(m, &stages);
-        let mut worst: Option<(u32, StageBytes)> = None;
-        let mut offer = |pp_rank, stage: StageBytes| {
-            if too_large(stage.total) {
-                return Err(TooLarge::WithThisMicroBatch);
-            }
-            // The first of several.
-            let order = |pp_rank, stage: &StageBytes| (stage.total, Reverse(pp_rank));
-            if worst.is_none_or(|(of, worst)| order(pp_rank, &stage) > order(of, &worst)) {
-                worst = Some((pp_rank, stage));
-            }
-            Ok(worst.map_or(Bytes::ZERO, |(_, worst)| worst.total))
-        };
         if m.args.overlap_moe_expert_parallel_comm {
+            let mut worst: Option<(u32, StageBytes)> = None;
             for pp_rank in shapes.iter().map(|shape| shape.pp_rank) {
-                let estimate = stages.estimate(pp_rank, JobMoment::default());
-                offer(pp_rank, StageBytes::from(&estimate))?;
-            }
-        } else {
-            let mut of_stages = Vec::with_capacity(shapes.len());
-            for shape in shapes.iter() {
-                let baseline = baseline.of(&stages, shape.pp_rank);
-                let phases = stages.phases(shape);
-                let most = stages.most(&baseline, &phases);
-                of_stages.push((most, shape.pp_rank, baseline, phases));
-            }
-            // With graphs these totals are of the iterations before the capture, which a job may not have.
-            let bounds = of_stages.iter().filter(|_| !peak::captures(m));
-            for (.., baseline, phases) in bounds {
-                if too_large(baseline.beside_passes(m) + phases.plain.heaviest_pass()) {
-                    return Err(if grows_with_micro_batch(m) {
-                        TooLarge::WithLargerMicroBatches
-                    } else {
-                        TooLarge::WithThisMicroBatch
-                    });
+                let stage = StageBytes::from(&stages.estimate(pp_rank, JobMoment::default()));
+                if too_large(stage.total) {
+                    return Err(TooLarge::WithThisMicroBatch);
+                }
+                // The first of several.
+                if worst.is_none_or(|(_, worst)| stage.total > worst.total) {
+                    worst = Some((pp_rank, stage));
                 }
             }
-            // Most schedules need no replay once the stage that may need most had its own.
-            of_stages.sort_by_key(|(most, ..)| Reverse(*most));
-            let mut largest = Bytes::ZERO;
-            for (most, pp_rank, baseline, phases) in &of_stages {
-                if *most < largest {
-                    break;
-                }
-                largest = offer(*pp_rank, stages.bytes(baseline, phases))?;
-            }
+            return worst.ok_or(TooLarge::WithThisMicroBatch);
         }
-        worst.ok_or(TooLarge::WithThisMicroBatch)
+        let compared = shapes.iter().map(|shape| ComparedStage {
+            pp_rank: shape.pp_rank,
+            baseline: baseline.of(&stages, shape.pp_rank),
+            phases: stages.phases(shape),
+        });
+        let compared: Vec<ComparedStage> = compared.collect();
+        // With graphs these totals are of the iterations before the capture, which a job may not have.
+        let mut bounds = compared.iter().filter(|_| !peak::captures(m));
+        if bounds.any(|stage| too_large(stage.baseline.beside_passes(m) + stage.phases.plain.heaviest_pass())) {
+            return Err(if grows_with_micro_batch(m) {
+                TooLarge::WithLargerMicroBatches
+            } else {
+                TooLarge::WithThisMicroBatch
+            });
+        }
+        let heaviest = stages.heaviest_stage(&compared, too_large);
+        heaviest.ok_or(TooLarge::WithThisMicroBatch)
     }
 
     /// The memory of a stage between iterations, by bucket.

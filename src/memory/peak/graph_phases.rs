@@ -9,7 +9,7 @@ use crate::memory::buffers::{Buffer, graphs, stash};
 use crate::memory::graph_phase::GraphPhase;
 use crate::memory::stage_totals::StageTotals;
 use crate::memory::states::{made_by_first_step, offloaded_in_passes};
-use crate::memory::{JobMoment, MomentPeak, StageBytes, StageEstimate};
+use crate::memory::{JobMoment, MomentPeak, StageEstimate};
 use crate::model::LayerSpec;
 use crate::model::tape::Capture;
 use crate::model::tape::liveness::{TRANSIENT, Usage};
@@ -17,11 +17,11 @@ use crate::parallel::schedule::Moment;
 use crate::units::Bytes;
 
 /// The bytes of a stage in one phase of its CUDA graphs, from which its memory at every moment of the job follows.
-struct PhaseMemory<'s> {
+pub(super) struct PhaseMemory<'s> {
     m: &'s Module,
     graph_phase: GraphPhase,
     /// Bytes of states and buffers by bucket, with all states of the optimizer.
-    baseline: [Bytes; Bucket::COUNT],
+    pub(super) baseline: [Bytes; Bucket::COUNT],
     /// Bytes of the passes at their peak, and the same by use.
     passes: Bytes,
     usage: Usage,
@@ -41,9 +41,9 @@ pub(crate) struct StagePhases {
 }
 
 /// The memory of a stage at a moment of the job.
-struct AtMoment {
-    memory: [Bytes; Bucket::COUNT],
-    total: Bytes,
+pub(super) struct AtMoment {
+    pub(super) memory: [Bytes; Bucket::COUNT],
+    pub(super) total: Bytes,
     steady: Bytes,
     at: PeakMoment,
 }
@@ -51,7 +51,7 @@ struct AtMoment {
 impl<'s> PhaseMemory<'s> {
     /// The memory of a stage whose passes have their peak at `moment`, with this usage. The peak has no name yet, and
     /// buffers are those of all phases.
-    fn new(
+    pub(super) fn new(
         m: &'s Module,
         graph_phase: GraphPhase,
         baseline: &StageBaseline,
@@ -73,7 +73,7 @@ impl<'s> PhaseMemory<'s> {
     }
 
     /// Bytes that CUDA graphs keep reserved beyond the memory at a moment; of the capture, the whole pool.
-    fn graphs(&self, at: &AtMoment) -> Bytes {
+    pub(super) fn graphs(&self, at: &AtMoment) -> Bytes {
         match (self.graph_phase, self.m.args.cuda_graph_impl) {
             (GraphPhase::Capture, _) => self.passes,
             // One graph of all passes leaves all that they need in its pool.
@@ -83,7 +83,7 @@ impl<'s> PhaseMemory<'s> {
     }
 
     /// The memory at a moment of the job.
-    fn at(&self, moment: JobMoment) -> AtMoment {
+    pub(super) fn at(&self, moment: JobMoment) -> AtMoment {
         let captures = self.graph_phase == GraphPhase::Capture;
         // The first step comes after a capture in the first iteration, or before it.
         let local = self.m.args.cuda_graph_impl == CudaGraphImpl::Local;
@@ -216,86 +216,8 @@ impl Stages<'_> {
     }
 
     /// Whether iterations come before the capture.
-    fn warms_up(&self) -> bool {
+    pub(super) fn warms_up(&self) -> bool {
         !self.captures_within_an_iteration() && self.m.args.cuda_graph_warmup_steps > 0
-    }
-
-    /// The memory of a stage in later iterations, the same bytes as [`estimate`](Self::estimate) gives, from totals that
-    /// layouts share. The stage has no local CUDA graphs, no paged stash and no overlapping passes.
-    pub(crate) fn bytes(&self, baseline: &StageBaseline, phases: &StagePhases) -> StageBytes {
-        let nothing = (Bytes::ZERO, Bytes::ZERO);
-        let Some([capture, replay]) = &phases.graphs else {
-            return self.bytes_in(GraphPhase::Plain, baseline, &phases.plain, nothing);
-        };
-        let buffers = self.static_tensors(capture);
-        let beside = self.beside_capture(baseline, replay);
-        let before = || self.bytes_in(GraphPhase::BeforeCapture, baseline, &phases.plain, nothing);
-        let before = self.warms_up().then(before);
-        let replay = self.bytes_in(GraphPhase::Replay, baseline, replay, (buffers, Bytes::ZERO));
-        let capture = self.bytes_in(GraphPhase::Capture, baseline, capture, (buffers, beside));
-        let (most, graphs) = fullest_phase(replay, capture, before, |stage| (stage.total, stage.graphs));
-        StageBytes { graphs, ..most }
-    }
-
-    /// Bytes of the static tensors of the graphs whose capture has these passes.
-    fn static_tensors(&self, capture: &StageTotals) -> Bytes {
-        let buffers = graphs::buffers(self.tapes(GraphPhase::Capture), capture, &self.in_flight);
-        buffers.iter().map(|b| Bytes(b.bytes)).sum()
-    }
-
-    /// Bytes that earlier iterations leave beside the capture of Transformer Engine's graphs, where those have these
-    /// passes once they are captured.
-    fn beside_capture(&self, baseline: &StageBaseline, replay: &StageTotals) -> Bytes {
-        if self.warms_up() {
-            replay.idle() + baseline.copies.kept
-        } else {
-            Bytes::ZERO
-        }
-    }
-
-    /// The bytes of [`need`](Self::need) in later iterations, where graphs have these buffers and earlier passes leave
-    /// this beside them.
-    fn bytes_in(
-        &self,
-        graph_phase: GraphPhase,
-        baseline: &StageBaseline,
-        totals: &StageTotals,
-        (buffers, beside): (Bytes, Bytes),
-    ) -> StageBytes {
-        // No step has both passes.
-        let moment = totals.peak(&|_, _| 0);
-        let mut usage = totals.usage(&moment, None);
-        usage.add_to(TRANSIENT, beside.0);
-        let mut phase = PhaseMemory::new(self.m, graph_phase, baseline, totals, &moment, usage);
-        if let Some(slot) = phase.baseline.get_mut(Bucket::Buffers as usize) {
-            *slot += buffers;
-        }
-        let at = phase.at(JobMoment::default());
-        StageBytes {
-            graphs: phase.graphs(&at),
-            memory: at.memory,
-            total: at.total,
-        }
-    }
-
-    /// Bytes that [`bytes`](Self::bytes) does not exceed, without a replay of the schedule.
-    pub(crate) fn most(&self, baseline: &StageBaseline, phases: &StagePhases) -> Bytes {
-        let copies = baseline.copies;
-        let most = |totals: &StageTotals, beside: Bytes| {
-            let step = totals.idle() + totals.attributes() + copies.kept + copies.during;
-            baseline.total() + step.max(totals.most() + beside)
-        };
-        let before = || most(&phases.plain, Bytes::ZERO);
-        let Some([capture, replay]) = &phases.graphs else {
-            return before();
-        };
-        let beside = self.beside_capture(baseline, replay);
-        let with_graphs = most(replay, Bytes::ZERO).max(most(capture, beside)) + self.static_tensors(capture);
-        if self.warms_up() {
-            with_graphs.max(before())
-        } else {
-            with_graphs
-        }
     }
 
     /// The memory of a stage in one phase of its CUDA graphs. Of the capture, `graphs` is the whole pool.
@@ -367,7 +289,12 @@ impl Stages<'_> {
 
 /// The phase in which a stage with graphs of Transformer Engine needs most, and what its graphs keep reserved beyond
 /// that. `sizes` are the total of a phase and what its graphs keep reserved.
-fn fullest_phase<T>(replay: T, capture: T, before: Option<T>, sizes: impl Fn(&T) -> (Bytes, Bytes)) -> (T, Bytes) {
+pub(super) fn fullest_phase<T>(
+    replay: T,
+    capture: T,
+    before: Option<T>,
+    sizes: impl Fn(&T) -> (Bytes, Bytes),
+) -> (T, Bytes) {
     let total = |phase: &T| sizes(phase).0;
     let device = total(&replay) + sizes(&capture).1;
     let later = if total(&capture) > total(&replay) {

@@ -1,0 +1,153 @@
+//! The stage of a layout that needs most in later iterations, found with few replays of schedules: of the phases of
+//! CUDA graphs that stages go through, only those are replayed that may need as much as the heaviest one so far.
+
+use core::cmp::Reverse;
+
+use super::graph_phases::{PhaseMemory, StagePhases, fullest_phase};
+use super::{StageBaseline, Stages};
+use crate::memory::bucket::Bucket;
+use crate::memory::buffers::graphs;
+use crate::memory::graph_phase::GraphPhase;
+use crate::memory::stage_totals::StageTotals;
+use crate::memory::{JobMoment, StageBytes};
+use crate::model::tape::liveness::TRANSIENT;
+use crate::units::Bytes;
+
+/// A stage by what layouts share: its memory between iterations, and the totals of its chunks. It has no local CUDA
+/// graphs, no paged stash and no overlapping passes.
+pub(crate) struct ComparedStage {
+    pub(crate) pp_rank: u32,
+    pub(crate) baseline: StageBaseline,
+    pub(crate) phases: StagePhases,
+}
+
+/// A stage in one phase of its CUDA graphs.
+struct StageInPhase<'s> {
+    stage: &'s ComparedStage,
+    graph_phase: GraphPhase,
+    totals: &'s StageTotals,
+    /// Bytes of the static tensors of the graphs.
+    buffers: Bytes,
+    /// Bytes that earlier iterations leave beside the passes.
+    beside: Bytes,
+}
+
+impl<'s> StageInPhase<'s> {
+    /// A stage in iterations without graphs, or before they are captured.
+    fn without_graphs(graph_phase: GraphPhase, stage: &'s ComparedStage) -> Self {
+        Self {
+            stage,
+            graph_phase,
+            totals: &stage.phases.plain,
+            buffers: Bytes::ZERO,
+            beside: Bytes::ZERO,
+        }
+    }
+
+    /// Bytes that the stage does not exceed in this phase, without a replay of the schedule.
+    fn most(&self) -> Bytes {
+        let (baseline, totals) = (&self.stage.baseline, self.totals);
+        let copies = baseline.copies;
+        let step = totals.idle() + totals.attributes() + copies.kept + copies.during;
+        baseline.total() + self.buffers + step.max(totals.most() + self.beside)
+    }
+}
+
+impl Stages<'_> {
+    /// The stage that needs most, the first of several: its pipeline rank, and the bytes that
+    /// [`estimate`](Self::estimate) gives. `None` where a phase of a stage is `too_large`.
+    pub(crate) fn heaviest_stage(
+        &self,
+        stages: &[ComparedStage],
+        too_large: impl Fn(Bytes) -> bool,
+    ) -> Option<(u32, StageBytes)> {
+        let phases = stages.iter().flat_map(|stage| self.in_phases(stage));
+        let mut phases: Vec<(Bytes, StageInPhase<'_>)> = phases.map(|phase| (phase.most(), phase)).collect();
+        phases.sort_by_key(|(most, _)| Reverse(*most));
+        let mut replayed: Vec<(&StageInPhase<'_>, StageBytes)> = Vec::new();
+        let mut largest = Bytes::ZERO;
+        for (most, phase) in &phases {
+            if *most < largest {
+                break;
+            }
+            let bytes = self.bytes_in(phase);
+            if too_large(bytes.total) {
+                return None;
+            }
+            largest = largest.max(bytes.total);
+            replayed.push((phase, bytes));
+        }
+        let order = |phase: &StageInPhase<'_>, bytes: &StageBytes| (bytes.total, Reverse(phase.stage.pp_rank));
+        let (heaviest, _) = replayed.iter().max_by_key(|(phase, bytes)| order(phase, bytes))?;
+        let pp_rank = heaviest.stage.pp_rank;
+        let replayed = |graph_phase: GraphPhase| {
+            let mut of_stage = replayed.iter().filter(|(phase, _)| phase.stage.pp_rank == pp_rank);
+            of_stage.find(|(phase, _)| phase.graph_phase == graph_phase)
+        };
+        let of_phase = |graph_phase| {
+            if let Some((_, bytes)) = replayed(graph_phase) {
+                return Some(*bytes);
+            }
+            let mut phases = phases.iter().map(|(_, phase)| phase);
+            let phase = phases.find(|phase| phase.stage.pp_rank == pp_rank && phase.graph_phase == graph_phase)?;
+            Some(self.bytes_in(phase))
+        };
+        if let Some((_, plain)) = replayed(GraphPhase::Plain) {
+            return Some((pp_rank, *plain));
+        }
+        // What graphs keep reserved follows from these two, whichever needs most.
+        let (replay, capture) = (of_phase(GraphPhase::Replay)?, of_phase(GraphPhase::Capture)?);
+        let before = replayed(GraphPhase::BeforeCapture).map(|(_, bytes)| *bytes);
+        let (most, graphs) = fullest_phase(replay, capture, before, |stage| (stage.total, stage.graphs));
+        Some((pp_rank, StageBytes { graphs, ..most }))
+    }
+
+    /// A stage in each phase that it goes through.
+    fn in_phases<'s>(&self, stage: &'s ComparedStage) -> Vec<StageInPhase<'s>> {
+        let Some([capture, replay]) = &stage.phases.graphs else {
+            return vec![StageInPhase::without_graphs(GraphPhase::Plain, stage)];
+        };
+        let static_tensors = graphs::buffers(self.tapes(GraphPhase::Capture), capture, &self.in_flight);
+        let buffers = static_tensors.iter().map(|b| Bytes(b.bytes)).sum();
+        let with_graphs = |graph_phase, totals, beside| StageInPhase {
+            stage,
+            graph_phase,
+            totals,
+            buffers,
+            beside,
+        };
+        let mut phases = vec![with_graphs(GraphPhase::Replay, replay, Bytes::ZERO)];
+        if self.warms_up() {
+            let left = replay.idle() + stage.baseline.copies.kept;
+            phases.push(with_graphs(GraphPhase::Capture, capture, left));
+            phases.push(StageInPhase::without_graphs(GraphPhase::BeforeCapture, stage));
+        } else {
+            phases.push(with_graphs(GraphPhase::Capture, capture, Bytes::ZERO));
+        }
+        phases
+    }
+
+    /// The bytes of a stage in a phase, as [`need`](Self::need) has them in later iterations.
+    fn bytes_in(&self, phase: &StageInPhase<'_>) -> StageBytes {
+        let StageInPhase {
+            stage,
+            graph_phase,
+            totals,
+            ..
+        } = phase;
+        // No step has both passes.
+        let moment = totals.peak(&|_, _| 0);
+        let mut usage = totals.usage(&moment, None);
+        usage.add_to(TRANSIENT, phase.beside.0);
+        let mut memory = PhaseMemory::new(self.m, *graph_phase, &stage.baseline, totals, &moment, usage);
+        if let Some(slot) = memory.baseline.get_mut(Bucket::Buffers as usize) {
+            *slot += phase.buffers;
+        }
+        let at = memory.at(JobMoment::default());
+        StageBytes {
+            graphs: memory.graphs(&at),
+            memory: at.memory,
+            total: at.total,
+        }
+    }
+}

@@ -23,10 +23,12 @@
 mod order;
 mod peak;
 mod problem;
+mod steps;
 
 use order::Order;
 pub use peak::{ChunkBytes, Moment, PairBytes};
 pub use problem::ScheduleProblem;
+pub use steps::Steps;
 
 /// The most chunks of a schedule, which bounds all work. Real jobs have a few dozen.
 pub const MAX_VPP: u32 = 4096;
@@ -249,8 +251,8 @@ impl Schedule {
     }
 
     /// All steps in order.
-    pub fn steps(&self) -> impl Iterator<Item = Step> {
-        let schedule = *self;
-        (0..self.len()).filter_map(move |index| schedule.step(index))
+    #[must_use]
+    pub fn steps(&self) -> Steps {
+        Steps::new(*self)
     }
 }

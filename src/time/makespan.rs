@@ -1,7 +1,9 @@
 //! The time from the first to the last pass of a pipeline's schedule, from a replay of all its ranks.
 
+use core::iter::Peekable;
+
 use crate::config::job::Module;
-use crate::parallel::schedule::{Pass, Schedule, ScheduleInput};
+use crate::parallel::schedule::{Pass, Schedule, ScheduleInput, Steps};
 
 /// How long the passes of a chunk take, in any unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,7 +54,8 @@ pub(crate) fn makespan(m: &Module, durations: &[Vec<Duration>], micro_batches: u
             overlap_moe_expert_parallel_comm: m.args().overlap_moe_expert_parallel_comm,
         })
     };
-    let schedules: Vec<Schedule> = (0..pp).map(schedule).collect();
+    // The steps of each rank that are left, and when the rank is done with those before.
+    let mut ranks: Vec<(Peekable<Steps>, u128)> = (0..pp).map(|rank| (schedule(rank).steps().peekable(), 0)).collect();
     let stages = pp.saturating_mul(m.stages.chunks_per_rank());
     let empty = || {
         let micro_batches = usize::try_from(micro_batches).unwrap_or(usize::MAX);
@@ -62,12 +65,10 @@ pub(crate) fn makespan(m: &Module, durations: &[Vec<Duration>], micro_batches: u
         }
     };
     let (mut forward, mut backward) = (empty(), empty());
-    // The step of each rank that is next, and when the rank is done with the one before.
-    let mut at = vec![(0_u64, 0_u128); pp as usize];
     loop {
         let mut moved = false;
-        for ((rank, schedule), (next, free)) in (0..pp).zip(&schedules).zip(&mut at) {
-            while let Some(step) = schedule.step(*next) {
+        for (rank, (steps, free)) in (0..pp).zip(&mut ranks) {
+            while let Some(step) = steps.peek().copied() {
                 let stage = |pass: &Pass| pass.chunk * pp + rank;
                 let duration = |pass: &Pass| {
                     let chunks = durations.get(rank as usize);
@@ -103,7 +104,7 @@ pub(crate) fn makespan(m: &Module, durations: &[Vec<Duration>], micro_batches: u
                     }
                 }
                 *free = end;
-                *next += 1;
+                steps.next();
                 moved = true;
             }
         }
@@ -111,5 +112,5 @@ pub(crate) fn makespan(m: &Module, durations: &[Vec<Duration>], micro_batches: u
             break;
         }
     }
-    at.iter().map(|(_, free)| *free).max().unwrap_or(0)
+    ranks.iter().map(|(_, free)| *free).max().unwrap_or(0)
 }

@@ -16,12 +16,64 @@ pub(super) struct Order {
     rest: u32,
 }
 
-/// Consecutive positions with the same chunk.
-#[derive(Clone, Copy)]
-pub(super) struct Run {
-    pub(super) chunk: u32,
-    /// The number of positions left in the run, at least 1.
-    pub(super) left: u64,
+/// The passes of one direction from a position on. Consecutive ones of the same chunk are a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Runs {
+    order: Order,
+    reversed: bool,
+    /// The place of the run in its group.
+    place: u32,
+    /// The microbatch of the next pass.
+    microbatch: u64,
+    /// The number of passes left in the run, at least 1.
+    left: u64,
+    /// The position after the run.
+    end: u64,
+}
+
+impl Runs {
+    /// The chunk of the next pass.
+    pub(super) fn chunk(&self) -> u32 {
+        if self.reversed {
+            self.order.reversed(self.place)
+        } else {
+            self.place
+        }
+    }
+
+    /// The next pass.
+    pub(super) fn pass(&self) -> Pass {
+        Pass {
+            microbatch: narrow(self.microbatch),
+            chunk: self.chunk(),
+        }
+    }
+
+    /// The number of passes left in the run, at least 1.
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Goes on by some of the passes that are left in the run.
+    pub(super) fn advance(&mut self, passes: u64) {
+        self.microbatch += passes;
+        self.left = self.left.saturating_sub(passes);
+        if self.left > 0 {
+            return;
+        }
+        let group = self.order.group_at(self.end - 1);
+        self.place += 1;
+        if self.place < self.order.chunks {
+            // The microbatches of the group pass the next chunk.
+            self.microbatch -= group;
+            self.left = group;
+        } else {
+            self.place = 0;
+            self.left = self.order.group_at(self.end);
+        }
+        self.left = self.left.max(1);
+        self.end += self.left;
+    }
 }
 
 impl Order {
@@ -60,12 +112,13 @@ impl Order {
     /// The number of groups before a position, the position in its group, and that group's microbatches.
     fn split(self, position: u64) -> (u64, u64, u64) {
         let group = position / self.period();
-        let microbatches = if position < self.full_end {
-            self.group
-        } else {
-            self.rest
-        };
-        (group, position % self.period(), u64::from(microbatches))
+        (group, position % self.period(), self.group_at(position))
+    }
+
+    /// The microbatches of the group at a position.
+    fn group_at(self, position: u64) -> u64 {
+        let full = position < self.full_end;
+        u64::from(if full { self.group } else { self.rest })
     }
 
     /// The forward pass at a position before the end.
@@ -91,22 +144,27 @@ impl Order {
         (self.chunks - 1).saturating_sub(chunk)
     }
 
-    /// The forward passes from a position on that have the same chunk.
-    pub(super) fn forward_run(self, position: u64) -> Run {
-        let (_, within, size) = self.split(position);
-        let size = size.max(1);
-        Run {
-            chunk: narrow(within / size),
-            left: size - within % size,
-        }
+    /// The forward passes from a position on, run by run.
+    pub(super) fn forward_runs(self, position: u64) -> Runs {
+        self.runs(position, false)
     }
 
-    /// The backward passes from a position on that have the same chunk.
-    pub(super) fn backward_run(self, position: u64) -> Run {
-        let run = self.forward_run(position);
-        Run {
-            chunk: self.reversed(run.chunk),
-            left: run.left,
+    /// The backward passes from a position on, run by run.
+    pub(super) fn backward_runs(self, position: u64) -> Runs {
+        self.runs(position, true)
+    }
+
+    fn runs(self, position: u64, reversed: bool) -> Runs {
+        let (group, within, size) = self.split(position);
+        let size = size.max(1);
+        let (place, done) = (within / size, within % size);
+        Runs {
+            order: self,
+            reversed,
+            place: narrow(place),
+            microbatch: group * u64::from(self.group) + done,
+            left: size - done,
+            end: group * self.period() + (place + 1) * size,
         }
     }
 

@@ -5,6 +5,7 @@
 //! the first period is examined. That leaves a few runs for each chunk, whatever the number of microbatches.
 
 use super::Schedule;
+use super::order::Runs;
 
 /// The bytes that one chunk keeps alive, by their lifetimes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +77,8 @@ struct Walk<'a> {
     defers: bool,
     /// What all chunks hold while no microbatch of theirs is alive.
     all_idle: u128,
+    /// The most that can be alive during a backward pass beside what is kept for live microbatches.
+    beside_backward: u128,
     best: Option<Best>,
 }
 
@@ -124,6 +127,13 @@ impl Schedule {
 
     /// The first peak among the steps from `start` to before `end`.
     fn peak_between(&self, chunks: &[ChunkBytes], pair: Option<PairBytes<'_>>, start: u64, end: u64) -> Moment {
+        let largest = |of: fn(&ChunkBytes) -> u64| u128::from(chunks.iter().map(of).max().unwrap_or(0));
+        let all_idle = chunks.iter().map(|chunk| u128::from(chunk.idle)).sum();
+        let passes = self.order.len();
+        let deferred = chunks
+            .iter()
+            .map(|chunk| u128::from(chunk.deferred) * u128::from(chunk.deferrals.min(passes)));
+        let deferred: u128 = deferred.sum();
         let mut walk = Walk {
             schedule: self,
             chunks,
@@ -131,7 +141,8 @@ impl Schedule {
             kept: 0,
             last: None,
             defers: chunks.iter().any(|chunk| chunk.deferred > 0),
-            all_idle: chunks.iter().map(|chunk| u128::from(chunk.idle)).sum(),
+            all_idle,
+            beside_backward: largest(|chunk| chunk.backward) + largest(|chunk| chunk.input_grad) + all_idle + deferred,
             best: None,
         };
         walk.run(start, end.min(self.len()));
@@ -250,31 +261,40 @@ impl Walk<'_> {
         self.kept = self.stored(done);
         let last = done.1.checked_sub(1);
         self.last = last.map(|last| order.backward(last).chunk);
+        let (mut up, mut down) = (order.forward_runs(done.0), order.backward_runs(done.1));
         let mut step = start;
         let mut first_turn = None;
         while step < end {
             let (forward, backward) = done;
             let left = end - step;
             if step < warm_up {
-                let run = order.forward_run(forward);
-                let passes = run.left.min(warm_up - step).min(left);
-                self.forward_run(step, done, run.chunk, passes, end);
+                let passes = up.left().min(warm_up - step).min(left);
+                let chunk = up.chunk();
+                up.advance(passes);
+                self.forward_run(step, done, chunk, passes, (&up, end));
                 done.0 += passes;
                 step += passes;
             } else if backward >= turns {
-                let run = order.backward_run(backward);
-                let same = self.left() == self.left_by(run.chunk);
-                let passes = if same { run.left.min(left) } else { 1 };
-                self.backward_run(step, done, run.chunk, passes);
+                if self.only_lighter_passes_follow() {
+                    return;
+                }
+                let chunk = down.chunk();
+                let same = self.left() == self.left_by(chunk);
+                let passes = if same { down.left().min(left) } else { 1 };
+                self.backward_run(step, done, chunk, passes);
+                down.advance(passes);
                 done.1 += passes;
                 step += passes;
             } else if forward > warm_up + backward {
                 // The range starts in the middle of a turn.
-                self.backward_run(step, done, order.backward_run(backward).chunk, 1);
+                self.backward_run(step, done, down.chunk(), 1);
+                down.advance(1);
                 done.1 += 1;
                 step += 1;
             } else if left < per_turn {
-                self.forward_run(step, done, order.forward_run(forward).chunk, 1, end);
+                let chunk = up.chunk();
+                up.advance(1);
+                self.forward_run(step, done, chunk, 1, (&up, end));
                 done.0 += 1;
                 step += 1;
             } else {
@@ -298,18 +318,19 @@ impl Walk<'_> {
                 let passes = if backward == again && walked > backward {
                     self.kept = self.stored((warm_up + walked, walked));
                     self.last = Some(order.backward(walked - 1).chunk);
+                    (up, down) = (order.forward_runs(warm_up + walked), order.backward_runs(walked));
                     walked - backward
                 } else {
-                    let up = order.forward_run(forward);
-                    let down = order.backward_run(backward);
-                    let mut turns = (whole - backward).min(up.left).min(down.left);
+                    let mut turns = (whole - backward).min(up.left()).min(down.left());
                     if backward < again {
                         turns = turns.min(again - backward);
                     }
-                    if self.left() != self.left_by(down.chunk) {
+                    if self.left() != self.left_by(down.chunk()) {
                         turns = 1;
                     }
-                    self.turns(step, done, (up.chunk, down.chunk), turns);
+                    self.turns(step, done, (up.chunk(), down.chunk()), turns);
+                    up.advance(turns);
+                    down.advance(turns);
                     turns
                 };
                 done = (forward + passes, backward + passes);
@@ -318,12 +339,20 @@ impl Walk<'_> {
         }
     }
 
-    /// Forward passes of one chunk: live bytes never shrink from one to the next.
-    fn forward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64, end: u64) {
+    /// Whether no backward pass after the last forward pass has more live bytes than the best step so far: what is kept
+    /// only shrinks from then on.
+    fn only_lighter_passes_follow(&self) -> bool {
+        self.best
+            .is_some_and(|best| self.kept + self.beside_backward <= best.bytes)
+    }
+
+    /// Forward passes of one chunk: live bytes never shrink from one to the next. The `next` passes come behind them,
+    /// those that are part of the walk up to a step.
+    fn forward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64, next: (&Runs, u64)) {
         let weight = self.weight(chunk);
         let stored = u128::from(weight.stored);
         self.kept += stored * u128::from(passes);
-        if self.next_forward_run_needs_more(step + passes, done.0 + passes, weight, end) {
+        if self.next_forward_run_needs_more(step + passes, weight, next) {
             return;
         }
         let at = if weight.stored > 0 { passes } else { 1 };
@@ -337,14 +366,13 @@ impl Walk<'_> {
     /// Whether the warm-up goes on at `step` with forward passes of a chunk that need more than the passes of another
     /// chunk before them: what they keep and need is more than what those needed, and than what the chunk holds while
     /// it is idle.
-    fn next_forward_run_needs_more(&self, step: u64, forward: u64, before: ChunkBytes, end: u64) -> bool {
+    fn next_forward_run_needs_more(&self, step: u64, before: ChunkBytes, (next, end): (&Runs, u64)) -> bool {
         let warm_up_ends = self.schedule.warm_up.min(end);
         if step >= warm_up_ends {
             return false;
         }
-        let run = self.schedule.order.forward_run(forward);
-        let next = self.weight(run.chunk);
-        let passes = u128::from(run.left.min(warm_up_ends - step));
+        let passes = u128::from(next.left().min(warm_up_ends - step));
+        let next = self.weight(next.chunk());
         u128::from(next.stored) * passes + u128::from(next.forward) > u128::from(before.forward) + u128::from(next.idle)
     }
 
@@ -380,37 +408,41 @@ impl Walk<'_> {
         };
         let idle = (done, [chunks.0, chunks.1]);
         let (to_end, to_begin) = self.left();
-        // Stored bytes change by the same amount every turn, and deferred bytes grow until all deferrals are made. So
-        // the peak is at one of these turns.
-        let candidates = if down.deferred > 0 {
-            [0, self.until_full(chunks.1, done.1).min(turns - 1), turns - 1]
-        } else if up.stored > down.stored {
-            [turns - 1; 3]
-        } else {
-            [0; 3]
-        };
-        let first = (step, done);
-        for (i, before) in candidates.into_iter().enumerate() {
-            if candidates.iter().take(i).any(|other| *other == before) {
-                continue;
-            }
-            let kept = kept_after(self.kept, before);
-            let done = (first.1.0 + before, first.1.1 + before);
-            let (forward, backward) = (u128::from(up.forward), u128::from(down.backward));
-            if self.schedule.paired {
-                let both = self.pair.map_or_else(
+        let (forward, backward) = (u128::from(up.forward), u128::from(down.backward));
+        let offer = |walk: &mut Self, before: u64| {
+            let kept = kept_after(walk.kept, before);
+            let done = (done.0 + before, done.1 + before);
+            if walk.schedule.paired {
+                let both = walk.pair.map_or_else(
                     || u128::from(up.stored.max(down.stored)) + forward + backward,
                     |pair| u128::from(pair(chunks.0, chunks.1)),
                 );
                 let others = kept.saturating_sub(u128::from(down.stored));
-                self.offer(first.0 + before, others + both, done, to_end, idle);
+                walk.offer(step + before, others + both, done, to_end, idle);
             } else {
                 let kept = kept + u128::from(up.stored);
                 let done = (done.0 + 1, done.1);
-                let step = first.0 + 2 * before;
-                self.offer(step, kept + forward, done, to_end + to_begin, idle);
-                self.offer(step + 1, kept + backward, done, to_end, idle);
+                let step = step + 2 * before;
+                walk.offer(step, kept + forward, done, to_end + to_begin, idle);
+                walk.offer(step + 1, kept + backward, done, to_end, idle);
             }
+        };
+        // Stored bytes change by the same amount every turn, and deferred bytes grow until all deferrals are made. So
+        // the peak is at one of these turns.
+        if down.deferred > 0 {
+            let last = turns - 1;
+            let full = self.until_full(chunks.1, done.1).min(last);
+            offer(self, 0);
+            if full > 0 {
+                offer(self, full);
+            }
+            if last > full {
+                offer(self, last);
+            }
+        } else if up.stored > down.stored {
+            offer(self, turns - 1);
+        } else {
+            offer(self, 0);
         }
         self.kept = kept_after(self.kept, turns);
         self.last = Some(chunks.1);

@@ -406,6 +406,10 @@ proptest! {
             prop_assert_eq!(found, passes);
             prop_assert_eq!(step.phase, phase);
         }
+        for (index, step) in (0..).zip(&steps) {
+            prop_assert_eq!(schedule.step(index), Some(*step));
+        }
+        prop_assert_eq!(schedule.step(schedule.len()), None);
     }
 
     #[test]

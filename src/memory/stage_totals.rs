@@ -77,23 +77,9 @@ impl StageTotals {
         Bytes(passes.map(Usage::total).max().unwrap_or(0))
     }
 
-    /// Bytes that no replay has alive more of, where no two passes run at once: as many micro batches as the warm-up
-    /// begins and one more, all of the chunk that keeps most, the heaviest pass beside them, and all that is left
-    /// behind.
+    /// Bytes that no replay has alive more of, where no two passes run at once.
     pub(crate) fn most(&self) -> Bytes {
-        let largest = |of: fn(&ChunkBytes) -> u64| {
-            let all = self.weights.iter().map(of).max();
-            u128::from(all.unwrap_or(0))
-        };
-        let sum = |of: fn(&ChunkBytes) -> u128| self.weights.iter().map(of).sum::<u128>();
-        let alive = u128::from(self.schedule.warm_up()) + 1;
-        let most = alive * largest(|chunk| chunk.stored)
-            + largest(|chunk| chunk.forward.max(chunk.backward))
-            + largest(|chunk| chunk.input_grad)
-            + largest(|chunk| chunk.output_grad)
-            + sum(|chunk| chunk.idle.into())
-            + sum(|chunk| u128::from(chunk.deferred) * u128::from(chunk.deferrals));
-        Bytes(u64::try_from(most).unwrap_or(u64::MAX))
+        Bytes(u64::try_from(self.schedule.at_most(&self.weights)).unwrap_or(u64::MAX))
     }
 
     /// The graphs that the layers of each chunk are captured in.

@@ -20,6 +20,7 @@
 //!   layer that the forward pass adds meets one that the backward pass frees, so the two are one
 //!   [`Step`]. The extra warm-up pass brings a microbatch that waits for that turn.
 
+mod bound;
 mod order;
 mod peak;
 mod problem;

@@ -178,6 +178,25 @@ impl Order {
         }
     }
 
+    /// Microbatches of a chunk that are alive at once at most, where `warm_up` forward passes come before the first
+    /// backward pass.
+    pub(super) fn most_live(self, chunk: u32, warm_up: u64) -> u64 {
+        let all = u64::from(self.microbatches);
+        if self.rest > 0 {
+            return all;
+        }
+        // Each backward pass comes behind `warm_up` more forward passes and one. In every group the number grows until
+        // the chunk's first backward pass, and is what it was once all of them are done.
+        let forward = u64::from(self.reversed(chunk)) * u64::from(self.group) + warm_up + 1;
+        let (groups, within) = (forward / self.period(), forward % self.period());
+        let begun = Passed {
+            in_full_groups: groups * u64::from(self.group),
+            within,
+            size: self.group.into(),
+        };
+        begun.of(chunk).min(all)
+    }
+
     /// The number of backward passes of a chunk among the first `backward` backward passes.
     pub(super) fn ended(self, chunk: u32, backward: u64) -> u64 {
         self.passed(backward).of(self.reversed(chunk))

@@ -446,6 +446,26 @@ proptest! {
     }
 
     #[test]
+    fn no_peak_is_above_its_bound(input in any_input(), weights in any_weights()) {
+        let schedule = Schedule::new(ScheduleInput { overlap_moe_expert_parallel_comm: false, ..input });
+        prop_assert!(schedule.peak(&weights).bytes <= schedule.at_most(&weights));
+    }
+
+    /// Of each chunk alone, what keeps bytes for its microbatches is bounded by as many as are ever alive.
+    #[test]
+    fn the_bound_of_one_chunk_is_its_peak(input in any_input(), chunk in 0usize..5) {
+        let schedule = Schedule::new(ScheduleInput { overlap_moe_expert_parallel_comm: false, ..input });
+        let mut weights = vec![ChunkBytes::default(); 5];
+        weights[chunk].stored = 1;
+        let (peak, bound) = (schedule.peak(&weights).bytes, schedule.at_most(&weights));
+        prop_assert!(peak <= bound);
+        let group = input.microbatch_group_size_per_vp_stage.unwrap_or(input.pp).max(input.pp);
+        if input.num_microbatches.is_multiple_of(group) && schedule.warm_up() < schedule.len() / 2 {
+            prop_assert_eq!(peak, bound);
+        }
+    }
+
+    #[test]
     fn a_timeline_has_the_peak_of_each_share(
         input in any_input(),
         weights in any_weights(),

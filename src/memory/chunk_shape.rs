@@ -36,36 +36,53 @@ impl ChunkShape {
 #[derive(Clone, Debug)]
 pub(crate) struct StageShape {
     pub(crate) pp_rank: u32,
-    /// The number of each chunk's shape.
+    /// The place of each chunk's shape among those of the layout.
     pub(crate) chunks: Vec<usize>,
+}
+
+/// Stages of a layout by the shapes of their chunks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LayoutShapes {
+    pub(crate) stages: Vec<StageShape>,
+    /// The numbers of the shapes, each once.
+    pub(crate) shapes: Vec<usize>,
+}
+
+impl LayoutShapes {
+    /// The place of a shape among those of the layout.
+    fn place(&mut self, number: usize) -> usize {
+        let known = self.shapes.iter().position(|known| *known == number);
+        known.unwrap_or_else(|| {
+            self.shapes.push(number);
+            self.shapes.len() - 1
+        })
+    }
 }
 
 /// The shapes of the chunks of all layouts that were met.
 #[derive(Debug, Default)]
 pub(crate) struct ChunkShapes {
     shapes: RefCell<Vec<ChunkShape>>,
-    layouts: RefCell<Vec<(StageLayout, Rc<[StageShape]>)>>,
+    layouts: RefCell<Vec<(StageLayout, Rc<LayoutShapes>)>>,
 }
 
 impl ChunkShapes {
     /// The stages of a module among which the heaviest is.
-    pub(crate) fn heaviest_stages(&self, m: &Module, stages: &Stages<'_>) -> Rc<[StageShape]> {
+    pub(crate) fn heaviest_stages(&self, m: &Module, stages: &Stages<'_>) -> Rc<LayoutShapes> {
         let known = self.layouts.borrow();
         if let Some((_, shapes)) = known.iter().find(|(layout, _)| *layout == m.stages) {
             return shapes.clone();
         }
         drop(known);
+        let mut shapes = LayoutShapes::default();
         let ranks = 0..m.stages.pp();
-        let heaviest = ranks.filter(|rank| !stages.needs_no_more_than_before(*rank));
-        let shapes = heaviest.map(|pp_rank| {
+        for pp_rank in ranks.filter(|rank| !stages.needs_no_more_than_before(*rank)) {
             let chunks = m.stages.rank(pp_rank).iter();
-            let shape = |chunk| self.number(ChunkShape::of(stages.architecture(), chunk));
-            StageShape {
-                pp_rank,
-                chunks: chunks.map(shape).collect(),
-            }
-        });
-        let shapes: Rc<[StageShape]> = shapes.collect();
+            let place = |chunk| shapes.place(self.number(ChunkShape::of(stages.architecture(), chunk)));
+            let chunks = chunks.map(place).collect();
+            shapes.stages.push(StageShape { pp_rank, chunks });
+        }
+        let shapes = Rc::new(shapes);
         let known = (m.stages.clone(), shapes.clone());
         self.layouts.borrow_mut().push(known);
         shapes

@@ -20,14 +20,14 @@ use super::bucket::Bucket;
 use super::buffers::graphs::KnownInFlight;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::chunk_profile::{ChunkProfile, totals_block_by_block};
-use super::chunk_shape::StageShape;
+use super::chunk_shape::LayoutShapes;
 use super::estimate::ChunkEstimate;
 use super::fsdp::FsdpModel;
 use super::graph_phase::GraphPhase;
 use super::parameters::{Parameters, PartTable};
 use super::plain_tapes::LayoutPlainTapes;
 use super::shared::ParameterTables;
-use super::stage_totals::{StagePlace, StageTotals};
+use super::stage_totals::{StagePlace, StageTotals, WeighedChunk};
 use super::states::{StateRules, TrainedCounts, offloaded_in_passes, step_copies};
 use super::torch_fsdp2::TorchFsdp2;
 use crate::config::choices::CudaGraphImpl;
@@ -293,36 +293,54 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// The totals of a stage's chunks in all phases of its graphs. The stages are [shared](Self::shared).
-    pub(crate) fn phases(&self, shape: &StageShape) -> StagePhases {
-        let totals = |graph_phase| self.totals(shape, graph_phase);
-        StagePhases {
-            plain: totals(GraphPhase::Plain),
-            graphs: self
-                .graphs
-                .is_some()
-                .then(|| [GraphPhase::Capture, GraphPhase::Replay].map(totals)),
+    /// The totals of the chunks of a layout's stages in all phases of their graphs. The stages are
+    /// [shared](Self::shared).
+    pub(crate) fn phases(&self, layout: &LayoutShapes) -> Vec<StagePhases> {
+        let totals = |graph_phase| self.totals(layout, graph_phase).into_iter();
+        let plain = totals(GraphPhase::Plain);
+        if self.graphs.is_none() {
+            return plain.map(|plain| StagePhases { plain, graphs: None }).collect();
         }
+        let graphs = totals(GraphPhase::Capture).zip(totals(GraphPhase::Replay));
+        let phases = plain.zip(graphs).map(|(plain, (capture, replay))| StagePhases {
+            plain,
+            graphs: Some([capture, replay]),
+        });
+        phases.collect()
     }
 
-    /// The totals of a stage's chunks in a phase, those of chunks with the same shape and tapes worked out once. The
-    /// stages are [shared](Self::shared).
-    fn totals(&self, shape: &StageShape, graph_phase: GraphPhase) -> StageTotals {
+    /// The totals of the chunks of a layout's stages in a phase, those of chunks with the same shape and tapes worked
+    /// out once. The stages are [shared](Self::shared).
+    fn totals(&self, layout: &LayoutShapes, graph_phase: GraphPhase) -> Vec<StageTotals> {
         let (m, tapes) = (self.m, self.tapes(graph_phase));
-        let place = self.place(shape.pp_rank, graph_phase);
-        let prefetched = prefetched(m, tapes, shape.pp_rank);
-        let chunks = m.stages.rank(shape.pp_rank).iter();
-        let totals = chunks.zip(&shape.chunks).map(|(chunk, shape)| {
-            let profile = || ChunkProfile::new(m, tapes, chunk, place.retained, prefetched, Vec::new()).totals();
-            // What waits on the GPU for a later pass depends on the other chunks of the stage.
-            match prefetched {
-                Some(_) => Rc::new(profile()),
-                None => tapes.totals(*shape, place.retained, || {
-                    totals_block_by_block(m, tapes, chunk, place.retained).unwrap_or_else(profile)
-                }),
-            }
+        // By shape, and by whether gradients of outputs are retained.
+        let mut known: Vec<[Option<WeighedChunk>; 2]> = vec![[None, None]; layout.shapes.len()];
+        let stages = layout.stages.iter().map(|stage| {
+            let place = self.place(stage.pp_rank, graph_phase);
+            let prefetched = prefetched(m, tapes, stage.pp_rank);
+            let chunks = m.stages.rank(stage.pp_rank).iter().zip(&stage.chunks);
+            let chunks = chunks.map(|(chunk, shape)| {
+                let profile = || ChunkProfile::new(m, tapes, chunk, place.retained, prefetched, Vec::new()).totals();
+                // What waits on the GPU for a later pass depends on the other chunks of the stage.
+                if prefetched.is_some() {
+                    return WeighedChunk::new(&place, Rc::new(profile()));
+                }
+                let weighed = || {
+                    let number = layout.shapes.get(*shape).copied().unwrap_or(usize::MAX);
+                    let totals = tapes.totals(number, place.retained, || {
+                        totals_block_by_block(m, tapes, chunk, place.retained).unwrap_or_else(profile)
+                    });
+                    WeighedChunk::new(&place, totals)
+                };
+                let known = known.get_mut(*shape);
+                match known.and_then(|known| known.get_mut(usize::from(place.retained))) {
+                    Some(known) => known.get_or_insert_with(weighed).clone(),
+                    None => weighed(),
+                }
+            });
+            StageTotals::of_weighed(&place, chunks)
         });
-        StageTotals::new(&place, totals.collect())
+        stages.collect()
     }
 
     /// The memory of a stage that does not change during an iteration.

@@ -174,10 +174,10 @@ impl SharedTables {
         let tables = self.tables(key, m);
         let baseline = self.baseline(key, m);
         let stages = self.stages(key, m, &tables, &baseline);
-        let shapes = tables.shapes.heaviest_stages(m, &stages);
+        let layout = tables.shapes.heaviest_stages(m, &stages);
         if m.args.overlap_moe_expert_parallel_comm {
             let mut worst: Option<(u32, StageBytes)> = None;
-            for pp_rank in shapes.iter().map(|shape| shape.pp_rank) {
+            for pp_rank in layout.stages.iter().map(|stage| stage.pp_rank) {
                 let stage = StageBytes::from(&stages.estimate(pp_rank, JobMoment::default()));
                 if too_large(stage.total) {
                     return Err(TooLarge::WithThisMicroBatch);
@@ -189,10 +189,11 @@ impl SharedTables {
             }
             return worst.ok_or(TooLarge::WithThisMicroBatch);
         }
-        let compared = shapes.iter().map(|shape| ComparedStage {
-            pp_rank: shape.pp_rank,
-            baseline: baseline.of(&stages, shape.pp_rank),
-            phases: stages.phases(shape),
+        let of_stages = layout.stages.iter().zip(stages.phases(&layout));
+        let compared = of_stages.map(|(stage, phases)| ComparedStage {
+            pp_rank: stage.pp_rank,
+            baseline: baseline.of(&stages, stage.pp_rank),
+            phases,
         });
         let compared: Vec<ComparedStage> = compared.collect();
         // With graphs these totals are of the iterations before the capture, which a job may not have.

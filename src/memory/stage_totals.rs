@@ -51,9 +51,40 @@ pub(crate) struct StageTotals {
     weights: Vec<ChunkBytes>,
 }
 
+/// The totals of a chunk, with the bytes that a schedule adds up of it.
+#[derive(Clone, Debug)]
+pub(crate) struct WeighedChunk {
+    totals: Rc<ChunkTotals>,
+    weight: ChunkBytes,
+}
+
+impl WeighedChunk {
+    /// A chunk of a stage at a place, whichever of the stages that retain gradients as that one does.
+    pub(crate) fn new(place: &StagePlace, totals: Rc<ChunkTotals>) -> Self {
+        Self {
+            weight: weight(place, &totals),
+            totals,
+        }
+    }
+}
+
 impl StageTotals {
     pub(crate) fn new(place: &StagePlace, chunks: Vec<Rc<ChunkTotals>>) -> Self {
         let weights = chunks.iter().map(|chunk| weight(place, chunk)).collect();
+        Self {
+            schedule: place.schedule,
+            chunks,
+            weights,
+        }
+    }
+
+    /// The totals of a stage with these chunks.
+    pub(crate) fn of_weighed(place: &StagePlace, weighed: impl ExactSizeIterator<Item = WeighedChunk>) -> Self {
+        let (mut chunks, mut weights) = (Vec::with_capacity(weighed.len()), Vec::with_capacity(weighed.len()));
+        for WeighedChunk { totals, weight } in weighed {
+            chunks.push(totals);
+            weights.push(weight);
+        }
         Self {
             schedule: place.schedule,
             chunks,

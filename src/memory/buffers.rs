@@ -35,6 +35,7 @@ use critic::Critic;
 pub use list::Buffer;
 pub(crate) use list::BufferKind;
 use list::List;
+pub(crate) use padding::PaddingBytes;
 use padding::PartPadding;
 pub(crate) use padding::embedding_on_two_stages;
 pub(crate) use site::Site;
@@ -67,25 +68,22 @@ impl BufferRules {
 
     /// The buffers of one stage.
     pub(crate) fn buffers(&self, site: &Site<'_>) -> Vec<Buffer> {
+        self.with_padding(site, self.padding_bytes(site))
+    }
+
+    /// The buffers of one stage whose states have this padding.
+    pub(crate) fn with_padding(&self, site: &Site<'_>, padding: PaddingBytes) -> Vec<Buffer> {
         let m = site.sizes.m;
         let a = &m.args;
         let te = a.transformer_impl != TransformerImpl::Local;
         let output = site.output;
         let moe = site.has_experts();
         let mut out = List(Vec::with_capacity(8));
-        let mut padding = 0u64;
-        self.each_padding(site, &mut |term| {
-            padding = padding.saturating_add(term.bytes);
-        });
         let sum = Shape::of(&[]);
         let what = "padding of parameter, gradient and optimizer buffers";
-        out.add(BufferKind::Padding, what, (sum, 1), padding, BUFFER_LAYOUT);
-        if !a.expandable_segments {
-            let mut rest = 0u64;
-            self.each_unsplit(site, &mut |term| rest = rest.saturating_add(term.bytes));
-            let what = "rests of blocks that the allocator does not split";
-            out.add(BufferKind::Unsplit, what, (sum, 1), rest, SPLIT_BLOCKS);
-        }
+        out.add(BufferKind::Padding, what, (sum, 1), padding.in_buffers, BUFFER_LAYOUT);
+        let what = "rests of blocks that the allocator does not split";
+        out.add(BufferKind::Unsplit, what, (sum, 1), padding.unsplit, SPLIT_BLOCKS);
         let hashed = site.hash_layers();
         if hashed > 0 {
             let vocabulary = factor("v", a.vocab_size.unwrap_or(m.padded_vocab_size));

@@ -18,7 +18,7 @@ pub use moment::{PassName, PeakMoment};
 use super::blocks::{BlockTapes, CompiledTapes, prefetched};
 use super::bucket::Bucket;
 use super::buffers::graphs::KnownInFlight;
-use super::buffers::{Buffer, BufferKind, BufferRules, Site};
+use super::buffers::{Buffer, BufferKind, BufferRules, PaddingBytes, Site};
 use super::chunk_profile::{ChunkProfile, totals_block_by_block};
 use super::chunk_shape::LayoutShapes;
 use super::estimate::ChunkEstimate;
@@ -26,7 +26,7 @@ use super::fsdp::FsdpModel;
 use super::graph_phase::GraphPhase;
 use super::parameters::{Parameters, PartTable};
 use super::plain_tapes::LayoutPlainTapes;
-use super::shared::ParameterTables;
+use super::shared::{BaselineTables, ParameterTables};
 use super::stage_totals::{StagePlace, StageTotals, WeighedChunk};
 use super::states::{StateRules, TrainedCounts, offloaded_in_passes, step_copies};
 use super::torch_fsdp2::TorchFsdp2;
@@ -57,6 +57,8 @@ pub(crate) struct Stages<'a> {
     /// A cache of the memory between iterations, by the parts of a stage's chunks and whether it has the output layer,
     /// since most stages have the same.
     baseline: Rc<KnownBaselines>,
+    /// A cache of the states among that memory.
+    states: Rc<KnownStates>,
     /// A cache of the captured layers that are alive at once.
     in_flight: Rc<KnownInFlight>,
 }
@@ -66,6 +68,19 @@ pub(crate) type KnownParameters = RefCell<Vec<(PartCounts, Rc<Parameters>)>>;
 
 /// The memory of stages between iterations, by the parts of their chunks and whether they have the output layer.
 pub(crate) type KnownBaselines = RefCell<Vec<(Vec<PartCounts>, bool, StageBaseline)>>;
+
+/// The model states of stages, by the parts of their chunks and whether they have the output layer.
+pub(crate) type KnownStates = RefCell<Vec<(Vec<PartCounts>, bool, StageStates)>>;
+
+/// The model states of a stage, which do not depend on micro batches, and what goes with them.
+#[derive(Clone, Copy)]
+pub(crate) struct StageStates {
+    /// States by bucket.
+    memory: [Bytes; Bucket::COUNT],
+    padding: PaddingBytes,
+    copies: Copies,
+    saved_by_freezing: Bytes,
+}
 
 /// The memory of a stage that does not change during an iteration: states and buffers, and what the optimizer step
 /// copies.
@@ -95,6 +110,7 @@ impl<'a> Stages<'a> {
             fsdp,
             torch_fsdp2: TorchFsdp2::new(m, architecture),
             baseline: Rc::default(),
+            states: Rc::default(),
             in_flight: Rc::default(),
         }
     }
@@ -105,7 +121,7 @@ impl<'a> Stages<'a> {
         m: &'a Module,
         tables: &'a ParameterTables,
         (mut tapes, plain): (impl FnMut(GraphPhase) -> Rc<BlockTapes>, LayoutPlainTapes),
-        (baseline, in_flight): (Rc<KnownBaselines>, Rc<KnownInFlight>),
+        known: &BaselineTables,
     ) -> Self {
         let mut tapes = |graph_phase| {
             let tapes = tapes(graph_phase);
@@ -122,8 +138,9 @@ impl<'a> Stages<'a> {
             buffers: tables.buffers.clone(),
             fsdp: None,
             torch_fsdp2: None,
-            baseline,
-            in_flight,
+            baseline: known.by_parts.clone(),
+            states: known.states.clone(),
+            in_flight: known.in_flight.clone(),
         }
     }
 
@@ -354,32 +371,57 @@ impl<'a> Stages<'a> {
             return *baseline;
         }
         drop(known);
-        let mut of_stage = PartCounts::new();
-        for counts in &parts {
-            of_stage.resize(counts.len(), 0);
-            for (sum, count) in of_stage.iter_mut().zip(counts) {
-                *sum += count;
-            }
-        }
-        let held = self.parameters(&of_stage);
         let site = self.site_of(pp_rank, parts);
-        let saved_by_freezing = self.rules.saved_by_freezing(&held);
-        let held = self.rules.count(&held);
-        let mut memory = self.rules.memory(&held);
-        let buffers = self.buffers.buffers(&site);
+        let StageStates {
+            mut memory,
+            padding,
+            copies,
+            saved_by_freezing,
+        } = self.states(&site);
+        let buffers = self.buffers.with_padding(&site, padding);
         let of_process = |b: &&Buffer| b.kind == BufferKind::Workspace;
         let workspaces = buffers.iter().filter(of_process).map(|b| Bytes(b.bytes)).sum();
         let buffers = buffers.iter().map(|b| Bytes(b.bytes)).sum();
         set(&mut memory, Bucket::Buffers, buffers);
         let baseline = StageBaseline {
             memory,
-            copies: self.optimizer_copies(&held),
+            copies,
             workspaces,
             saved_by_freezing,
         };
         let known = (site.parts, output, baseline);
         self.baseline.borrow_mut().push(known);
         baseline
+    }
+
+    /// The model states of the stage at a site.
+    fn states(&self, site: &Site<'_>) -> StageStates {
+        let known = self.states.borrow();
+        let mut of_others = known.iter();
+        let same = of_others.find(|(of, with_output, _)| *of == site.parts && *with_output == site.output);
+        if let Some((.., states)) = same {
+            return *states;
+        }
+        drop(known);
+        let mut of_stage = PartCounts::new();
+        for counts in &site.parts {
+            of_stage.resize(counts.len(), 0);
+            for (sum, count) in of_stage.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        let held = self.parameters(&of_stage);
+        let saved_by_freezing = self.rules.saved_by_freezing(&held);
+        let held = self.rules.count(&held);
+        let states = StageStates {
+            memory: self.rules.memory(&held),
+            padding: self.buffers.padding_bytes(site),
+            copies: self.optimizer_copies(&held),
+            saved_by_freezing,
+        };
+        let known = (site.parts.clone(), site.output, states);
+        self.states.borrow_mut().push(known);
+        states
     }
 
     /// Bytes of the copies that the optimizer step makes.

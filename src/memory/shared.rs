@@ -14,7 +14,7 @@ use super::graph_phase::GraphPhase;
 use super::job_moment::JobMoment;
 use super::largest_states::states_of_stages;
 use super::parameters::PartTable;
-use super::peak::{ComparedStage, KnownBaselines, KnownParameters, StageBaseline, Stages};
+use super::peak::{ComparedStage, KnownBaselines, KnownParameters, KnownStates, StageBaseline, Stages};
 use super::plain_tapes::{LayoutPlainTapes, PlainTapes};
 use super::ranks_apart::HeaviestOfEncoders;
 use super::{StageBytes, peak};
@@ -72,15 +72,21 @@ struct SavedKey {
     cpu_offloading_num_layers: u64,
 }
 
-/// The sizes that states and buffers depend on. The way of recomputing is none of them, so that layouts that differ in
-/// it alone share their states and buffers.
+/// The sizes that states depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct BaselineKey {
+struct StatesKey {
     parameters: ParameterKey,
     pp: u64,
     vpp: Option<u32>,
     dp: u64,
     edp: u64,
+}
+
+/// The sizes that states and buffers depend on. The way of recomputing is none of them, so that layouts that differ in
+/// it alone share their states and buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct BaselineKey {
+    states: StatesKey,
     micro_batch_size: u64,
     seq_length: u64,
 }
@@ -97,10 +103,12 @@ pub(crate) struct ParameterTables {
 
 /// The memory of a layout's stages between iterations.
 #[derive(Default)]
-struct BaselineTables {
-    by_parts: Rc<KnownBaselines>,
+pub(crate) struct BaselineTables {
+    pub(crate) by_parts: Rc<KnownBaselines>,
     by_pp_rank: RefCell<Vec<(u32, StageBaseline)>>,
-    in_flight: Rc<KnownInFlight>,
+    /// The states, which layouts with other micro batches have too.
+    pub(crate) states: Rc<KnownStates>,
+    pub(crate) in_flight: Rc<KnownInFlight>,
 }
 
 impl BaselineTables {
@@ -318,12 +326,7 @@ impl SharedTables {
             known.push((graph_phase, tapes.clone()));
             tapes
         };
-        Stages::shared(
-            m,
-            tables,
-            (tapes, plain),
-            (baseline.by_parts.clone(), baseline.in_flight.clone()),
-        )
+        Stages::shared(m, tables, (tapes, plain), baseline)
     }
 
     /// The tapes of layouts before anything is recomputed.
@@ -350,17 +353,25 @@ impl SharedTables {
 
     fn baseline(&mut self, parameters: ParameterKey, m: &Module) -> Rc<BaselineTables> {
         let key = BaselineKey {
-            parameters,
-            pp: m.pp,
-            vpp: m.stages.vpp(),
-            dp: m.dp,
-            edp: m.edp,
+            states: StatesKey {
+                parameters,
+                pp: m.pp,
+                vpp: m.stages.vpp(),
+                dp: m.dp,
+                edp: m.edp,
+            },
             micro_batch_size: m.args.micro_batch_size,
             seq_length: m.args.seq_length,
         };
-        match &self.baseline {
-            Some((of, known)) if *of == key => known.clone(),
-            _ => self.baseline.insert((key, Rc::default())).1.clone(),
-        }
+        let states = match &self.baseline {
+            Some((of, known)) if *of == key => return known.clone(),
+            Some((of, known)) if of.states == key.states => known.states.clone(),
+            _ => Rc::default(),
+        };
+        let tables = Rc::new(BaselineTables {
+            states,
+            ..BaselineTables::default()
+        });
+        self.baseline.insert((key, tables)).1.clone()
     }
 }

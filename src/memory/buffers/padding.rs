@@ -44,10 +44,33 @@ struct Aligned {
     unsplit: [u64; 3],
 }
 
+/// The bytes between and behind the tensors of a stage's model states.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct PaddingBytes {
+    /// Bytes of padding in the buffers of states.
+    pub(super) in_buffers: u64,
+    /// Bytes of the tails that the allocator does not split off; none with expandable segments.
+    pub(super) unsplit: u64,
+}
+
 /// Elements that a tensor's start in a buffer is a multiple of.
 const ALIGNMENT: u64 = 64;
 
 impl BufferRules {
+    /// The bytes between and behind the tensors of a stage's states, which do not depend on micro batches.
+    pub(crate) fn padding_bytes(&self, site: &Site<'_>) -> PaddingBytes {
+        let mut bytes = PaddingBytes::default();
+        self.each_padding(site, &mut |term| {
+            bytes.in_buffers = bytes.in_buffers.saturating_add(term.bytes);
+        });
+        if !site.sizes.m.args.expandable_segments {
+            self.each_unsplit(site, &mut |term| {
+                bytes.unsplit = bytes.unsplit.saturating_add(term.bytes);
+            });
+        }
+        bytes
+    }
+
     /// Calls `add` with the padding in every bucket of states of every chunk.
     pub(crate) fn each_padding(&self, site: &Site<'_>, add: &mut dyn FnMut(Padding)) {
         if let Some(stage) = &site.fsdp {

@@ -16,7 +16,7 @@ use std::rc::Rc;
 pub use moment::{PassName, PeakMoment};
 
 use super::blocks::{BlockTapes, CompiledTapes, prefetched};
-use super::bucket::Bucket;
+use super::bucket::{Bucket, ByBucket};
 use super::buffers::graphs::KnownInFlight;
 use super::buffers::{Buffer, BufferKind, BufferRules, PaddingBytes, Site};
 use super::chunk_profile::{ChunkProfile, totals_block_by_block};
@@ -76,7 +76,7 @@ pub(crate) type KnownStates = RefCell<Vec<(Vec<PartCounts>, bool, StageStates)>>
 #[derive(Clone, Copy)]
 pub(crate) struct StageStates {
     /// States by bucket.
-    memory: [Bytes; Bucket::COUNT],
+    memory: ByBucket,
     padding: PaddingBytes,
     copies: Copies,
     saved_by_freezing: Bytes,
@@ -87,7 +87,7 @@ pub(crate) struct StageStates {
 #[derive(Clone, Copy)]
 pub(crate) struct StageBaseline {
     /// States and buffers by bucket.
-    memory: [Bytes; Bucket::COUNT],
+    memory: ByBucket,
     copies: Copies,
     workspaces: Bytes,
     saved_by_freezing: Bytes,
@@ -440,7 +440,7 @@ impl<'a> Stages<'a> {
 
 impl StageBaseline {
     /// States and buffers by bucket.
-    pub(crate) const fn memory(&self) -> [Bytes; Bucket::COUNT] {
+    pub(crate) const fn memory(&self) -> ByBucket {
         self.memory
     }
 
@@ -467,7 +467,7 @@ pub(crate) struct Copies {
     pub(crate) during: Bytes,
 }
 
-fn set(memory: &mut [Bytes; Bucket::COUNT], bucket: Bucket, bytes: Bytes) {
+fn set(memory: &mut ByBucket, bucket: Bucket, bytes: Bytes) {
     if let Some(slot) = memory.get_mut(bucket as usize) {
         *slot = bytes;
     }

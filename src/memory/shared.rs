@@ -217,24 +217,17 @@ impl SharedTables {
         heaviest.ok_or(TooLarge::WithThisMicroBatch)
     }
 
-    /// The memory of a stage between iterations, by bucket.
-    pub(crate) fn states(&mut self, m: &Module, pp_rank: u32) -> ByBucket {
+    /// The memory of a stage between iterations, by bucket, and that of all stages: of those that have the same, at least
+    /// one.
+    pub(crate) fn states(&mut self, m: &Module, pp_rank: u32) -> (ByBucket, Vec<ByBucket>) {
         let key = self.key(m);
         let tables = self.tables(key, m);
         let baseline = self.baseline(key, m);
         let stages = self.stages(key, m, &tables, &baseline);
-        baseline.of(&stages, pp_rank).memory()
-    }
-
-    /// The memory of stages between iterations, by bucket: of those that have the same, at least one.
-    pub(crate) fn distinct_states(&mut self, m: &Module) -> Vec<ByBucket> {
-        let key = self.key(m);
-        let tables = self.tables(key, m);
-        let baseline = self.baseline(key, m);
-        let stages = self.stages(key, m, &tables, &baseline);
-        let shapes = tables.shapes.heaviest_stages(m, &stages);
         let memory = |pp_rank| baseline.of(&stages, pp_rank).memory();
-        shapes.iter().map(|shape| memory(shape.pp_rank)).collect()
+        let layout = tables.shapes.heaviest_stages(m, &stages);
+        let all = layout.stages.iter().map(|stage| memory(stage.pp_rank)).collect();
+        (memory(pp_rank), all)
     }
 
     /// The most bytes that the model states of a stage take.

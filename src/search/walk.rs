@@ -294,14 +294,10 @@ impl Walk<'_> {
                 pp_rank: usize::try_from(slowest).unwrap_or(usize::MAX),
             };
             let memory = |slowest| {
-                Some(LanguageMemory {
-                    slowest: if stage_of(slowest) == worst {
-                        stage.memory
-                    } else {
-                        shared.states(m, slowest)
-                    },
-                    stages: shared.distinct_states(m),
-                })
+                let (states, stages) = shared.states(m, slowest);
+                let is_worst = stage_of(slowest) == worst;
+                let slowest = if is_worst { stage.memory } else { states };
+                Some(LanguageMemory { slowest, stages })
             };
             let worst = WorstStage {
                 at: worst,

@@ -4,7 +4,7 @@
 use super::{Copies, PassName, PeakMoment, StageBaseline, Stages};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
-use crate::memory::bucket::{Bucket, State};
+use crate::memory::bucket::{Bucket, ByBucket, State};
 use crate::memory::buffers::{Buffer, graphs, stash};
 use crate::memory::graph_phase::GraphPhase;
 use crate::memory::stage_totals::StageTotals;
@@ -21,7 +21,7 @@ pub(super) struct PhaseMemory<'s> {
     m: &'s Module,
     graph_phase: GraphPhase,
     /// Bytes of states and buffers by bucket, with all states of the optimizer.
-    pub(super) baseline: [Bytes; Bucket::COUNT],
+    pub(super) baseline: ByBucket,
     /// Bytes of the passes at their peak, and the same by use.
     passes: Bytes,
     usage: Usage,
@@ -42,7 +42,7 @@ pub(crate) struct StagePhases {
 
 /// The memory of a stage at a moment of the job.
 pub(super) struct AtMoment {
-    pub(super) memory: [Bytes; Bucket::COUNT],
+    pub(super) memory: ByBucket,
     pub(super) total: Bytes,
     steady: Bytes,
     at: PeakMoment,
@@ -141,7 +141,7 @@ impl<'s> PhaseMemory<'s> {
     }
 
     /// `baseline` without some states.
-    fn without(&self, absent: impl Fn(State) -> bool) -> [Bytes; Bucket::COUNT] {
+    fn without(&self, absent: impl Fn(State) -> bool) -> ByBucket {
         let mut memory = self.baseline;
         for (bucket, slot) in Bucket::ALL.into_iter().zip(&mut memory) {
             let state = bucket.state();
@@ -153,7 +153,7 @@ impl<'s> PhaseMemory<'s> {
     }
 }
 
-fn sum(memory: &[Bytes; Bucket::COUNT]) -> Bytes {
+fn sum(memory: &ByBucket) -> Bytes {
     memory.iter().copied().sum()
 }
 

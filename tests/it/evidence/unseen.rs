@@ -70,7 +70,7 @@ fn first_iterations_are_no_later_ones() {
         assert!(compared.peak < alone.peak, "{}", run.id);
         count += 1;
     }
-    assert_eq!(count, 15);
+    assert_eq!(count, 23);
 }
 
 #[test]

@@ -78,14 +78,15 @@ struct Encoded {
 }
 
 fn encode_normal(state: &ShareState) -> Encoded {
-    let tokens = write::tokens(state);
+    let mut tokens = write::tokens(state);
+    if let Some(last) = tokens.last_mut() {
+        text::close(last);
+    }
     let length: usize = tokens.iter().map(|token| token.len() + 1).sum();
     let fits = tokens.len() <= MAX_TOKENS && tokens.iter().all(|token| token.len() <= MAX_TOKEN);
     if fits && length <= LONG {
-        let mut link = format!("#{}", tokens.join(";"));
-        text::close(&mut link);
         return Encoded {
-            link,
+            link: format!("#{}", tokens.join(";")),
             is_readable: true,
         };
     }

@@ -34,13 +34,13 @@ pub(super) fn encode_name(out: &mut String, text: &str) {
     out.extend(utf8_percent_encode(text, NAME));
 }
 
-/// Makes the last character of a link one that programs which look for links do not leave out.
-pub(super) fn close(link: &mut String) {
-    if let Some(last) = link.pop() {
+/// Makes the last character of a link's last token one that programs which look for links do not leave out.
+pub(super) fn close(token: &mut String) {
+    if let Some(last) = token.pop() {
         // Only unescaped characters end a link otherwise, and those are ASCII.
         match u8::try_from(last) {
-            Ok(byte) if !byte.is_ascii_alphanumeric() => link.push_str(percent_encode_byte(byte)),
-            _ => link.push(last),
+            Ok(byte) if !byte.is_ascii_alphanumeric() => token.push_str(percent_encode_byte(byte)),
+            _ => token.push(last),
         }
     }
 }

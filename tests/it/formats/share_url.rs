@@ -641,6 +641,17 @@ fn setup() -> impl Strategy<Value = Setup> {
     })
 }
 
+/// Keys about as long as the longest token that is read, whose last character is escaped at the end of a link.
+#[test]
+fn a_long_key_comes_back_where_its_last_character_is_escaped() {
+    for length in 500..=520 {
+        let mut state = preset("llama3-8b");
+        let key = format!("{}_", "k".repeat(length - 1));
+        state.setup.job.unknown.push((key, Value::Null));
+        assert_eq!(decode(&encode(&state)).0, state, "{length}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_state_comes_back_from_its_link(

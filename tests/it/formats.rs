@@ -1,6 +1,7 @@
 //! Tests of `formats`.
 
 mod adapters;
+mod bridge_presets;
 mod bridge_providers;
 mod bridge_recipes;
 mod bridge_table;

@@ -24,8 +24,18 @@ fn recipe(id: &str, more: &str) -> Settings {
     import_text(&text, &options).unwrap().import.state.setup.job.shared
 }
 
+/// A value of the data.
+pub(super) fn value(json: &Json) -> Value {
+    match json {
+        Json::Bool(on) => Value::Bool(*on),
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Null => Value::Null,
+        other => panic!("{other}"),
+    }
+}
+
 /// Whether a field matters to a model.
-fn matters(settings: &Settings, id: FieldId) -> bool {
+pub(super) fn matters(settings: &Settings, id: FieldId) -> bool {
     let on = |id| meaning(id, settings.get(id)) == meaning(id, Some(&Value::Bool(true)));
     let given = |id| meaning(id, settings.get(id)) != meaning(id, None);
     let rotary = Value::Text("rope".to_owned());
@@ -35,6 +45,7 @@ fn matters(settings: &Settings, id: FieldId) -> bool {
             .into_iter()
             .any(on),
         FieldId::apply_rope_fusion => meaning(positions, settings.get(positions)) == meaning(positions, Some(&rotary)),
+        FieldId::cross_entropy_fusion_impl => on(FieldId::cross_entropy_loss_fusion),
         FieldId::moe_shared_expert_overlap => given(FieldId::moe_shared_expert_intermediate_size),
         id if id.field().name.starts_with("moe_") => given(FieldId::num_experts),
         _ => true,
@@ -48,14 +59,12 @@ fn a_model_comes_with_the_kernels_of_its_bridge() {
     for row in data["rows"].as_array().unwrap() {
         let id = row[0].as_str().unwrap();
         let settings = recipe(id, "");
-        for (name, value) in row[2].as_object().unwrap() {
+        for (name, theirs) in row[2].as_object().unwrap() {
             let field = FieldId::by_name(name).unwrap();
-            let value = match value {
-                Json::Bool(on) => Value::Bool(*on),
-                Json::String(text) => Value::Text(text.clone()),
-                _ => Value::Null,
-            };
-            let (ours, theirs) = (meaning(field, settings.get(field)), meaning(field, Some(&value)));
+            let (ours, theirs) = (
+                meaning(field, settings.get(field)),
+                meaning(field, Some(&value(theirs))),
+            );
             // A key of its file that is not read.
             let is_known = id == "nemotron-3-ultra-550b-a55b" && field == FieldId::moe_shared_expert_overlap;
             if matters(&settings, field) && ours != theirs && !is_known {

@@ -204,7 +204,7 @@ fn the_pinned_job_is_told_by_its_difference_from_the_first() {
     check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;tp=1");
 
     state.pinned = vec![Setup::of_preset(by_id("qwen3-8b").unwrap())];
-    check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;m=qwen3-8b@1");
+    check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;m=qwen3-8b@2");
 
     state.pinned = vec![Setup::default()];
     check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;m=null");
@@ -292,9 +292,9 @@ fn what_is_shown_is_part_of_the_link() {
         tab: Some("table".to_owned()),
         stage: Some(Place { module: 0, pp_rank: 3 }),
     };
-    check_link(&state, "#v1;m=qwen3-8b@1;tab=table;stage=3");
+    check_link(&state, "#v1;m=qwen3-8b@2;tab=table;stage=3");
     state.view.stage = Some(Place { module: 1, pp_rank: 2 });
-    check_link(&state, "#v1;m=qwen3-8b@1;tab=table;stage=1.2");
+    check_link(&state, "#v1;m=qwen3-8b@2;tab=table;stage=1.2");
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! Presets that take their job from a recipe of Megatron-Bridge, against what the recipe makes of its model.
+
+use std::collections::BTreeSet;
+
+use megatron_memory::config::canonical::meaning;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::presets::{PRESETS, by_id};
+use serde_json::Value as Json;
+
+use super::bridge_providers::{matters, value};
+use crate::oracle;
+
+/// The columns of a table of the data, which are all texts.
+fn texts(data: &Json, table: &str) -> Vec<Vec<String>> {
+    let text = |cell: &Json| cell.as_str().unwrap().to_owned();
+    let row = |row: &Json| row.as_array().unwrap().iter().map(text).collect();
+    data[table].as_array().unwrap().iter().map(row).collect()
+}
+
+/// A row of `gaps` is a difference that is left, with its reason; it goes when the difference does.
+#[test]
+fn presets_have_the_kernels_of_their_recipes() {
+    let data = oracle::json("bridge_presets.json");
+    let gaps = texts(&data, "gaps");
+    let mut left: BTreeSet<_> = gaps.iter().map(|row| (row[0].as_str(), row[1].as_str())).collect();
+    let mut wrong = Vec::new();
+    for row in data["rows"].as_array().unwrap() {
+        let id = row[0].as_str().unwrap();
+        let settings = by_id(id).unwrap().settings();
+        for (name, theirs) in row[2].as_object().unwrap() {
+            let field = FieldId::by_name(name).unwrap();
+            let (ours, theirs) = (
+                meaning(field, settings.get(field)),
+                meaning(field, Some(&value(theirs))),
+            );
+            if matters(&settings, field) && ours != theirs && !left.remove(&(id, name.as_str())) {
+                wrong.push(format!("{id}: {name} is {ours:?}, not {theirs:?} as in {}", row[1]));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(left.is_empty(), "no longer different: {left:?}");
+}
+
+#[test]
+fn every_preset_that_names_a_recipe_is_compared_with_it() {
+    let data = oracle::json("bridge_presets.json");
+    let apart = texts(&data, "not_compared");
+    let rows = data["rows"].as_array().unwrap().iter();
+    let compared: BTreeSet<(&str, &str)> = rows
+        .map(|row| {
+            let (_, recipe) = row[1].as_str().unwrap().rsplit_once(':').unwrap();
+            (row[0].as_str().unwrap(), recipe)
+        })
+        .collect();
+    for preset in PRESETS {
+        let source = preset.contents().unwrap().job_source;
+        let words = source.split(|c: char| !c.is_alphanumeric() && c != '_');
+        for recipe in words.filter(|word| word.ends_with("_config")) {
+            let is_apart = apart.iter().any(|row| row[0] == preset.id);
+            let is_compared = compared.contains(&(preset.id, recipe));
+            assert_ne!(is_apart, is_compared, "{}: {recipe}", preset.id);
+        }
+    }
+}

@@ -1,9 +1,10 @@
 //! Tests of `presets`.
 
+use megatron_memory::config::canonical::meaning;
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::hybrid_pattern::{HybridPattern, LayerSymbol};
-use megatron_memory::config::raw::RawJob;
+use megatron_memory::config::raw::{RawJob, RawModule};
 use megatron_memory::formats::preset_files::{Contents, lines, settings};
 use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::formats::share_url::{decode, encode};
@@ -26,7 +27,11 @@ fn contents(preset: &Preset) -> Contents {
 
 /// The preset's file, read by an independent reader.
 fn file(preset: &Preset) -> Json {
-    let path = format!("{}/src/presets/models/{}.json", env!("CARGO_MANIFEST_DIR"), preset.id);
+    file_of("models", preset.id)
+}
+
+fn file_of(folder: &str, id: &str) -> Json {
+    let path = format!("{}/src/presets/{folder}/{id}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -70,6 +75,15 @@ fn the_list_says_what_the_files_say() {
             "{} must need no escape in a link",
             preset.id
         );
+    }
+    for job in JOBS {
+        let file = file_of("jobs", job.id);
+        let said = |key: &str| file[key].as_str().unwrap().to_owned();
+        assert_eq!(
+            [job.id, job.name, job.family, job.released],
+            ["id", "name", "family", "released"].map(said)
+        );
+        assert_eq!(u64::from(job.version), file["version"].as_u64().unwrap());
     }
 }
 
@@ -483,13 +497,19 @@ const REPLACED: &[(&str, u64)] = &[
     ("gemma-4-e2b@1", 0xcf7f_c58e_d62d_6c89),
     ("gemma-4-e4b@1", 0x080f_edf6_5e9e_034e),
     ("minimax-m3@1", 0x5af6_d9a6_c648_8463),
+    ("qwen2.5-vl-3b@1", 0xb84f_6071_f197_94ba),
+    ("qwen2.5-vl-7b@1", 0xadf7_f1b7_fe58_1dfa),
+    ("qwen2.5-vl-32b@1", 0xfd54_b9bc_46e5_aa73),
+    ("qwen2.5-vl-72b@1", 0x7ab6_cb4e_c038_12fe),
 ];
 
 #[test]
 fn replaced_versions_never_change() {
-    let replaced: Vec<String> = PRESETS
-        .iter()
-        .flat_map(|preset| (1..preset.version).map(|version| format!("{}@{version}", preset.id)))
+    let models = PRESETS.iter().map(|preset| (preset.id, preset.version));
+    let jobs = JOBS.iter().map(|job| (job.id, job.version));
+    let replaced: Vec<String> = models
+        .chain(jobs)
+        .flat_map(|(id, newest)| (1..newest).map(move |version| format!("{id}@{version}")))
         .collect();
     let pinned: Vec<&str> = REPLACED.iter().map(|(name, _)| *name).collect();
     assert_eq!(replaced, pinned);
@@ -503,19 +523,29 @@ fn replaced_versions_never_change() {
         });
         assert_eq!(found, *sum, "{name}: {found:#x}");
         // A link has what the lines up to its version say, later ones in place of earlier ones.
-        let mut said = serde_json::Map::new();
+        let mut said = RawJob::default();
         let (id, version) = name.split_once('@').unwrap();
         for number in 1..=version.parse::<u32>().unwrap() {
             let start = format!("{id}@{number} ");
             let line = kept.lines().find_map(|line| line.strip_prefix(&start)).unwrap();
-            said.extend(serde_json::from_str::<serde_json::Map<String, Json>>(line).unwrap());
+            let line: RawJob = serde_json::from_str(line).unwrap();
+            said.shared.overlay(&line.shared);
+            if !line.modules.is_empty() {
+                said.modules = line.modules;
+            }
         }
-        let of_link = linked(&format!("#v1;m={name}")).shared;
-        let fields = of_link.iter().map(|(field, value)| {
-            let value = serde_json::from_str(&value.to_string()).unwrap();
-            (field.field().name.to_owned(), value)
-        });
-        assert_eq!(fields.collect::<serde_json::Map<String, Json>>(), said, "{name}");
+        let of_link = linked(&format!("#v1;m={name}"));
+        let modules = |job: &RawJob| {
+            let module = |module: &RawModule| (module.name.clone(), module.rank_offset.clone());
+            job.modules.iter().map(module).collect::<Vec<_>>()
+        };
+        assert_eq!(modules(&of_link), modules(&said), "{name}");
+        for module in 0..said.modules.len().max(1) {
+            for field in FieldId::ALL.iter().copied() {
+                let [ours, theirs] = [&of_link, &said].map(|job| meaning(field, job.get(module, field)));
+                assert_eq!(ours, theirs, "{name}: module {module}, {}", field.field().name);
+            }
+        }
     }
 }
 

@@ -31,13 +31,16 @@ pub fn lines() -> Option<String> {
     models.chain(encoders).chain(jobs).collect()
 }
 
-/// The lines of a preset: those of its earlier versions, and the changed fields of `version`.
+/// The lines of a preset: those of its earlier versions, and what `version` changes.
 fn of_versions(id: &str, version: u32, mut new: RawJob) -> Option<String> {
     if let Some(before) = job(id, version - 1) {
         for (field, value) in before.shared.iter() {
             if new.shared.get(field)? == value {
                 new.shared.unset(field);
             }
+        }
+        if new.modules == before.modules {
+            new.modules.clear();
         }
     }
     let earlier = versions(id)

@@ -1,6 +1,6 @@
 //! The fields of every preset, as `presets/settings.txt` stores them: one line for each preset and version, with the
-//! preset's id, the version, and its job as JSON. The line of a later version holds only the fields that changed.
-//! Encoders are no jobs by themselves and have no version.
+//! preset's id, the version, and its job as JSON. The line of a later version holds only the fields that changed, and all
+//! modules where one of them changed. Encoders are no jobs by themselves and have no version.
 //!
 //! `cargo xtask presets` makes the lines from the preset files, and a test compares the two. Lines of earlier versions
 //! never change: links that name them keep their meaning.
@@ -21,7 +21,12 @@ pub(crate) fn job(id: &str, version: u32) -> Option<RawJob> {
     for (number, line) in versions(id) {
         let said = RawJob::from_value(&json::parse(line).ok()?.to_value());
         match &mut job {
-            Some(job) => job.shared.overlay(&said.shared),
+            Some(job) => {
+                job.shared.overlay(&said.shared);
+                if !said.modules.is_empty() {
+                    job.modules = said.modules;
+                }
+            }
             None => job = Some(said),
         }
         if number == version {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use megatron_memory::config::canonical::meaning;
 use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::Settings;
+use megatron_memory::presets::jobs::{self, JOBS};
 use megatron_memory::presets::{PRESETS, by_id};
 use serde_json::Value as Json;
 
@@ -17,6 +19,18 @@ fn texts(data: &Json, table: &str) -> Vec<Vec<String>> {
     data[table].as_array().unwrap().iter().map(row).collect()
 }
 
+/// The fields of a model's preset, or of the language model of a job of several modules.
+fn settings(id: &str) -> Settings {
+    if let Some(preset) = by_id(id) {
+        return preset.settings();
+    }
+    let job = jobs::by_id(id).unwrap().job();
+    let language = job.modules.iter().find(|module| module.name == "language").unwrap();
+    let mut settings = job.shared.clone();
+    settings.overlay(&language.settings);
+    settings
+}
+
 /// A row of `gaps` is a difference that is left, with its reason; it goes when the difference does.
 #[test]
 fn presets_have_the_kernels_of_their_recipes() {
@@ -26,7 +40,7 @@ fn presets_have_the_kernels_of_their_recipes() {
     let mut wrong = Vec::new();
     for row in data["rows"].as_array().unwrap() {
         let id = row[0].as_str().unwrap();
-        let settings = by_id(id).unwrap().settings();
+        let settings = settings(id);
         for (name, theirs) in row[2].as_object().unwrap() {
             let field = FieldId::by_name(name).unwrap();
             let (ours, theirs) = (
@@ -53,13 +67,15 @@ fn every_preset_that_names_a_recipe_is_compared_with_it() {
             (row[0].as_str().unwrap(), recipe)
         })
         .collect();
-    for preset in PRESETS {
-        let source = preset.contents().unwrap().job_source;
+    let models = PRESETS
+        .iter()
+        .map(|preset| (preset.id, preset.contents().unwrap().job_source));
+    let jobs = JOBS.iter().map(|job| (job.id, job.contents().unwrap().source));
+    for (id, source) in models.chain(jobs) {
         let words = source.split(|c: char| !c.is_alphanumeric() && c != '_');
         for recipe in words.filter(|word| word.ends_with("_config")) {
-            let is_apart = apart.iter().any(|row| row[0] == preset.id);
-            let is_compared = compared.contains(&(preset.id, recipe));
-            assert_ne!(is_apart, is_compared, "{}: {recipe}", preset.id);
+            let is_apart = apart.iter().any(|row| row[0] == id);
+            assert_ne!(is_apart, compared.contains(&(id, recipe)), "{id}: {recipe}");
         }
     }
 }

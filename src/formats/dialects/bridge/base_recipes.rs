@@ -1,9 +1,9 @@
 //! The functions of Megatron-Bridge that its recipes begin with or call, and what they set.
 //!
-//! `recipes/common.py`, `recipes/gpt/h100/vanilla_gpt.py` and `perf_recipes/_common.py` at the pinned revision; only keys that decide memory. The
-//! distributed optimizer is on after each of them: Megatron-Bridge turns it on for gradients and states where either
-//! asks for it (`_validate_and_sync_distributed_optimizer_settings`), and the optimizer that all of them make does
-//! (`distributed_fused_adam_with_cosine_annealing`).
+//! `recipes/common.py`, `recipes/gpt/h100/vanilla_gpt.py` and `perf_recipes/_common.py` at the pinned revision; only
+//! keys that decide memory. The distributed optimizer is on after each of them: Megatron-Bridge turns it on for gradients
+//! and states where either asks for it (`_validate_and_sync_distributed_optimizer_settings`), and the optimizer that all
+//! of them make does (`distributed_fused_adam_with_cosine_annealing`).
 
 /// Settings as keys of the configuration with their values in Python.
 type Settings = &'static [(&'static str, &'static str)];

@@ -294,10 +294,12 @@ impl Walk<'_> {
                 pp_rank: usize::try_from(slowest).unwrap_or(usize::MAX),
             };
             let memory = |slowest| {
-                let (states, stages) = shared.states(m, slowest);
+                let (states, of_stages) = shared.states(m, slowest);
                 let is_worst = stage_of(slowest) == worst;
-                let slowest = if is_worst { stage.memory } else { states };
-                Some(LanguageMemory { slowest, stages })
+                Some(LanguageMemory {
+                    slowest: if is_worst { stage.memory } else { states },
+                    stages: of_stages,
+                })
             };
             let worst = WorstStage {
                 at: worst,

@@ -74,7 +74,9 @@ pub(crate) fn cargo_install(
     let lock = File::create(Path::new(TOOLS).join("lock"))?;
     lock.lock()?;
     let found = cmd!(shell, "{program} --version").quiet().ignore_stderr().read();
-    if found.is_ok_and(|text| text.split_whitespace().any(|word| word == version)) {
+    // Some programs write a `v` before their version.
+    let is_version = |word: &str| word.strip_prefix('v').unwrap_or(word) == version;
+    if found.is_ok_and(|text| text.split_whitespace().any(is_version)) {
         return Ok(());
     }
     println!("installing {package} {version} into {TOOLS}");

@@ -2,6 +2,7 @@
 
 use core::cmp::Reverse;
 
+use super::bucket::ByBucket;
 use super::estimate::StageRef;
 use super::job_moment::JobMoment;
 use super::shared::{SharedTables, TooLarge};
@@ -42,7 +43,8 @@ impl HeaviestOfEncoders {
 
 impl SharedTables {
     /// The stage that needs most in later iterations of a job whose modules [are apart](are_apart), on the first rank of
-    /// several that need as much. It is the worst one of [`estimate`](super::estimate).
+    /// several that need as much. It is the worst one of [`estimate`](super::estimate). Beside it the memory of the language
+    /// model's stages, as [`worst_stage`](Self::worst_stage) has it.
     ///
     /// # Errors
     /// Where a stage of the language model has a peak that is `too_large`.
@@ -50,11 +52,14 @@ impl SharedTables {
         &mut self,
         modules: &[Module],
         too_large: impl Fn(Bytes) -> bool,
-    ) -> Result<(StageRef, StageBytes), TooLarge> {
+    ) -> Result<(StageRef, StageBytes, Vec<ByBucket>), TooLarge> {
         let mut worst: Option<((Bytes, Reverse<u64>), StageRef, StageBytes)> = None;
+        let mut of_language = Vec::new();
         for (module, m) in modules.iter().enumerate() {
             let (pp_rank, stage) = if m.io.is_language() {
-                self.worst_stage(m, &too_large)?
+                let (pp_rank, stage, stages) = self.worst_stage(m, &too_large)?;
+                of_language = stages;
+                (pp_rank, stage)
             } else {
                 let heaviest = self.encoders.of(m);
                 heaviest.ok_or(TooLarge::WithThisMicroBatch)?
@@ -66,7 +71,7 @@ impl SharedTables {
                 worst = Some((order, StageRef { module, pp_rank }, stage));
             }
         }
-        let worst = worst.map(|(_, at, stage)| (at, stage));
-        worst.ok_or(TooLarge::WithThisMicroBatch)
+        let (_, at, stage) = worst.ok_or(TooLarge::WithThisMicroBatch)?;
+        Ok((at, stage, of_language))
     }
 }

@@ -168,8 +168,9 @@ impl SharedTables {
             && m.packing.is_none()
     }
 
-    /// The stage that needs most in later iterations, the first of several. Its pipeline rank and its bytes are those
-    /// of [`estimate`](super::estimate).
+    /// The stage that needs most in later iterations, the first of several: its pipeline rank and its bytes, which are
+    /// those of [`estimate`](super::estimate). Beside it the memory of all stages by bucket, with model states as between
+    /// iterations: of stages that have the same states, at least one.
     ///
     /// # Errors
     /// Where a stage has a peak that is `too_large`.
@@ -177,7 +178,7 @@ impl SharedTables {
         &mut self,
         m: &Module,
         too_large: impl Fn(Bytes) -> bool,
-    ) -> Result<(u32, StageBytes), TooLarge> {
+    ) -> Result<(u32, StageBytes, Vec<ByBucket>), TooLarge> {
         let key = self.key(m);
         let tables = self.tables(key, m);
         let baseline = self.baseline(key, m);
@@ -185,17 +186,20 @@ impl SharedTables {
         let layout = tables.shapes.heaviest_stages(m, &stages);
         if m.args.overlap_moe_expert_parallel_comm {
             let mut worst: Option<(u32, StageBytes)> = None;
+            let mut all = Vec::with_capacity(layout.stages.len());
             for pp_rank in layout.stages.iter().map(|stage| stage.pp_rank) {
                 let stage = StageBytes::from(&stages.estimate(pp_rank, JobMoment::default()));
                 if too_large(stage.total) {
                     return Err(TooLarge::WithThisMicroBatch);
                 }
+                all.push(stage.memory);
                 // The first of several.
                 if worst.is_none_or(|(_, worst)| stage.total > worst.total) {
                     worst = Some((pp_rank, stage));
                 }
             }
-            return worst.ok_or(TooLarge::WithThisMicroBatch);
+            let (pp_rank, worst) = worst.ok_or(TooLarge::WithThisMicroBatch)?;
+            return Ok((pp_rank, worst, all));
         }
         let of_stages = layout.stages.iter().zip(stages.phases(&layout));
         let compared = of_stages.map(|(stage, phases)| ComparedStage {
@@ -214,20 +218,18 @@ impl SharedTables {
             });
         }
         let heaviest = stages.heaviest_stage(&compared, too_large);
-        heaviest.ok_or(TooLarge::WithThisMicroBatch)
+        let (pp_rank, heaviest) = heaviest.ok_or(TooLarge::WithThisMicroBatch)?;
+        let all = compared.iter().map(|stage| stage.baseline.memory()).collect();
+        Ok((pp_rank, heaviest, all))
     }
 
-    /// The memory of a stage between iterations, by bucket, and that of all stages: of those that have the same, at least
-    /// one.
-    pub(crate) fn states(&mut self, m: &Module, pp_rank: u32) -> (ByBucket, Vec<ByBucket>) {
+    /// The memory of a stage between iterations, by bucket.
+    pub(crate) fn states(&mut self, m: &Module, pp_rank: u32) -> ByBucket {
         let key = self.key(m);
         let tables = self.tables(key, m);
         let baseline = self.baseline(key, m);
         let stages = self.stages(key, m, &tables, &baseline);
-        let memory = |pp_rank| baseline.of(&stages, pp_rank).memory();
-        let layout = tables.shapes.heaviest_stages(m, &stages);
-        let all = layout.stages.iter().map(|stage| memory(stage.pp_rank)).collect();
-        (memory(pp_rank), all)
+        baseline.of(&stages, pp_rank).memory()
     }
 
     /// The most bytes that the model states of a stage take.

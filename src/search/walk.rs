@@ -285,7 +285,7 @@ impl Walk<'_> {
             ..
         } = &mut *self.known;
         let candidate = if let Some((module, m)) = shareable(config) {
-            let (worst, stage) = match shared.worst_of_modules(config.modules(), too_large) {
+            let (worst, stage, stages) = match shared.worst_of_modules(config.modules(), too_large) {
                 Ok(worst) => worst,
                 Err(too_large) => return too_large.into(),
             };
@@ -294,11 +294,13 @@ impl Walk<'_> {
                 pp_rank: usize::try_from(slowest).unwrap_or(usize::MAX),
             };
             let memory = |slowest| {
-                let (states, of_stages) = shared.states(m, slowest);
-                let is_worst = stage_of(slowest) == worst;
                 Some(LanguageMemory {
-                    slowest: if is_worst { stage.memory } else { states },
-                    stages: of_stages,
+                    slowest: if stage_of(slowest) == worst {
+                        stage.memory
+                    } else {
+                        shared.states(m, slowest)
+                    },
+                    stages,
                 })
             };
             let worst = WorstStage {

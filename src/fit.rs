@@ -16,7 +16,7 @@ mod measure;
 mod offer;
 mod offers;
 mod other_gpus;
-mod reserved_gain;
+mod reserved_gains;
 mod sweep;
 
 pub use cost::{ChangeKind, Cost};
@@ -30,5 +30,5 @@ pub use limits::{
 pub use offer::{Change, Offer};
 pub use offers::{OfferSearch, Offers, offers};
 pub use other_gpus::{OnGpu, move_to, on_gpu};
-pub use reserved_gain::{AllocatorSetting, ReservedGain, reserved_gains};
+pub use reserved_gains::{AllocatorSetting, ReservedGain, reserved_gains};
 pub use sweep::{PLOTTED, Sweep, SweepPoint};

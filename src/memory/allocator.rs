@@ -105,6 +105,12 @@ impl CachingAllocator {
             .map_or(0, |block| block.size)
     }
 
+    /// Bytes that a block has beyond the request it was found for, since blocks of its size are not split.
+    #[must_use]
+    pub fn kept_whole(&self, id: BlockId, request: u64) -> u64 {
+        self.settings.kept_whole(request, self.size(id))
+    }
+
     /// The first byte of a block in use; `None` of any other.
     #[must_use]
     pub fn address(&self, id: BlockId) -> Option<u64> {

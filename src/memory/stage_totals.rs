@@ -59,7 +59,7 @@ pub(crate) struct WeighedChunk {
 }
 
 impl WeighedChunk {
-    /// A chunk of a stage at a place, whichever of the stages that retain gradients as that one does.
+    /// A chunk of the stage at a place. In every other stage that retains gradients as this one does, it weighs the same.
     pub(crate) fn new(place: &StagePlace, totals: Rc<ChunkTotals>) -> Self {
         Self {
             weight: weight(place, &totals),
@@ -70,15 +70,11 @@ impl WeighedChunk {
 
 impl StageTotals {
     pub(crate) fn new(place: &StagePlace, chunks: Vec<Rc<ChunkTotals>>) -> Self {
-        let weights = chunks.iter().map(|chunk| weight(place, chunk)).collect();
-        Self {
-            schedule: place.schedule,
-            chunks,
-            weights,
-        }
+        let weighed = chunks.into_iter().map(|totals| WeighedChunk::new(place, totals));
+        Self::of_weighed(place, weighed)
     }
 
-    /// The totals of a stage with these chunks.
+    /// The totals of a stage whose chunks are weighed already.
     pub(crate) fn of_weighed(place: &StagePlace, weighed: impl ExactSizeIterator<Item = WeighedChunk>) -> Self {
         let (mut chunks, mut weights) = (Vec::with_capacity(weighed.len()), Vec::with_capacity(weighed.len()));
         for WeighedChunk { totals, weight } in weighed {

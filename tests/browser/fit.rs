@@ -68,13 +68,13 @@ fn a_change_makes_the_job_fit_and_is_undone_by_a_click() {
 fn what_expandable_segments_gain_is_found_by_a_replay_and_taken_by_a_click() {
     let page = Page::open("v1;m=llama3-70b@1");
     page.show("Change");
-    page.run("document.querySelector('[data-testid=segments-gain]').scrollIntoView({ block: 'center' })");
-    let words = "document.querySelector('[data-testid=segments-gain] p')?.innerText";
+    page.run("document.querySelector('[data-testid=allocator-gains]').scrollIntoView({ block: 'center' })");
+    let words = "document.querySelector('[data-testid=allocator-gains] p')?.innerText";
     page.until_within(
         LIMIT,
         &format!("{words}?.includes('expandable segments would reserve')"),
     );
-    page.click("[data-testid=segments-gain] button");
+    page.click("[data-testid=allocator-gains] button");
     page.until("location.hash.includes('expseg=1')");
     // Who has them gains nothing by them.
     page.until(&format!("!{words}?.includes('expandable segments would reserve')"));

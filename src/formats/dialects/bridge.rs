@@ -412,23 +412,22 @@ pub const HYBRID_DEFAULTS: Defaults = &[
     ("attention_backend", "flash"),
 ];
 
-/// The kernels that `GPTModelProvider` leaves apart, as `TransformerConfig` does, and that Megatron-LM's command line
-/// fuses.
+/// Fused kernels that are off in `GPTModelProvider`, as in `TransformerConfig`, and on in Megatron-LM's command line.
 pub const FUSIONS: Defaults = &[
     ("apply_rope_fusion", "False"),
     ("bias_dropout_fusion", "False"),
     ("bias_swiglu_fusion", "False"),
 ];
 
-/// The same for `HybridModelProvider`.
+/// Fused kernels of hybrid models that are on or off in `HybridModelProvider` otherwise than in `GPTModelProvider`.
 pub const HYBRID_FUSIONS: Defaults = &[
     ("apply_rope_fusion", "True"),
     ("bias_dropout_fusion", "True"),
     ("masked_softmax_fusion", "False"),
 ];
 
-/// The same for `MLAModelProvider`, where the defaults of `MLATransformerConfig` count before those of
-/// `GPTModelProvider`.
+/// Fused kernels that are off in `MLAModelProvider`, the class of models with latent attention, and on in
+/// `GPTModelProvider`. It derives from `MLATransformerConfig` first, whose defaults count before the others'.
 pub const LATENT_DEFAULTS: Defaults = &[
     ("cross_entropy_loss_fusion", "False"),
     ("gradient_accumulation_fusion", "False"),

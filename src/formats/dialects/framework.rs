@@ -53,7 +53,8 @@ pub struct Framework {
     /// The defaults of models with a `hybrid_layer_pattern`, where these are built from another class. The first table
     /// that has a field counts.
     pub hybrid_defaults: &'static [Defaults],
-    /// The same for other models with latent attention.
+    /// The defaults of models with latent attention and no `hybrid_layer_pattern`, where these are built from another
+    /// class. The first table that has a field counts.
     pub latent_defaults: &'static [Defaults],
     /// Releases of it with other defaults than the revision that is read.
     pub releases: &'static [Release],

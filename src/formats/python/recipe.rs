@@ -11,7 +11,7 @@ use super::blocks::{self, Blocks, Known, Values};
 use super::expressions::{call, is_literal, joined, local, named, parts, repository};
 use super::file::{File, Function, Statement};
 use super::{assignment, statements};
-use crate::formats::dialects::bridge::base_recipes;
+use crate::formats::dialects::bridge::base_recipes::{self, Changes};
 use crate::formats::overrides::{self, Overrides};
 
 pub use published::model_of;
@@ -278,8 +278,8 @@ impl Run<'_> {
             self.pairs
                 .push(("model.hf_model_id".to_owned(), model.to_owned(), line));
             self.elsewhere.push((name.to_owned(), line));
-        } else if base_recipes::changes(name).is_some() {
-            self.changed(name, &arguments, line, locals);
+        } else if let Some(changes) = base_recipes::changes(name) {
+            self.changed(&changes, &arguments, line, locals);
         } else if arguments
             .iter()
             .any(|argument| argument.starts_with("cfg") || argument.starts_with("config"))
@@ -289,24 +289,19 @@ impl Run<'_> {
     }
 
     /// Applies what a function of another file changes in the configuration that it is given.
-    fn changed(&mut self, name: &str, arguments: &[String], line: u32, locals: &BTreeMap<String, String>) {
-        let Some((changes, [parameter, default, key])) = base_recipes::changes(name) else {
-            return;
-        };
-        for (key, value) in changes {
+    fn changed(&mut self, changes: &Changes, arguments: &[String], line: u32, locals: &BTreeMap<String, String>) {
+        for (key, value) in changes.settings {
             self.pairs.push(((*key).to_owned(), (*value).to_owned(), line));
         }
         let mut given = arguments.iter().filter_map(|argument| named(argument));
-        let value = match given.find(|(name, _)| *name == parameter) {
+        let value = match given.find(|(name, _)| *name == changes.parameter) {
             Some((_, value)) => self.plain(value, locals),
-            None => Some(default.to_owned()),
+            None => Some(changes.default.to_owned()),
         };
+        let key = changes.key.to_owned();
         match value {
-            Some(value) => {
-                let value = value.trim_matches(['"', '\'']).to_owned();
-                self.pairs.push((key.to_owned(), value, line));
-            }
-            None => self.open.push((key.to_owned(), line)),
+            Some(value) => self.pairs.push((key, value.trim_matches(['"', '\'']).to_owned(), line)),
+            None => self.open.push((key, line)),
         }
     }
 

@@ -64,7 +64,7 @@ impl Stages<'_> {
         let phases = stages.iter().flat_map(|stage| self.in_phases(stage));
         let mut phases: Vec<(Bytes, StageInPhase<'_>)> = phases.map(|phase| (phase.most(), phase)).collect();
         phases.sort_by_key(|(most, _)| Reverse(*most));
-        let mut replayed: Vec<(&StageInPhase<'_>, StageBytes)> = Vec::new();
+        let mut known: Vec<(&StageInPhase<'_>, StageBytes)> = Vec::new();
         let mut largest = Bytes::ZERO;
         for (most, phase) in &phases {
             if *most < largest {
@@ -75,30 +75,31 @@ impl Stages<'_> {
                 return None;
             }
             largest = largest.max(bytes.total);
-            replayed.push((phase, bytes));
+            known.push((phase, bytes));
         }
         let order = |phase: &StageInPhase<'_>, bytes: &StageBytes| (bytes.total, Reverse(phase.stage.pp_rank));
-        let (heaviest, _) = replayed.iter().max_by_key(|(phase, bytes)| order(phase, bytes))?;
+        let (heaviest, _) = known.iter().max_by_key(|(phase, bytes)| order(phase, bytes))?;
         let pp_rank = heaviest.stage.pp_rank;
         let replayed = |graph_phase: GraphPhase| {
-            let mut of_stage = replayed.iter().filter(|(phase, _)| phase.stage.pp_rank == pp_rank);
-            of_stage.find(|(phase, _)| phase.graph_phase == graph_phase)
+            let mut of_stage = known.iter().filter(|(phase, _)| phase.stage.pp_rank == pp_rank);
+            let of_phase = of_stage.find(|(phase, _)| phase.graph_phase == graph_phase);
+            of_phase.map(|(_, bytes)| *bytes)
         };
         let of_phase = |graph_phase| {
-            if let Some((_, bytes)) = replayed(graph_phase) {
-                return Some(*bytes);
+            if let Some(bytes) = replayed(graph_phase) {
+                return Some(bytes);
             }
             let mut phases = phases.iter().map(|(_, phase)| phase);
             let phase = phases.find(|phase| phase.stage.pp_rank == pp_rank && phase.graph_phase == graph_phase)?;
             Some(self.bytes_in(phase))
         };
-        if let Some((_, plain)) = replayed(GraphPhase::Plain) {
-            return Some((pp_rank, *plain));
+        if let Some(plain) = replayed(GraphPhase::Plain) {
+            return Some((pp_rank, plain));
         }
         // What graphs keep reserved follows from these two, whichever needs most.
         let (replay, capture) = (of_phase(GraphPhase::Replay)?, of_phase(GraphPhase::Capture)?);
-        let before = replayed(GraphPhase::BeforeCapture).map(|(_, bytes)| *bytes);
-        let (most, graphs) = fullest_phase(replay, capture, before, |stage| (stage.total, stage.graphs));
+        let before_capture = replayed(GraphPhase::BeforeCapture);
+        let (most, graphs) = fullest_phase(replay, capture, before_capture, |stage| (stage.total, stage.graphs));
         Some((pp_rank, StageBytes { graphs, ..most }))
     }
 

@@ -22,7 +22,6 @@ struct Storage {
 #[derive(Debug)]
 pub(super) struct Storages {
     pub(super) allocator: CachingAllocator,
-    settings: AllocatorSettings,
     /// None has references at places that are free for new ones.
     blocks: Vec<Storage>,
     vacant: Vec<usize>,
@@ -42,7 +41,6 @@ impl Storages {
     pub(super) fn new(settings: AllocatorSettings) -> Self {
         Self {
             allocator: CachingAllocator::new(settings),
-            settings,
             blocks: Vec::new(),
             vacant: Vec::new(),
             kept_whole: 0,
@@ -73,7 +71,7 @@ impl Storages {
         let storage = Storage {
             block,
             references: 1,
-            kept_whole: self.settings.kept_whole(bytes, self.allocator.size(block)),
+            kept_whole: self.allocator.kept_whole(block, bytes),
         };
         self.kept_whole += storage.kept_whole;
         self.most_split = self

@@ -14,10 +14,9 @@ impl Schedule {
     pub fn at_most(&self, chunks: &[ChunkBytes]) -> u128 {
         let largest = |of: fn(&ChunkBytes) -> u64| u128::from(chunks.iter().map(of).max().unwrap_or(0));
         let passes = self.order.len();
-        let behind = chunks.iter().map(|chunk| {
-            let deferred = u128::from(chunk.deferred) * u128::from(chunk.deferrals.min(passes));
-            u128::from(chunk.idle) + deferred
-        });
+        let behind = chunks
+            .iter()
+            .map(|chunk| u128::from(chunk.idle) + chunk.deferred_at_most(passes));
         self.stored_at_most(chunks)
             + largest(|chunk| chunk.forward.max(chunk.backward))
             + largest(|chunk| chunk.input_grad)

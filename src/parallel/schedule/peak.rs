@@ -31,6 +31,13 @@ pub struct ChunkBytes {
     pub deferrals: u64,
 }
 
+impl ChunkBytes {
+    /// Bytes that all deferred weight gradients of the chunk wait with at most, in a schedule of so many forward passes.
+    pub(super) fn deferred_at_most(&self, passes: u64) -> u128 {
+        u128::from(self.deferred) * u128::from(self.deferrals.min(passes))
+    }
+}
+
 /// The live bytes and microbatches during one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
@@ -130,10 +137,7 @@ impl Schedule {
         let largest = |of: fn(&ChunkBytes) -> u64| u128::from(chunks.iter().map(of).max().unwrap_or(0));
         let all_idle = chunks.iter().map(|chunk| u128::from(chunk.idle)).sum();
         let passes = self.order.len();
-        let deferred = chunks
-            .iter()
-            .map(|chunk| u128::from(chunk.deferred) * u128::from(chunk.deferrals.min(passes)));
-        let deferred: u128 = deferred.sum();
+        let deferred: u128 = chunks.iter().map(|chunk| chunk.deferred_at_most(passes)).sum();
         let mut walk = Walk {
             schedule: self,
             chunks,

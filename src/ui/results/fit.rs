@@ -1,21 +1,21 @@
 //! What fits: the largest sizes with which the job fits its GPU, and changes: those that make it fit, or those that the
 //! memory left over allows. A click applies each.
 
+mod allocator_gains;
 mod assistant;
 mod found;
 mod limits;
-mod segments;
 
 use leptos::prelude::*;
 
 use crate::parts::{Panel, PanelHead};
 use crate::state::State;
+use allocator_gains::AllocatorGains;
 use assistant::Assistant;
 pub(crate) use found::{FoundChanges, apply, call_to_use};
 use limits::Limits;
 pub(crate) use limits::{LargestSize, LimitSize};
 use megatron_memory::report::summary::{Standing, Verdict};
-use segments::SegmentsGain;
 
 /// The largest sizes that fit, and changes with which a job fits.
 #[component]
@@ -55,7 +55,7 @@ pub(crate) fn FitPanel() -> impl IntoView {
                     </Show>
                 </div>
             </div>
-            <SegmentsGain />
+            <AllocatorGains />
         </Panel>
     }
 }

@@ -7,17 +7,9 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::Settings;
 use megatron_memory::presets::jobs::{self, JOBS};
 use megatron_memory::presets::{PRESETS, by_id};
-use serde_json::Value as Json;
 
-use super::bridge_providers::{matters, value};
+use super::bridge_providers::{matters, texts, value};
 use crate::oracle;
-
-/// The columns of a table of the data, which are all texts.
-fn texts(data: &Json, table: &str) -> Vec<Vec<String>> {
-    let text = |cell: &Json| cell.as_str().unwrap().to_owned();
-    let row = |row: &Json| row.as_array().unwrap().iter().map(text).collect();
-    data[table].as_array().unwrap().iter().map(row).collect()
-}
 
 /// The fields of a model's preset, or of the language model of a job of several modules.
 fn settings(id: &str) -> Settings {

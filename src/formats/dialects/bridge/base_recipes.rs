@@ -63,23 +63,39 @@ pub fn settings(function: &str) -> Option<Settings> {
     })
 }
 
-/// What performance recipes have in common (`_benchmark_common`), but for the implementation of the loss.
-const BENCHMARK: Settings = &[
-    ("ddp.grad_reduce_in_fp32", "False"),
-    ("model.apply_rope_fusion", "True"),
-    ("model.use_transformer_engine_op_fuser", "False"),
-];
-
-/// The settings that a function makes in a configuration that it is given, and its argument with a value that becomes a
-/// setting: the argument's name, its default and the key. `None` for functions that recipes do not call.
-#[must_use]
-pub fn changes(function: &str) -> Option<(Settings, [&'static str; 3])> {
-    let loss = ["cross_entropy_impl", "te", "model.cross_entropy_fusion_impl"];
-    (function == "_benchmark_common").then_some((BENCHMARK, loss))
+/// What a function sets in a configuration that a recipe passes to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes {
+    /// What it sets whatever its arguments are.
+    pub settings: Settings,
+    /// The parameter whose value it writes to a key.
+    pub parameter: &'static str,
+    /// The parameter's default.
+    pub default: &'static str,
+    /// The key.
+    pub key: &'static str,
 }
 
-/// The precision preset of performance recipes by the name that they give it (`_perf_precision`), and what they change in
-/// it.
+/// All performance recipes call it.
+const BENCHMARK: Changes = Changes {
+    settings: &[
+        ("ddp.grad_reduce_in_fp32", "False"),
+        ("model.apply_rope_fusion", "True"),
+        ("model.use_transformer_engine_op_fuser", "False"),
+    ],
+    parameter: "cross_entropy_impl",
+    default: "te",
+    key: "model.cross_entropy_fusion_impl",
+};
+
+/// What a function sets in the configuration that it is given; `None` for functions that recipes do not call.
+#[must_use]
+pub fn changes(function: &str) -> Option<Changes> {
+    (function == "_benchmark_common").then_some(BENCHMARK)
+}
+
+/// The precision preset that performance recipes ask `_perf_precision` for by a name, and the keys of the preset that
+/// this function sets otherwise; `None` for names that it does not know.
 #[must_use]
 pub fn performance_precision(name: &str) -> Option<(&'static str, Settings)> {
     let in_fp8: Settings = &[GRADIENTS_IN_BF16, ("first_last_layers_bf16", "False")];

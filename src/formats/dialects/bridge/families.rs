@@ -1,5 +1,6 @@
-//! What Megatron-Bridge's bridges of model families set otherwise than the classes of providers that they fill: a
-//! recipe that makes its model of a published one has it without naming it.
+//! The settings that Megatron-Bridge makes of a published model by its family. Each family has a bridge, which makes a
+//! provider from the model's `config.json`; what stands here it sets to other values than the defaults of the provider's
+//! class. A recipe whose model is a published one has these settings without naming them.
 //!
 //! `models/*/*_bridge.py` and `models/*/*_provider.py` at the pinned revision; only settings that decide memory.
 //! `tests/oracle/bridge_providers.json` has what the bridges themselves make of the presets.
@@ -31,14 +32,14 @@ const EXPERTS: Defaults = &[
     ("moe_permute_fusion", "True"),
     ("moe_token_dispatcher_type", "alltoall"),
 ];
-/// The same with `HybridEP`.
+/// Experts of one grouped multiplication, whose tokens `HybridEP` permutes and sends.
 const HYBRID_EP: Defaults = &[
     ("moe_grouped_gemm", "True"),
     ("moe_permute_fusion", "True"),
     ("moe_token_dispatcher_type", "flex"),
     ("moe_flex_dispatcher_backend", "hybridep"),
 ];
-/// What bridges turn on again that [`LATENT_DEFAULTS`] turn off.
+/// The kernels that [`LATENT_DEFAULTS`] have off, turned on by the family's bridge.
 const FUSED: Defaults = &[
     ("cross_entropy_loss_fusion", "True"),
     ("gradient_accumulation_fusion", "True"),

@@ -12,7 +12,7 @@ use search_worker::{Answer, Request};
 
 /// Every gain in a sentence, with a button that takes it; room for them where there is none.
 #[component]
-pub(super) fn SegmentsGain() -> impl IntoView {
+pub(super) fn AllocatorGains() -> impl IntoView {
     let state = expect_context::<State>();
     let place = NodeRef::<Div>::new();
     let gained = answer_in_sight(
@@ -35,7 +35,7 @@ pub(super) fn SegmentsGain() -> impl IntoView {
         browser::focus("fit-title");
     };
     view! {
-        <div class="segments-gain" data-testid="segments-gain" node_ref=place>
+        <div class="allocator-gains" data-testid="allocator-gains" node_ref=place>
             {move || {
                 gained
                     .get()

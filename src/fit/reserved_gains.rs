@@ -51,7 +51,7 @@ impl AllocatorSetting {
         }
     }
 
-    /// Its name, such as `expandable segments`.
+    /// The setting in words, such as `expandable segments` or `max_split_size_mb 256`.
     #[must_use]
     pub fn label(self) -> String {
         match self {
@@ -107,8 +107,8 @@ impl ReservedGain {
     }
 }
 
-/// What a job would gain by settings of the allocator, each alone: of every kind the one that saves most, if it saves
-/// anything. Empty where Megatron refuses the job, and where the allocator is not replayed.
+/// The settings of the allocator with which a job would reserve less, each taken alone. Of levels and of sizes only the
+/// one is listed that saves most. Empty where Megatron refuses the job, and where the allocator is not replayed.
 #[must_use]
 pub fn reserved_gains(job: &RawJob) -> Vec<ReservedGain> {
     let Some((config, module, now)) = replayed(job) else {

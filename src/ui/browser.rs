@@ -35,39 +35,36 @@ fn document() -> Option<Document> {
     window()?.document()
 }
 
-/// Moves the focus to the element with this id once what is on its way to the page is there.
-pub(crate) fn focus(id: impl Into<String>) {
-    let id = id.into();
-    request_animation_frame(move || {
-        let element = document().and_then(|document| document.get_element_by_id(&id));
-        // SVG elements take the focus in the same way, but are no HTML elements.
-        if let Some(element) = element {
-            let _ = element.unchecked_ref::<HtmlElement>().focus();
-        }
-    });
-}
-
 /// How many frames an element is waited for that is on its way to the page.
 const FRAMES: u32 = 60;
 
-/// Scrolls the element with this id to the top of what it scrolls in, and moves the focus there, once it is there.
-pub(crate) fn go_to(id: &'static str) {
-    go_to_within(FRAMES, id);
+/// Hands on the element with this id once it is there. What is on its way to the page comes with the next frame, or with
+/// a later one where it is built in its turn. SVG elements are handed on as HTML elements: they take the focus in the
+/// same way.
+fn once_there(frames: u32, id: String, then: impl FnOnce(&HtmlElement) + 'static) {
+    request_animation_frame(
+        move || match document().and_then(|document| document.get_element_by_id(&id)) {
+            Some(element) => then(element.unchecked_ref()),
+            None if frames > 0 => once_there(frames - 1, id, then),
+            None => {}
+        },
+    );
 }
 
-fn go_to_within(frames: u32, id: &'static str) {
-    request_animation_frame(move || {
-        let element = document().and_then(|document| document.get_element_by_id(id));
-        let element = element.and_then(|element| element.dyn_into::<HtmlElement>().ok());
-        if element.is_none() && frames > 0 {
-            return go_to_within(frames - 1, id);
-        }
-        if let Some(element) = element {
-            element.scroll_into_view_with_bool(true);
-            let options = FocusOptions::new();
-            options.set_prevent_scroll(true);
-            let _ = element.focus_with_options(&options);
-        }
+/// Moves the focus to the element with this id once it is there.
+pub(crate) fn focus(id: impl Into<String>) {
+    once_there(FRAMES, id.into(), |element| {
+        let _ = element.focus();
+    });
+}
+
+/// Scrolls the element with this id to the top of what it scrolls in, and moves the focus there, once it is there.
+pub(crate) fn go_to(id: &'static str) {
+    once_there(FRAMES, id.to_owned(), |element| {
+        element.scroll_into_view_with_bool(true);
+        let options = FocusOptions::new();
+        options.set_prevent_scroll(true);
+        let _ = element.focus_with_options(&options);
     });
 }
 

@@ -375,6 +375,11 @@ pub const SCHEDULES: Source = Source::megatron(
     "megatron/core/pipeline_parallel/schedules.py",
     "forward_backward_pipelining_without_interleaving",
 );
+/// Outputs of a pipeline stage that are sent.
+pub const DEALLOCATE: Source = Source::megatron(
+    "megatron/core/pipeline_parallel/schedules.py",
+    "deallocate_output_tensor",
+);
 /// Padding of parameter and gradient buffers.
 pub const BUFFER_LAYOUT: Source = Source::megatron(
     "megatron/core/optimizer/distrib_optimizer.py",

@@ -271,6 +271,9 @@ fields! {
     num_virtual_stages_per_pipeline_rank: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, All, "vspr", "Chunks per rank").relevant_if(PipelineStages);
     /// Consecutive micro batches that one chunk runs before the next chunk takes over. Left out, PP.
     microbatch_group_size_per_virtual_pipeline_stage: Option<u64> = Field::derived(1, 1_000_000, "PP").at(Parallelism, All, "mbg", "Micro batch group").also(&["microbatch_group_size_per_vp_stage"]).relevant_if(PipelineStages).stored_as("microbatch_group_size_per_vp_stage");
+    /// A stage gives the memory of its output back once the next one has it. Megatron-LM's command line always does;
+    /// without it each micro batch in flight keeps its output until its backward pass.
+    deallocate_pipeline_outputs: bool = Field::flag(true).at(Parallelism, All, "dealloc", "Deallocate sent outputs").relevant_if(PipelineStages).without_flag();
     /// How context-parallel ranks exchange what attention needs.
     cp_comm_type: CpCommType = Field::choice(CpCommType::NAMES, "p2p").at(Parallelism, All, "cpcomm", "CP communication").takes_many_words();
     /// Forward and backward of neighbouring micro batches run side by side to hide expert communication.

@@ -1,4 +1,4 @@
-//! What exported arguments change in a job that Megatron-LM's own launcher stops at, though other launchers train it.
+//! What exported arguments change in a job that Megatron-LM's own launcher cannot train, though other launchers can.
 
 use core::fmt::Write;
 
@@ -54,8 +54,7 @@ pub(super) fn comment(job: &RawJob, accepted: &RawJob, changes: &[LauncherChange
     if changes.is_empty() {
         return String::new();
     }
-    let mut out =
-        String::from("# Changed, since the launcher of Megatron-LM stops at the job as it is (validate_args):\n");
+    let mut out = String::from("# Changed, since the launcher of Megatron-LM cannot train the job as it is:\n");
     for LauncherChange { field, from, to } in changes {
         let _ = writeln!(out, "# - {} is {}, not {}.", field.field().name, word(to), word(from));
     }

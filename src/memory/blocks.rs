@@ -450,6 +450,18 @@ pub(super) fn first_block<'t>(tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Op
     Some((tapes.layer_tape(place, *spec)?, true))
 }
 
+/// The tape of the last part of a chunk.
+pub(super) fn last_block<'t>(tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Option<&'t CompiledTape> {
+    if has_head(chunk) {
+        return tapes.tape(BlockKind::Head, chunk);
+    }
+    let Some(layer) = chunk.layers.clone().last() else {
+        return tapes.tape(BlockKind::Embedding, chunk);
+    };
+    let place = tapes.architecture.place(layer)?;
+    tapes.layer_tape(place, *tapes.architecture.specs().get(place)?)
+}
+
 /// The parts of a chunk in order, with the groups that full recompute makes of its layers.
 pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Vec<Block<'t>> {
     let a = &m.args;

@@ -10,7 +10,7 @@ use core::ops::Range;
 
 use super::blocks::{
     Block, BlockKind, BlockPasses, CompiledTapes, attention_biases, attention_mask, blocks, deferred_input,
-    deferred_logits,
+    deferred_logits, last_block,
 };
 use super::chunk_graphs::ChunkGraphs;
 use super::fsdp::in_flight::BlockInFlight;
@@ -106,6 +106,8 @@ pub(crate) struct ChunkProfile<'t> {
     pub(crate) received: u64,
     /// Bytes of the tensor it sends, nothing after the loss.
     pub(crate) sent: u64,
+    /// Bytes of that tensor that a live micro batch keeps: nothing where it is deallocated once it is sent.
+    pub(crate) output_kept: u64,
     /// Bytes of the residual stream on this rank.
     pub(crate) residual: u64,
     /// Bytes of its input that a recomputed group keeps.
@@ -194,6 +196,14 @@ impl<'t> ChunkProfile<'t> {
         let alone = tapes.graph_phase == GraphPhase::Capture;
         let residual = tapes.residual();
         let [from_before, to_next] = tapes.boundaries(chunk);
+        let sent = if chunk.output && !alone {
+            block(m.boundary.sent)
+        } else {
+            to_next
+        };
+        // A graph's static output is there anyway.
+        let in_pool = || last_block(tapes, chunk).is_some_and(|last| last.pooled_output > 0);
+        let deallocates = m.args.deallocate_pipeline_outputs;
         let mut passes = Self {
             received: if alone {
                 0
@@ -202,11 +212,8 @@ impl<'t> ChunkProfile<'t> {
             } else {
                 from_before
             },
-            sent: if chunk.output && !alone {
-                block(m.boundary.sent)
-            } else {
-                to_next
-            },
+            sent,
+            output_kept: if deallocates || alone || in_pool() { 0 } else { sent },
             captured: alone,
             residual,
             distributed: m.args.distribute_saved_activations && !m.sequence_parallel,
@@ -271,6 +278,11 @@ impl<'t> ChunkProfile<'t> {
         kept.add_to(Family::Residual as usize, self.capture(index).kept);
     }
 
+    /// Adds the output that a micro batch keeps behind all blocks and in its backward pass.
+    pub(crate) fn keep_output(&self, kept: &mut Usage) {
+        kept.add_to(Family::Residual as usize, self.output_kept);
+    }
+
     /// Adds up what a live micro batch keeps of these blocks, one behind the other.
     fn keep(&mut self, blocks: &[Block<'_>]) {
         let mut kept = self.kept_around();
@@ -289,6 +301,7 @@ impl<'t> ChunkProfile<'t> {
             self.keep_block(&mut kept, index, block);
         }
         leave(self, &mut kept, blocks.len());
+        self.keep_output(&mut kept);
         self.kept = kept;
         self.kept_total = kept.total();
     }
@@ -319,6 +332,7 @@ impl<'t> ChunkProfile<'t> {
             backward: self.backward.usage,
             received: self.received,
             sent: self.sent,
+            output_kept: self.output_kept,
             deferred: self.deferred,
             deferrals: self.deferrals,
             attributes: attributes.map(ActivationTensor::allocated).fold(0, u64::saturating_add),
@@ -383,7 +397,7 @@ impl<'t> ChunkProfile<'t> {
         first..first + away
     }
 
-    /// Bytes by use that the blocks before one keep; of all of them when there is no such block.
+    /// Bytes by use that the blocks before one keep; of all of them, and of the chunk's output, when there is no such block.
     pub(crate) fn before(&self, index: usize) -> Usage {
         self.before.get(index).copied().unwrap_or(self.kept)
     }

@@ -95,6 +95,10 @@ impl Overlap<'_> {
         if kept > 0 {
             usage.add(&other.before(kept));
         }
+        // Its own output stays until the end of the backward pass.
+        if forward && kept < other.blocks.len() {
+            other.keep_output(&mut usage);
+        }
         let passing = if passing { self.backward.residual } else { 0 };
         let delayed = self.delayed;
         usage.add_to(TRANSIENT, passing.saturating_add(delayed));

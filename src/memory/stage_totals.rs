@@ -21,6 +21,8 @@ pub(crate) struct ChunkTotals {
     pub(crate) received: u64,
     /// Bytes of the tensor that the chunk sends.
     pub(crate) sent: u64,
+    /// Bytes of that tensor that a live micro batch keeps, counted in `kept` and `backward`.
+    pub(crate) output_kept: u64,
     /// Bytes that a deferred weight gradient of the output layer needs after each backward pass.
     pub(crate) deferred: u64,
     /// The number of backward passes that defer a weight gradient.
@@ -168,7 +170,11 @@ fn weight(place: &StagePlace, chunk: &ChunkTotals) -> ChunkBytes {
         backward: chunk.backward.total().saturating_sub(kept),
         idle: 2 * received,
         input_grad: if place.pipelined { received } else { 0 },
-        output_grad: if place.retained && !place.captured { sent } else { 0 },
+        output: if place.retained && !place.captured {
+            sent.saturating_add(chunk.output_kept)
+        } else {
+            0
+        },
         deferred: chunk.deferred,
         deferrals: chunk.deferrals,
     }

@@ -12,7 +12,9 @@
 //!   backward pass, when the graph is freed. The counts of live microbatches here are about these tensors; a
 //!   microbatch counts during both of these passes.
 //! - The chunk's output is needed only until it is sent: with `deallocate_pipeline_outputs` (always set by
-//!   Megatron-LM) `deallocate_output_tensor` replaces its data by one element and only the graph is kept.
+//!   Megatron-LM) `deallocate_output_tensor` replaces its data by one element and only the graph is kept. Without it the
+//!   output stays until the end of its micro batch's backward pass, and with 1F1B until the next forward pass ends, since
+//!   the variable `output_tensor` still has it.
 //!   1F1B does that before the backward pass of the same turn; the interleaved schedule with p2p overlap
 //!   only before the next forward pass, so one output is still there during the backward pass.
 //! - A received input is kept as long as its microbatch is alive.

@@ -1,4 +1,4 @@
-//! The title of the browser's tab: the answer, such as `63.9 GiB · DeepSeek-V3 · 2,048 × H100 80 GB`.
+//! The title of the browser's tab: the answer, such as `65.2 GiB · DeepSeek-V3 · 2,048 × H100 80 GB`.
 
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;

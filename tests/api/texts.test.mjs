@@ -57,9 +57,12 @@ const back = (text, job, gpus) => {
   return again;
 };
 
-// The job that an export is of, where Megatron-LM's own launcher stops at the job as it is: a comment lists what was changed.
+// The job that an export is of, where Megatron-LM's own launcher cannot train the job as it is: a comment lists what was
+// changed.
+const SWITCHES = { on: true, off: false };
 const launched = (text, job) => {
   const changed = Array.from(text.matchAll(/^# - (\w+) is (.+?), not .+\.$/gm), ([, key, value]) => {
+    if (value in SWITCHES) return [key, SWITCHES[value]];
     try {
       return [key, JSON.parse(value)];
     } catch {

@@ -84,7 +84,7 @@ fn a_broken_link_shows_a_demonstration_and_says_so() {
 #[test]
 fn a_broken_link_offers_the_preset_that_was_meant() {
     for (link, expected) in [
-        ("v1;m=deepseek-v", "v1;m=deepseek-v3@2"),
+        ("v1;m=deepseek-v", "v1;m=deepseek-v3@3"),
         ("v1;m=llama3-8;tp=2", "v1;m=llama3-8b@2;tp=2"),
     ] {
         for embed in ["", "embed.html?view=bar"] {

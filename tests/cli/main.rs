@@ -60,7 +60,7 @@ fn scratch(name: &str) -> PathBuf {
 #[test]
 fn the_exit_status_of_check_is_the_verdict() {
     let cases: &[(&[&str], i32, &str)] = &[
-        (&["deepseek-v3"], 0, "Fits: 63.9 GiB allocated"),
+        (&["deepseek-v3"], 0, "Fits: 65.2 GiB allocated"),
         (&["deepseek-v3", "--max", "70GiB"], 0, "Tight"),
         (&["deepseek-v3", "--max", "70GiB", "--strict"], 1, "Tight"),
         (&["deepseek-v3", "--max", "60GB"], 1, "Does not fit"),
@@ -226,8 +226,8 @@ fn a_job_without_a_result_has_no_number_in_json() {
     let ended = run(&["check", "--json", "deepseek-v3", "illegal.sh", "open.sh"], "");
     let reports: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
     assert_eq!(reports[0]["verdict"], "fits");
-    assert_eq!(reports[0]["peak_bytes"], 68_653_249_536_u64);
-    assert_eq!(reports[0]["link"], "#v1;m=deepseek-v3@2");
+    assert_eq!(reports[0]["peak_bytes"], 69_974_455_296_u64);
+    assert_eq!(reports[0]["link"], "#v1;m=deepseek-v3@3");
     for (report, verdict, status) in [(&reports[1], "cannot_run", 3), (&reports[2], "open_questions", 5)] {
         assert_eq!(report["verdict"], verdict);
         assert_eq!(report["exit_status"], status);
@@ -252,7 +252,7 @@ fn what_check_found_is_a_table_for_a_comment() {
     assert_eq!(ended.status, 3);
     let table = fs::read_to_string(file).unwrap();
     assert!(
-        table.contains("| `deepseek-v3` | fits | 63.9 GiB | 67.1 to 73.3 GiB | stage 1 |"),
+        table.contains("| `deepseek-v3` | fits | 65.2 GiB | 68.3 to 74.7 GiB | stage 1 |"),
         "{table}"
     );
     assert!(
@@ -280,11 +280,11 @@ fn every_export_of_the_command_line_comes_back_to_the_same_memory() {
 #[test]
 fn an_estimate_is_printed_in_every_form() {
     for (form, text) in [
-        ("text", "Fits: on the fullest GPU 63.9 GiB allocated"),
-        ("csv", "68653249536"),
+        ("text", "Fits: on the fullest GPU 65.2 GiB allocated"),
+        ("csv", "69974455296"),
         ("markdown", "| stage 1 |"),
         ("tsv", "stage 1\t"),
-        ("json", "\"bytes\": 68653249536"),
+        ("json", "\"bytes\": 69974455296"),
     ] {
         let ended = run(&["estimate", "deepseek-v3", "--format", form], "");
         assert_eq!(ended.status, 0, "{form}: {}", ended.errors);

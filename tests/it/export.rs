@@ -621,10 +621,11 @@ fn every_frame_has_the_same_sandbox_without_an_origin() {
 /// As `validate_args` of Megatron-LM has it, which Megatron-Bridge does not call.
 #[test]
 fn flags_that_the_launcher_refuses_say_what_to_change() {
-    let remark = "# Changed, since the launcher of Megatron-LM stops at the job";
+    let remark = "# Changed, since the launcher of Megatron-LM cannot train the job";
     for (link, refused) in [
         ("#v1;m=deepseek-v3@1", true),
         ("#v1;m=deepseek-v3@1;cefi=native", false),
+        ("#v1;m=deepseek-v3@3;cefi=native", true),
         ("#v1;m=deepseek-v3@1;cef=0", false),
         ("#v1;m=llama3-8b@1;cef=0;cefi=te", false),
         ("#v1;m=llama3-8b@1;cefi=te", true),

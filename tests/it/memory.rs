@@ -29,6 +29,7 @@ mod offload;
 mod packed;
 mod pairs;
 mod parallel_layer;
+mod pipeline_outputs;
 mod ref_model;
 mod reserved;
 mod router;

@@ -1,7 +1,7 @@
-//! What only Megatron-LM's own launcher refuses, and presets and jobs of other launchers have: problems of exported
-//! arguments and of imported commands, not of jobs.
+//! What Megatron-LM's own launcher refuses or has no argument for, and presets and jobs of other launchers have: problems
+//! of exported arguments and of imported commands, not of jobs.
 
-use super::rule::FixValue::{Name, Number, Off};
+use super::rule::FixValue::{Name, Number, Off, On};
 use super::rule::rules;
 use crate::config::choices::{CrossEntropyFusion, PositionEmbedding, RopeType};
 use crate::config::draft::Draft;
@@ -31,6 +31,12 @@ rules! { |d, a|
         => [apply_rope_fusion, rope_type, multi_latent_attention],
         "Megatron-LM refuses apply_rope_fusion with multi_latent_attention unless rope_type is yarn",
         [apply_rope_fusion = Off];
+    // `core_transformer_config_from_args`.
+    warning "outputs_deallocated"
+        if !a.deallocate_pipeline_outputs && d.pp > 1
+        => [deallocate_pipeline_outputs],
+        "Megatron-LM's command line has no argument for deallocate_pipeline_outputs, which is always on there",
+        [deallocate_pipeline_outputs = On];
     // `validate_args`.
     warning "mtp_rotary_positions"
         let kind = a.position_embedding_type,

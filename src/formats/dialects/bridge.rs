@@ -151,12 +151,15 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "mixed_precision.fp8_multi_head_attention",
         Field("fp8_multi_head_attention"),
     ),
+    (
+        "model.deallocate_pipeline_outputs",
+        Field("deallocate_pipeline_outputs"),
+    ),
     ("optimizer.store_param_remainders", KeyMeaning::less("counted as true")),
     (
         "optimizer.use_layer_wise_distributed_optimizer",
         Role(optimizer::LAYER_WISE),
     ),
-    ("model.deallocate_pipeline_outputs", Irrelevant),
     // Precision.
     ("mixed_precision", Role(dtypes::PRESET)),
     ("mixed_precision.params_dtype", Role(dtypes::DTYPE)),
@@ -426,10 +429,11 @@ pub const HYBRID_FUSIONS: Defaults = &[
     ("masked_softmax_fusion", "False"),
 ];
 
-/// Fused kernels that are off in `MLAModelProvider`, the class of models with latent attention, and on in
-/// `GPTModelProvider`. It derives from `MLATransformerConfig` first, whose defaults count before the others'.
+/// What is off in `MLAModelProvider`, the class of models with latent attention, and on in `GPTModelProvider`. It derives
+/// from `MLATransformerConfig` first, whose defaults count before the others'.
 pub const LATENT_DEFAULTS: Defaults = &[
     ("cross_entropy_loss_fusion", "False"),
+    ("deallocate_pipeline_outputs", "False"),
     ("gradient_accumulation_fusion", "False"),
     ("masked_softmax_fusion", "False"),
 ];

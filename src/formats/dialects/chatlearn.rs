@@ -83,7 +83,7 @@ const BETWEEN_PHASES: KeyMeaning = KeyMeaning::nothing("moved to the host betwee
 
 /// Names of the trainer that change no memory of a training step.
 const HARMLESS: &str = "\
-    batch_p2p_comm cpu_per_process deallocate_pipeline_outputs diff_clip_ratio enable_thinking entropy_coef \
+    batch_p2p_comm cpu_per_process diff_clip_ratio enable_thinking entropy_coef \
     final_clip_ratio generation_batch_size gpu_per_process is_hybrid_model kl_coef load neg_clip_ratio no_load_scheduler \
     num_cpu num_inference_per_prompt overlap_p2p_comm pos_clip_ratio rerun_mode sync_frequency tokenizer_model tokenizer_type \
     trainable trust_remote_code use_group_sequence_policy variable_seq_lengths";

@@ -37,6 +37,7 @@ pub static VERL: Framework = BY_MBRIDGE;
 /// verl's Megatron back end with Megatron-Bridge, where `vanilla_mbridge` is off.
 static BY_MEGATRON_BRIDGE: Framework = Framework {
     defaults: &[OF_MEGATRON_BRIDGE, DEFAULTS],
+    latent_defaults: &[bridge::LATENT_DEFAULTS],
     after_defaults: precision::gradients_as_said,
     with_model: |_, model, model_type| families::add(model, model_type),
     ..BY_MBRIDGE
@@ -371,6 +372,7 @@ const OF_MBRIDGE: Defaults = &[
     ("gradient_accumulation_fusion", "False"),
     ("bias_dropout_fusion", "False"),
     ("bias_swiglu_fusion", "False"),
+    ("deallocate_pipeline_outputs", "False"),
     ("moe_grouped_gemm", "True"),
 ];
 
@@ -385,10 +387,25 @@ const OF_MEGATRON_BRIDGE: Defaults = &[
     ("moe_permute_fusion", "True"),
 ];
 
-/// Applies the arguments that mbridge sets for models with experts (`mbridge/models/qwen2moe.py`, `qwen3moe.py` and `deepseek_v3.py`). Qwen2's,
-/// which have biases of queries, keys and values, are built without the gate of shared experts.
+/// What mbridge sets for the language models of Qwen3-VL, Qwen3.5 and Qwen3-Omni (`mbridge/models/qwen3_vl`, `qwen3_5` and
+/// `qwen3_omni_moe`).
+const OF_QWEN3_WITH_TOWERS: [(FieldId, bool); 4] = [
+    (FieldId::bias_swiglu_fusion, true),
+    (FieldId::bias_dropout_fusion, true),
+    (FieldId::masked_softmax_fusion, false),
+    (FieldId::deallocate_pipeline_outputs, true),
+];
+
+/// Applies the arguments that mbridge sets for models with towers, and for models with experts
+/// (`mbridge/models/qwen2moe.py`, `qwen3moe.py` and `deepseek_v3.py`). Qwen2's, which have biases of queries, keys and
+/// values, are built without the gate of shared experts.
 fn of_mbridge(job: &mut RawJob, model: &mut Settings, model_type: &str) {
     of_verl(job, model, model_type);
+    if model_type.starts_with("qwen3_vl") || model_type.starts_with("qwen3_5") || model_type == "qwen3_omni_moe" {
+        for (field, value) in OF_QWEN3_WITH_TOWERS {
+            model.set(field, Value::Bool(value));
+        }
+    }
     let has_shared = model.get(FieldId::moe_shared_expert_intermediate_size).is_some();
     if has_shared && model.get(FieldId::add_qkv_bias) == Some(&Value::Bool(true)) {
         model.set(FieldId::moe_shared_expert_gate, Value::Bool(false));

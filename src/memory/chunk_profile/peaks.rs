@@ -172,6 +172,7 @@ impl ChunkProfile<'_> {
         usage.take(Family::Residual as usize, block.pooled_kept());
         usage.add_to(TRANSIENT, block.discarded_before);
         usage.add_to(TRANSIENT, self.prefetched_beside(block));
+        self.keep_output(&mut usage);
         self.add_fsdp(&mut usage, index, Pass::Backward);
         if retained && !holds {
             usage.add_to(TRANSIENT, self.sent);
@@ -194,6 +195,7 @@ impl ChunkProfile<'_> {
     ) {
         let mut base = before;
         base.add_to(Family::Residual as usize, self.input_kept);
+        self.keep_output(&mut base);
         if retained && behind {
             base.add_to(TRANSIENT, self.sent);
         }

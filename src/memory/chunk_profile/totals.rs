@@ -56,12 +56,14 @@ pub(crate) fn totals_block_by_block(
         walk.go_on(block);
     });
     walk.finish();
+    around.keep_output(&mut walk.kept);
     Some(ChunkTotals {
         kept: walk.kept,
         forward: walk.forward.usage,
         backward: walk.backward.usage,
         received: around.received,
         sent: around.sent,
+        output_kept: around.output_kept,
         deferred: around.deferred,
         deferrals: around.deferrals,
         attributes: walk.attributes,

@@ -166,8 +166,13 @@ fn at_moment(
         if let Some(view) = view(at_work as usize) {
             view.peak(&pair.peak, false, terms);
         }
-        if let Some(view) = view(other as usize).filter(|_| pair.kept > 0) {
-            view.kept(pair.kept, 1, terms);
+        if let Some(view) = view(other as usize) {
+            if pair.kept > 0 {
+                view.kept(pair.kept, 1, terms);
+            }
+            if pair.forward && pair.kept < view.passes.blocks.len() {
+                view.output(1, terms);
+            }
         }
         terms.plain(
             "tensor on its way to the next layer",
@@ -191,7 +196,7 @@ fn at_moment(
     }
     let left = u64::try_from(moment.left).unwrap_or(u64::MAX);
     terms.plain(
-        "inputs and gradients that variables of earlier passes hold",
+        "inputs, outputs and gradients that variables of earlier passes hold",
         TRANSIENT,
         left,
         1,

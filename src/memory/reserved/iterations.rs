@@ -41,6 +41,8 @@ pub(super) struct Iterations<'a> {
     input_gradient: Option<StorageId>,
     /// The gradient of its output, until the next one begins.
     output_gradient: Option<StorageId>,
+    /// That output itself, where it is not deallocated, until the next forward pass ends or the next backward pass begins.
+    output: Option<StorageId>,
     /// The copies of gradients.
     gradients: Vec<Option<StorageId>>,
     /// `empty_unused_memory_level`.
@@ -64,6 +66,7 @@ impl<'a> Iterations<'a> {
             sent: None,
             input_gradient: None,
             output_gradient: None,
+            output: None,
             gradients: Vec::new(),
             empties,
         }
@@ -107,8 +110,12 @@ impl<'a> Iterations<'a> {
             self.step_of_schedule(at, later);
             step += 1;
         }
-        let left = [&mut self.sent, &mut self.input_gradient, &mut self.output_gradient];
-        let left = left.map(Option::take);
+        let left = [
+            self.sent.take(),
+            self.input_gradient.take(),
+            self.output_gradient.take(),
+            self.output.take(),
+        ];
         self.passes.storages.release_all(left);
     }
 
@@ -141,7 +148,7 @@ impl<'a> Iterations<'a> {
                 storages.address(storage).hash(&mut hasher);
             }
         }
-        for storage in [self.sent, self.input_gradient, self.output_gradient] {
+        for storage in [self.sent, self.input_gradient, self.output_gradient, self.output] {
             storages.address(storage).hash(&mut hasher);
         }
         hasher.finish()
@@ -157,6 +164,8 @@ impl<'a> Iterations<'a> {
         self.passes.storages.release(before);
         let (output, kept) = self.passes.forward(chunk, received);
         self.sent = output;
+        let before = self.output.take();
+        self.passes.storages.release(before);
         self.kept.insert((pass.chunk, pass.microbatch), kept);
     }
 
@@ -169,7 +178,7 @@ impl<'a> Iterations<'a> {
         self.passes.begin(PassName::Backward, None);
         // The gradient is received while the output is sent.
         let gradient = self.passes.allocate(chunk.sent);
-        let before = [self.sent.take(), self.output_gradient.take()];
+        let before = [self.sent.take(), self.output_gradient.take(), self.output.take()];
         self.passes.storages.release_all(before);
         if self.replay.retained {
             self.output_gradient = self.passes.storages.hold(gradient);
@@ -177,7 +186,12 @@ impl<'a> Iterations<'a> {
         for bytes in core::mem::take(&mut self.beside.stand_ins) {
             self.passes.allocate(bytes);
         }
-        let of_input = self.passes.backward(chunk, kept, gradient);
+        let [of_input, output] = self.passes.backward(chunk, kept, gradient);
+        if self.replay.retained {
+            self.output = output;
+        } else {
+            self.passes.storages.release(output);
+        }
         let before = core::mem::replace(&mut self.input_gradient, of_input);
         self.passes.storages.release(before);
     }

@@ -48,12 +48,14 @@ pub(super) struct KeptChunk {
     mask: Option<StorageId>,
     biases: Option<StorageId>,
     blocks: Vec<KeptBlock>,
+    /// The output, where it is not deallocated once it is sent.
+    output: Option<StorageId>,
 }
 
 impl KeptChunk {
     /// All storages that are kept.
     pub(super) fn storages(&self) -> impl Iterator<Item = Option<StorageId>> {
-        let of_chunk = [self.received, self.mask, self.biases];
+        let of_chunk = [self.received, self.mask, self.biases, self.output];
         let of_blocks = self.blocks.iter().flat_map(|block| {
             let kept = block.kept.iter().map(|(_, storage)| *storage);
             kept.chain([block.input])
@@ -186,6 +188,7 @@ impl Passes {
             mask: self.allocate(chunk.kept_mask),
             biases: self.allocate(chunk.kept_biases),
             blocks: Vec::with_capacity(chunk.blocks.len()),
+            output: None,
         };
         let mut stream = self.storages.hold(received);
         for (index, block) in chunk.blocks.iter().enumerate() {
@@ -213,16 +216,20 @@ impl Passes {
             of_chunk.blocks.push(kept);
         }
         self.storages.release(passing);
+        if chunk.output_kept > 0 {
+            of_chunk.output = self.storages.hold(stream);
+        }
         (stream, of_chunk)
     }
 
-    /// The backward pass of a chunk, which takes what is kept and the gradient of its output: the gradient of its input.
+    /// The backward pass of a chunk, which takes what is kept and the gradient of its output: the gradient of its input,
+    /// and the output if that is kept.
     pub(super) fn backward(
         &mut self,
         chunk: &ChunkProfile<'_>,
         mut kept: KeptChunk,
         mut gradient: Option<StorageId>,
-    ) -> Option<StorageId> {
+    ) -> [Option<StorageId>; 2] {
         let mut end = chunk.blocks.len();
         while let Some(block) = end.checked_sub(1).and_then(|last| chunk.blocks.get(last)) {
             let index = end - 1;
@@ -232,7 +239,7 @@ impl Passes {
             end = first;
         }
         self.storages.release_all([kept.received, kept.mask, kept.biases]);
-        gradient
+        [gradient, kept.output]
     }
 
     /// The backward pass of one block, or of a group of layers that runs forwards again first.

@@ -20,7 +20,7 @@ impl Schedule {
         self.stored_at_most(chunks)
             + largest(|chunk| chunk.forward.max(chunk.backward))
             + largest(|chunk| chunk.input_grad)
-            + largest(|chunk| chunk.output_grad)
+            + largest(|chunk| chunk.output)
             + behind.sum::<u128>()
     }
 

@@ -21,9 +21,9 @@ pub struct ChunkBytes {
     /// Bytes from the end of a backward pass of this chunk until the next backward pass ends: the variable
     /// `input_tensor_grad`.
     pub input_grad: u64,
-    /// Bytes from the end of a backward pass of this chunk until the next backward pass begins: the variable
-    /// `output_tensor_grad`.
-    pub output_grad: u64,
+    /// Bytes from the end of a backward pass of this chunk until the next backward pass begins: the variables
+    /// `output_tensor_grad` and `output_tensor`, the latter unless it is deallocated once it is sent.
+    pub output: u64,
     /// Bytes for each of the first `deferrals` backward passes of this chunk, from its end until the end of the
     /// schedule: the tensors that a deferred weight gradient needs.
     pub deferred: u64,
@@ -255,7 +255,7 @@ impl Walk<'_> {
 
     fn left_by(&self, chunk: u32) -> (u128, u128) {
         let weight = self.weight(chunk);
-        (u128::from(weight.input_grad), u128::from(weight.output_grad))
+        (u128::from(weight.input_grad), u128::from(weight.output))
     }
 
     fn run(&mut self, start: u64, end: u64) {

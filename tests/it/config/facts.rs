@@ -11,10 +11,11 @@ use megatron_memory::presets;
 use strum::VariantArray;
 
 /// Settings of Megatron-LM that no flag sets: other arguments give them, or the parser leaves them out.
-const WITHOUT_FLAG: [&str; 7] = [
+const WITHOUT_FLAG: [&str; 8] = [
     "world_size",
     "virtual_pipeline_model_parallel_size",
     "data_parallel_size",
+    "deallocate_pipeline_outputs",
     "disable_parameter_transpose_cache",
     "activation_func_fp8_input_store",
     "fp8_dot_product_attention",

@@ -68,7 +68,7 @@ fn only_differences_from_the_preset_are_written_in_declaration_order() {
     shared.set(FieldId::q_lora_rank, Value::Null);
     assert_eq!(
         encode(&state),
-        "#v1;m=deepseek-v3@2;qlora=null;tp=8;seq=16384;bf16=0;gpu=b200"
+        "#v1;m=deepseek-v3@3;qlora=null;tp=8;seq=16384;bf16=0;gpu=b200"
     );
 }
 
@@ -77,7 +77,7 @@ fn taking_a_presets_value_away_is_a_difference() {
     let mut state = preset("deepseek-v3");
     state.setup.job.shared.unset(FieldId::tensor_model_parallel_size);
     state.setup.job.shared.unset(FieldId::bf16);
-    check_link(&state, "#v1;m=deepseek-v3@2;tp=1;bf16=0");
+    check_link(&state, "#v1;m=deepseek-v3@3;tp=1;bf16=0");
 }
 
 #[test]

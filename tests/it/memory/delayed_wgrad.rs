@@ -129,5 +129,6 @@ proptest! {
             }
         }
         adds_up(&delayed)?;
+        adds_up(&with(&delayed, &json!({"deallocate_pipeline_outputs": false})))?;
     }
 }

@@ -98,12 +98,13 @@ fn model() -> impl Strategy<Value = Map<String, Json>> {
 
 fn parallelism() -> impl Strategy<Value = Json> {
     let vpp = prop_oneof![Just(1u64), Just(2)];
-    let sizes = (0u32..3, 0u32..3, vpp, 1u64..10, any::<bool>(), 0u32..2);
-    sizes.prop_map(|(tp, pp, vpp, microbatches, sp, cp)| {
+    let sizes = (0u32..3, 0u32..3, vpp, 1u64..10, any::<[bool; 2]>(), 0u32..2);
+    sizes.prop_map(|(tp, pp, vpp, microbatches, [sp, deallocates], cp)| {
         let (tp, pp, cp) = (1u64 << tp, 1u64 << pp, 1u64 << cp);
         let mut job = json!({
             "tensor_model_parallel_size": tp, "pipeline_model_parallel_size": pp, "context_parallel_size": cp,
             "sequence_parallel": sp && tp > 1, "world_size": 2 * tp * pp * cp,
+            "deallocate_pipeline_outputs": deallocates,
         });
         let object = job.as_object_mut().unwrap();
         let microbatches = microbatches.max(pp).div_ceil(pp) * pp;

@@ -203,7 +203,7 @@ fn any_size_is_answered_at_once() {
         backward: u64::MAX,
         idle: u64::MAX,
         input_grad: u64::MAX,
-        output_grad: u64::MAX,
+        output: u64::MAX,
         deferred: u64::MAX,
         deferrals: u64::MAX,
     };
@@ -307,7 +307,7 @@ fn heaviest(input: ScheduleInput, chunks: &[ChunkBytes], from: usize, to: usize)
         let during = if single_forward { &after } else { &live };
         let mut left = u128::from(behind.input_grad);
         if single_forward {
-            left += u128::from(behind.output_grad);
+            left += u128::from(behind.output);
         }
         for (chunk, n) in (0u32..).zip(&live) {
             if *n == 0 && passes.iter().all(|(_, pass)| pass.chunk != chunk) {
@@ -375,7 +375,7 @@ fn any_weights() -> impl Strategy<Value = Vec<ChunkBytes>> {
         1 => (1u64..50, Just(u64::MAX)),
     ];
     let weight = (passes, behind, deferral).prop_map(
-        |((stored, forward, backward), (idle, input_grad, output_grad), (deferred, deferrals))| ChunkBytes {
+        |((stored, forward, backward), (idle, input_grad, output), (deferred, deferrals))| ChunkBytes {
             deferred,
             deferrals,
             stored,
@@ -383,7 +383,7 @@ fn any_weights() -> impl Strategy<Value = Vec<ChunkBytes>> {
             backward,
             idle,
             input_grad,
-            output_grad,
+            output,
         },
     );
     prop::collection::vec(weight, 0..5)

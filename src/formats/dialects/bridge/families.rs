@@ -45,6 +45,8 @@ const FUSED: Defaults = &[
     ("gradient_accumulation_fusion", "True"),
     ("masked_softmax_fusion", "True"),
 ];
+/// Stages keep the outputs that they send, as [`LATENT_DEFAULTS`] have it.
+const OUTPUTS_KEPT: Defaults = &[("deallocate_pipeline_outputs", "False")];
 /// Grouped experts whose tokens are permuted operation by operation.
 const EXPERTS_ALONE: Defaults = &[("moe_grouped_gemm", "True"), ("moe_token_dispatcher_type", "alltoall")];
 /// Routers compute in fp32.
@@ -77,9 +79,9 @@ const BY_MODEL_TYPE: &[(&[&str], &[Defaults])] = &[
     (&["deepseek_v2", "deepseek_v3", "kimi_k2", "kimi_k25"], DEEPSEEK),
     (
         &["deepseek_v4"],
-        &[ROPE, FUSED, DROPOUT, LOSS, HYBRID_EP, ROUTER, OVERLAP],
+        &[ROPE, FUSED, DROPOUT, LOSS, HYBRID_EP, ROUTER, OVERLAP, OUTPUTS_KEPT],
     ),
-    (&["kimi_k3"], &[FUSED, LOSS, EXPERTS, ROUTER]),
+    (&["kimi_k3"], &[FUSED, LOSS, EXPERTS, ROUTER, OUTPUTS_KEPT]),
     (
         &["glm4_moe", "glm4v_moe"],
         &[ACTIVATION, DROPOUT, EXPERTS, ROUTER, OVERLAP],
@@ -108,7 +110,7 @@ const BY_MODEL_TYPE: &[(&[&str], &[Defaults])] = &[
 ];
 
 /// DeepSeek-V2, DeepSeek-V3 and Kimi K2.
-const DEEPSEEK: &[Defaults] = &[ACTIVATION, DROPOUT, FUSED, LOSS, EXPERTS, ROUTER, OVERLAP];
+const DEEPSEEK: &[Defaults] = &[ACTIVATION, DROPOUT, FUSED, LOSS, EXPERTS, ROUTER, OVERLAP, OUTPUTS_KEPT];
 
 /// Adds the settings of the bridge of a `model_type` to those of its model. Those of experts are for models that have
 /// any, and what the model's file says itself counts.

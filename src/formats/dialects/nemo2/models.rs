@@ -109,6 +109,8 @@ const DEEPSEEK: Settings = &[
     PERMUTED,
     ("moe_shared_expert_overlap", "True"),
     ("moe_router_dtype", "fp32"),
+    // `DeepSeekConfig` derives from `MLATransformerConfig` first.
+    ("deallocate_pipeline_outputs", "False"),
     ("cross_entropy_fusion_impl", "te"),
     ("mtp_num_layers", "0"),
 ];

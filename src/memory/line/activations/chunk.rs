@@ -10,7 +10,7 @@ use crate::model::tape::liveness::{CompiledTape, LARGE, TRANSIENT, discarded_by_
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::stages::Chunk;
 use crate::source::{
-    ATTENTION_MASK, BRIDGE_COMMUNICATOR, FSDP_GATHER, FSDP_REDUCE, GRAPH_BUFFERS, GRAPH_WARMUP,
+    ATTENTION_MASK, BRIDGE_COMMUNICATOR, DEALLOCATE, FSDP_GATHER, FSDP_REDUCE, GRAPH_BUFFERS, GRAPH_WARMUP,
     HYPER_CONNECTION_RECOMPUTE, IMAGE_ATTENTION_BIASES, RECOMPUTE, SCHEDULES, TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
 };
 use crate::units::multiply;
@@ -60,6 +60,9 @@ impl ItemisedChunk<'_> {
         terms.plain(what, RESIDUAL, p.received_kept, times, source);
         let what = "static inputs and outputs of CUDA graphs";
         terms.plain(what, RESIDUAL, p.captured_before(blocks), times, GRAPH_BUFFERS);
+        if blocks >= p.blocks.len() {
+            self.output(times, terms);
+        }
         // All blocks of a kind keep the same, so each kind is looked through once.
         let on_host = p.on_host(blocks);
         let blocks = p.blocks.get(..blocks).unwrap_or(&p.blocks);
@@ -86,6 +89,12 @@ impl ItemisedChunk<'_> {
                 None => self.group_input(times, terms),
             }
         }
+    }
+
+    /// Adds the outputs of so many micro batches, which wait for their backward passes.
+    pub(super) fn output(&self, times: u64, terms: &mut Terms) {
+        let what = "output that is not deallocated";
+        terms.plain(what, RESIDUAL, self.passes.output_kept, times, DEALLOCATE);
     }
 
     /// Adds the tensors that one block keeps.
@@ -201,6 +210,7 @@ impl ItemisedChunk<'_> {
             }
             return;
         }
+        self.output(1, terms);
         let Some((first, end)) = block.group else {
             self.kept(peak.block, 1, terms);
             self.alive(peak, retained, false, false, terms);

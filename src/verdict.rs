@@ -5,7 +5,8 @@ use crate::config::Checked;
 use crate::config::gpus::GpuMemory;
 use crate::config::job::Config;
 pub use crate::config::problem::Refusal;
-use crate::memory::overhead::memory_range;
+use crate::memory::overhead::{memory_range, range_of_reserved};
+use crate::memory::reserved::ReservedRange;
 use crate::memory::{Estimate, StageRef, estimate};
 use crate::units::Bytes;
 
@@ -195,6 +196,24 @@ impl Standing {
             total: rank.total,
             gpu: config.reported_gpu_memory(),
             verdict: Verdict::of(config, device),
+        }
+    }
+
+    /// The same standing with what a replay of PyTorch's allocator [reserves](crate::memory::reserved::reserved) on the
+    /// rank that needs most, in place of the factors that searches can do with. `self` is that of the estimate.
+    #[must_use]
+    pub fn by_replay(self, config: &Config, estimate: &Estimate, reserved: &ReservedRange) -> Self {
+        let rank = &estimate.worst_rank;
+        let Some(module) = config.modules().get(self.worst.module) else {
+            return self;
+        };
+        let reserved = (reserved.low, reserved.high);
+        let range = range_of_reserved(module, config.gpu_memory(), rank.total, rank.graphs, reserved);
+        let device = (range.low, range.high);
+        Self {
+            device,
+            verdict: Verdict::of(config, device),
+            ..self
         }
     }
 

@@ -11,6 +11,7 @@ use crate::memory::{Estimate, ModuleEstimate, StageEstimate};
 use crate::report::verdict::another_job;
 use crate::time::{StepTime, step_time};
 use crate::value::Value;
+use crate::verdict::Standing;
 
 /// The text of the file: the document of [`job_json`], with the result where the job has one.
 #[must_use]
@@ -59,7 +60,10 @@ fn result(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>
         ),
         entry("modules", Value::List(modules.collect())),
     ];
-    entries.extend(reserved.map(|reserved| entry("reserved", self::reserved(reserved))));
+    entries.extend(reserved.map(|reserved| {
+        let by_replay = Standing::new(config, estimate).by_replay(config, estimate, reserved);
+        entry("reserved", reserved_on_device(reserved, &by_replay))
+    }));
     entries.extend(match step_time(config, estimate) {
         Ok(time) => [entry("time", result_of_time(&time)), entry("time_reason", Value::Null)],
         Err(why) => [entry("time", Value::Null), entry("time_reason", text(&why.to_string()))],
@@ -74,12 +78,29 @@ fn result(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>
 /// GPU's memory for the last time, with that moment in words.
 #[must_use]
 pub fn reserved(range: &ReservedRange) -> Value {
-    Value::Map(vec![
+    Value::Map(entries_of_reserved(range))
+}
+
+/// The same, with what the device shows then and the verdict [by that](Standing::by_replay).
+#[must_use]
+pub fn reserved_on_device(range: &ReservedRange, by_replay: &Standing) -> Value {
+    let (low, high) = by_replay.device;
+    let mut entries = entries_of_reserved(range);
+    entries.extend([
+        entry("device_low_bytes", int(low.0)),
+        entry("device_high_bytes", int(high.0)),
+        entry("verdict", by_replay.verdict.id().map_or(Value::Null, text)),
+    ]);
+    Value::Map(entries)
+}
+
+fn entries_of_reserved(range: &ReservedRange) -> Vec<(String, Value)> {
+    vec![
         entry("low_bytes", int(range.low.0)),
         entry("high_bytes", int(range.high.0)),
         entry("holes_bytes", int(range.holes.free.0)),
         entry("holes_moment", text(&range.holes.moment.to_string())),
-    ])
+    ]
 }
 
 /// Seconds of a step, what they come to, and what they are spent on.

@@ -6,6 +6,7 @@
 
 mod dispatch;
 
+use crate::config::field::Decimal;
 use crate::config::fields::FieldId;
 use crate::config::job::Module;
 use crate::source::{CUDA_CONTEXT, CUDA_GRAPHS, RESERVED_RATIO, Source};
@@ -55,8 +56,24 @@ impl MemoryRange {
 /// what they allocated, four of six as much as they reserve with room.
 #[must_use]
 pub fn memory_range(m: &Module, gpu: Option<Bytes>, peak: Bytes, graphs: Bytes) -> MemoryRange {
+    let factors = (m.args.reserved_over_allocated_low, m.args.reserved_over_allocated_high);
+    let reserved = |factor: Decimal| Bytes(factor.scale_up(peak.0));
+    let reserved = (reserved(factors.0.min(factors.1)), reserved(factors.1));
+    range_of_reserved(m, gpu, peak, graphs, reserved)
+}
+
+/// The same where PyTorch's allocator reserves `reserved` as long as the GPU has room, from the least to the most: what a
+/// replay finds in place of the factors.
+#[must_use]
+pub fn range_of_reserved(
+    m: &Module,
+    gpu: Option<Bytes>,
+    peak: Bytes,
+    graphs: Bytes,
+    reserved: (Bytes, Bytes),
+) -> MemoryRange {
     let a = &m.args;
-    let above = |ratio: crate::config::field::Decimal| Bytes(ratio.scale_up(peak.0)).saturating_sub(peak);
+    let unused = (reserved.0.saturating_sub(peak), reserved.1.saturating_sub(peak));
     let fixed = |what, field, mib: u64, source| Overhead {
         what,
         low: Bytes::mib(mib),
@@ -64,7 +81,6 @@ pub fn memory_range(m: &Module, gpu: Option<Bytes>, peak: Bytes, graphs: Bytes) 
         field,
         source,
     };
-    let low = a.reserved_over_allocated_low.min(a.reserved_over_allocated_high);
     let nccl = multiply(a.nccl_mib_per_group, process_groups(m));
     let (dispatch, dispatch_source) = dispatch::buffers(m, m.nvlink_domain());
     let graphs = graphs + Bytes::mib(a.cuda_graphs_mib);
@@ -74,8 +90,8 @@ pub fn memory_range(m: &Module, gpu: Option<Bytes>, peak: Bytes, graphs: Bytes) 
     let overheads = [
         Overhead {
             what: "reserved but unused (fragmentation)",
-            low: gives_back.map_or(above(low), |room| above(low).min(room)),
-            high: above(a.reserved_over_allocated_high),
+            low: gives_back.map_or(unused.0, |room| unused.0.min(room)),
+            high: unused.1,
             field: FieldId::reserved_over_allocated_high,
             source: RESERVED_RATIO,
         },

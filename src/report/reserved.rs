@@ -5,20 +5,34 @@ use serde::{Deserialize, Serialize};
 use super::amount::Scale;
 use crate::config::job::Config;
 use crate::fit::{AllocatorSetting, ReservedGain};
-use crate::memory::overhead::memory_range;
+use crate::memory::overhead::{memory_range, range_of_reserved};
 use crate::memory::reserved::{LEAST_OF_REPLAY, MOST_OF_REPLAY, ReservedRange, reserved};
 use crate::memory::{Estimate, JobMoment, RankMemory, StageEstimate, StageRef};
 use crate::units::Bytes;
+use crate::verdict::{Standing, Verdict};
 
-/// What a replay of the allocator finds, in one sentence and a second one on the holes.
+/// What a replay of the allocator finds, and what a job's standing is [by it](Standing::by_replay), in a sentence; in a
+/// second one the holes.
 #[must_use]
-pub fn sentences(reserved: &ReservedRange, scale: Scale) -> String {
+pub fn sentences(reserved: &ReservedRange, by_replay: &Standing, scale: Scale) -> String {
     format!(
-        "Reserved by a replay of PyTorch's allocator: {}. When it grows last, {} of it are holes: {}.",
+        "Reserved by a replay of PyTorch's allocator: {}, {}. When it grows last, {} of it are holes: {}.",
         scale.range(reserved.low, reserved.high),
+        device_words(by_replay.device, by_replay.verdict, scale),
         scale.amount(reserved.holes.free),
         reserved.holes.moment,
     )
+}
+
+/// What the device shows where so much is reserved, and the verdict on that.
+fn device_words((low, high): (Bytes, Bytes), verdict: Verdict, scale: Scale) -> String {
+    let device = format!("with which the device shows {}", scale.range(low, high));
+    match verdict {
+        Verdict::Fits => device + ": fits",
+        Verdict::Tight => device + ": tight",
+        Verdict::DoesNotFit => device + ": does not fit",
+        Verdict::Unknown | Verdict::NotThisJob | Verdict::Refused(_) => device,
+    }
 }
 
 /// What a replay of the allocator finds for a pipeline stage.
@@ -28,6 +42,8 @@ pub struct Replayed {
     peak: Bytes,
     /// What is reserved, the least and the most.
     range: (Bytes, Bytes),
+    /// What the device shows with that.
+    device: (Bytes, Bytes),
     /// What the replays reserve, on the ranks of the stage that reserve least and most.
     replays: (Bytes, Bytes),
     /// What is free and of no use when the allocator takes more of the GPU's memory for the last time.
@@ -40,16 +56,21 @@ impl Replayed {
     /// Replays the allocator in later iterations; `None` where there is no such stage, or [`reserved`] has no result.
     #[must_use]
     pub fn of(config: &Config, estimate: &Estimate, stage: StageRef) -> Option<Self> {
-        let StageEstimate { total, .. } = estimate.stage(stage)?;
+        let StageEstimate { total, graphs, .. } = estimate.stage(stage)?;
         let rank = RankMemory {
             stages: vec![stage],
             total: *total,
             ..RankMemory::default()
         };
         let found = reserved(config, &rank, JobMoment::default())?;
+        let range = (found.low, found.high);
+        let module = config.modules().get(stage.module)?;
+        let device = range_of_reserved(module, config.gpu_memory(), *total, *graphs, range);
+        let device = (device.low, device.high);
         Some(Self {
             peak: *total,
-            range: (found.low, found.high),
+            range,
+            device,
             replays: found.replayed,
             holes: found.holes.free,
             moment: found.holes.moment.to_string(),
@@ -57,13 +78,14 @@ impl Replayed {
     }
 }
 
-/// What a replay finds, in a line.
+/// What a replay finds for a stage of a job, in a line.
 #[must_use]
-pub fn line(found: &Replayed, scale: Scale) -> String {
+pub fn line(config: &Config, found: &Replayed, scale: Scale) -> String {
     let (low, high) = found.range;
     format!(
-        "Reserved by a replay: {}, of which {} are free but of no use: {}.",
+        "Reserved by a replay: {}, {}. {} of it are free but of no use: {}.",
         scale.range(low, high),
+        device_words(found.device, Verdict::of(config, found.device), scale),
         scale.amount(found.holes),
         found.moment,
     )
@@ -77,8 +99,8 @@ pub fn derivation(found: &Replayed, scale: Scale) -> String {
         "The replay asks a model of PyTorch's allocator for each tensor of this stage as Megatron makes it, through three \
          iterations, and counts segments: {} for {} allocated. What is free is of no use when segments grow for the last \
          time: no block of it is large enough. Ranks of one stage and repetitions of one job differ, so that the interval is \
-         {LEAST_OF_REPLAY} to {MOST_OF_REPLAY} times that: nine of ten measured runs are in theirs. The verdict uses the \
-         factors, as searches do.",
+         {LEAST_OF_REPLAY} to {MOST_OF_REPLAY} times that: nine of ten measured runs are in theirs. The verdict of \
+         the headline uses the factors, as searches do.",
         scale.range(low, high),
         scale.amount(found.peak),
     )

@@ -271,6 +271,7 @@ impl Check {
         let marks = config.not_modelled().iter().map(ToString::to_string);
         let problems = refused.chain(marks).collect();
         let reserved = reserved(config, &estimate.worst_rank, JobMoment::default());
+        let reserved = reserved.map(|range| (range, summary.by_replay(config, &estimate, &range)));
         let memory = Memory {
             peak_bytes: summary.total.0,
             device_bytes_low: low.0,
@@ -280,10 +281,12 @@ impl Check {
             layout: format!("{} GPUs · {}", grouped(config.world_size()), layout_words(config)),
             worst_stage: stage_name(config, summary.worst),
             largest_parts: largest_parts(&estimate),
-            reserved: reserved.as_ref().map(json::reserved),
+            reserved: reserved
+                .as_ref()
+                .map(|(range, by_replay)| json::reserved_on_device(range, by_replay)),
             reserved_words: reserved
                 .as_ref()
-                .map(|range| report::reserved::sentences(range, Scale::coarse(Unit::Gib))),
+                .map(|(range, by_replay)| report::reserved::sentences(range, by_replay, Scale::coarse(Unit::Gib))),
         };
         let report = report(status, verdict.id().unwrap_or("unknown"), reason);
         let explanation = explain(config, &estimate, &share.setup.job, &loaded.errors, verdict);

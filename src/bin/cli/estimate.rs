@@ -104,7 +104,10 @@ fn text(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>, 
         coarse.amount(summary.total),
         summary.device_words(coarse)
     )];
-    lines.extend(reserved.map(|reserved| report::reserved::sentences(reserved, coarse)));
+    lines.extend(reserved.map(|reserved| {
+        let by_replay = summary.by_replay(config, estimate, reserved);
+        report::reserved::sentences(reserved, &by_replay, coarse)
+    }));
     lines.extend(packing::batches(config, estimate, coarse));
     lines.push(time::sentence(config, &step_time(config, estimate)));
     lines.push(String::new());

@@ -37,10 +37,12 @@ pub(super) fn ReservedLine() -> impl IntoView {
     // The line, and how it is found.
     let words = Memo::new(move |_| {
         let scale = Scale::fine(unit.get());
-        let by_factors = |(outcome, stage): Question| by_factors(&outcome.config, &outcome.estimate, stage, scale);
+        let Some((outcome, stage)) = question(results) else {
+            return Default::default();
+        };
         match replayed.read().as_ref() {
-            Some(replayed) => [line(replayed, scale), derivation(replayed, scale)],
-            None => question(results).and_then(by_factors).unwrap_or_default(),
+            Some(replayed) => [line(&outcome.config, replayed, scale), derivation(replayed, scale)],
+            None => by_factors(&outcome.config, &outcome.estimate, stage, scale).unwrap_or_default(),
         }
     });
     let of_words = move |read: fn(&[String; 2]) -> &String| read(&words.read()).clone();

@@ -1,8 +1,9 @@
 use megatron_memory::memory::JobMoment;
 use megatron_memory::memory::reserved::reserved;
 use megatron_memory::report::amount::{Scale, Unit};
-use megatron_memory::report::reserved::{Replayed, by_factors, derivation, line};
+use megatron_memory::report::reserved::{Replayed, by_factors, derivation, line, sentences};
 use megatron_memory::units::Bytes;
+use megatron_memory::verdict::{Standing, Verdict};
 use serde_json::json;
 
 use super::Job;
@@ -14,9 +15,18 @@ fn the_line_of_a_stage_has_the_amounts_of_its_replay() {
     let scale = Scale::fine(Unit::Gib);
     let found = reserved(&job.config, &job.estimate.worst_rank, JobMoment::default()).unwrap();
     let replayed = Replayed::of(&job.config, &job.estimate, job.estimate.worst).unwrap();
-    let words = line(&replayed, scale);
-    for amount in [scale.range(found.low, found.high), scale.amount(found.holes.free)] {
-        assert!(words.contains(&amount), "{words}");
+    let words = line(&job.config, &replayed, scale);
+    let standing = Standing::new(&job.config, &job.estimate);
+    let by_replay = standing.by_replay(&job.config, &job.estimate, &found);
+    let (low, high) = by_replay.device;
+    for words in [&words, &sentences(&found, &by_replay, scale)] {
+        for amount in [
+            scale.range(found.low, found.high),
+            scale.range(low, high),
+            scale.amount(found.holes.free),
+        ] {
+            assert!(words.contains(&amount), "{words}");
+        }
     }
     assert!(words.ends_with(&format!(": {}.", found.holes.moment)), "{words}");
     let how = derivation(&replayed, scale);
@@ -26,6 +36,43 @@ fn the_line_of_a_stage_has_the_amounts_of_its_replay() {
         how.contains(&format!("{} allocated", scale.amount(job.estimate.worst_rank.total))),
         "{how}"
     );
+}
+
+/// What the device shows by a replay has the overheads that it has by the factors, and the verdict follows from it.
+#[test]
+fn the_standing_by_a_replay_has_its_reserved_memory_in_place_of_the_factors() {
+    let job = Job::small(json!({ "pipeline_model_parallel_size": 4, "global_batch_size": 64 }));
+    let standings = |job: &Job| {
+        let found = reserved(&job.config, &job.estimate.worst_rank, JobMoment::default()).unwrap();
+        let standing = Standing::new(&job.config, &job.estimate);
+        (found, standing, standing.by_replay(&job.config, &job.estimate, &found))
+    };
+    let (found, by_factors, by_replay) = standings(&job);
+    let total = job.estimate.worst_rank.total.0;
+    let beside = |device: Bytes, reserved: u64| device.0 - reserved;
+    assert_eq!(
+        beside(by_replay.device.0, found.low.0),
+        beside(by_factors.device.0, total * 103 / 100)
+    );
+    assert_eq!(
+        beside(by_replay.device.1, found.high.0),
+        beside(by_factors.device.1, total * 109 / 100)
+    );
+    // As much as the smaller of the two largest amounts.
+    let least = by_factors.device.1.min(by_replay.device.1);
+    let job = Job::small(json!({
+        "pipeline_model_parallel_size": 4, "global_batch_size": 64, "gpu_memory_mib": least.0.div_ceil(1 << 20),
+    }));
+    let (_, by_factors, by_replay) = standings(&job);
+    for standing in [by_factors, by_replay] {
+        let expected = if standing.device.1 == least {
+            Verdict::Fits
+        } else {
+            Verdict::Tight
+        };
+        assert_eq!(standing.verdict, expected, "{standing:?}");
+    }
+    assert_ne!(by_factors.verdict, by_replay.verdict);
 }
 
 /// With factors of its own a job is not replayed, and the line by the factors has them.

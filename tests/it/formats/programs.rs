@@ -102,6 +102,33 @@ fn files_of_verl_build_on_its_own_or_are_marked() {
     assert_eq!(marks("  - my_trainer\n"), ["defaults"]);
 }
 
+/// mbridge keeps the default of Megatron-Core's classes but for models with towers; Megatron-Bridge has one for each class.
+#[test]
+fn stages_of_verl_keep_the_outputs_that_they_send_where_its_builder_does() {
+    let mbridge = "use_mbridge: true";
+    let megatron_bridge = "use_mbridge: true\n      vanilla_mbridge: false";
+    let said = "use_mbridge: true\n      override_transformer_config:\n        deallocate_pipeline_outputs: true";
+    for (builder, model, deallocates) in [
+        (mbridge, "qwen3-8b", false),
+        (mbridge, "deepseek-v3", false),
+        (mbridge, "qwen3.5-4b", true),
+        (said, "qwen3-8b", true),
+        (megatron_bridge, "qwen3-8b", true),
+        (megatron_bridge, "deepseek-v3", false),
+    ] {
+        let text = format!(
+            "hydra:\n  searchpath:\n    - file://verl/trainer/config\n\ndefaults:\n  - ppo_megatron_trainer\n  - _self_\n\n\
+             actor_rollout_ref:\n  actor:\n    megatron:\n      pipeline_model_parallel_size: 2\n      {builder}\n"
+        );
+        let import = read(&text, Some(model));
+        assert_eq!(
+            is_on(&import, FieldId::deallocate_pipeline_outputs),
+            deallocates,
+            "{model}: {builder}"
+        );
+    }
+}
+
 #[test]
 fn recipes_of_megatron_bridge_are_named_with_gpus() {
     let import = read(

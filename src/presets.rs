@@ -77,10 +77,10 @@ presets! {
     ("llama2-7b", 1, "Llama 2 7B", "Meta", "Llama 2", 6_738_415_616, None, "2023-07");
     ("llama2-70b", 1, "Llama 2 70B", "Meta", "Llama 2", 68_976_648_192, None, "2023-07");
     ("llama3-8b", 2, "Llama 3 8B", "Meta", "Llama 3", 8_030_261_248, None, "2024-04");
-    ("llama3-70b", 1, "Llama 3 70B", "Meta", "Llama 3", 70_553_706_496, None, "2024-04");
+    ("llama3-70b", 2, "Llama 3 70B", "Meta", "Llama 3", 70_553_706_496, None, "2024-04");
     ("llama3.1-8b", 2, "Llama 3.1 8B", "Meta", "Llama 3", 8_030_261_248, None, "2024-07");
     ("llama3.1-70b", 1, "Llama 3.1 70B", "Meta", "Llama 3", 70_553_706_496, None, "2024-07");
-    ("llama3.1-405b", 1, "Llama 3.1 405B", "Meta", "Llama 3", 405_853_388_800, None, "2024-07");
+    ("llama3.1-405b", 2, "Llama 3.1 405B", "Meta", "Llama 3", 405_853_388_800, None, "2024-07");
     ("llama3.2-1b", 2, "Llama 3.2 1B", "Meta", "Llama 3", 1_235_814_400, None, "2024-09");
     ("llama3.2-3b", 2, "Llama 3.2 3B", "Meta", "Llama 3", 3_212_749_824, None, "2024-09");
     ("qwen2.5-7b", 2, "Qwen2.5 7B", "Alibaba", "Qwen2.5", 7_615_616_512, None, "2024-09");

@@ -40,8 +40,8 @@ macro_rules! jobs {
 }
 
 jobs! {
-    ("llava-7b", 1, "LLaVA 7B: CLIP ViT-L/14 and Vicuna 7B", "LLaVA", "2023-10");
-    ("llava-audio-7b", 1, "LLaVA 7B with sound: CLIP, Whisper base and Vicuna 7B", "LLaVA", "2023-10");
+    ("llava-7b", 2, "LLaVA 7B: CLIP ViT-L/14 and Vicuna 7B", "LLaVA", "2023-10");
+    ("llava-audio-7b", 2, "LLaVA 7B with sound: CLIP, Whisper base and Vicuna 7B", "LLaVA", "2023-10");
     ("qwen2.5-vl-3b", 2, "Qwen2.5-VL 3B", "Qwen2.5", "2025-01");
     ("qwen2.5-vl-7b", 2, "Qwen2.5-VL 7B", "Qwen2.5", "2025-01");
     ("qwen2.5-vl-32b", 2, "Qwen2.5-VL 32B", "Qwen2.5", "2025-03");

@@ -112,7 +112,8 @@ test("a check on one GPU has what the engine says of every stage", () => {
   const { job } = models.find(({ id }) => id === "llama3-70b");
   const script = api.exportText(job, "one_gpu", { page: "https://calculator.example/" });
   const rows = Array.from(script.matchAll(/^# +(\d+) +(\d+) +([\d.]+) +([\d.]+)$/gm), (row) => row.slice(1).map(Number));
-  const { stages } = api.estimate(job);
+  // Megatron-LM refuses Transformer Engine's cross entropy, so that the script has its own.
+  const { stages } = api.estimate({ ...job, cross_entropy_fusion_impl: "native" });
   const mib = (bytes) => Number((Number(bytes) / 2 ** 20).toFixed(2));
   assert.deepEqual(
     rows.map(([, stage, ...amounts]) => [stage, ...amounts]),

@@ -447,7 +447,9 @@ fn experts_are_trained_as_in_published_recipes() {
 /// ever added.
 const REPLACED: &[(&str, u64)] = &[
     ("llama3-8b@1", 0x5f0e_047f_4dd3_20f0),
+    ("llama3-70b@1", 0x50b1_1f3c_ccad_f73f),
     ("llama3.1-8b@1", 0x1d46_b03c_67e6_3a6d),
+    ("llama3.1-405b@1", 0xf430_bcbc_b417_86e0),
     ("llama3.2-1b@1", 0x48c1_cf5e_0197_f116),
     ("llama3.2-3b@1", 0x97c9_ef36_a5af_8573),
     ("qwen2.5-7b@1", 0xa075_8825_ff90_b1f7),
@@ -509,6 +511,8 @@ const REPLACED: &[(&str, u64)] = &[
     ("gemma-4-e2b@1", 0xcf7f_c58e_d62d_6c89),
     ("gemma-4-e4b@1", 0x080f_edf6_5e9e_034e),
     ("minimax-m3@1", 0x5af6_d9a6_c648_8463),
+    ("llava-7b@1", 0x644f_7140_7f2a_cdff),
+    ("llava-audio-7b@1", 0xf2c4_bf6c_051e_5e42),
     ("qwen2.5-vl-3b@1", 0xb84f_6071_f197_94ba),
     ("qwen2.5-vl-7b@1", 0xadf7_f1b7_fe58_1dfa),
     ("qwen2.5-vl-32b@1", 0xfd54_b9bc_46e5_aa73),

@@ -11,19 +11,20 @@ use megatron_memory::presets::{PRESETS, by_id};
 use super::bridge_providers::{matters, texts, value};
 use crate::oracle;
 
-/// The fields of a model's preset, or of the language model of a job of several modules.
-fn settings(id: &str) -> Settings {
+/// The fields of a model's preset, or of a module of a job.
+fn settings(id: &str, module: &str) -> Settings {
     if let Some(preset) = by_id(id) {
         return preset.settings();
     }
     let job = jobs::by_id(id).unwrap().job();
-    let language = job.modules.iter().find(|module| module.name == "language").unwrap();
+    let of_job = job.modules.iter().find(|of_job| of_job.name == module).unwrap();
     let mut settings = job.shared.clone();
-    settings.overlay(&language.settings);
+    settings.overlay(&of_job.settings);
     settings
 }
 
-/// A row of `gaps` is a difference that is left, with its reason; it goes when the difference does.
+/// A row of a job says which module it is of, where that is not the language model. A row of `gaps` is a difference that
+/// is left, with its reason; it goes when the difference does.
 #[test]
 fn presets_have_the_kernels_of_their_recipes() {
     let data = oracle::json("bridge_presets.json");
@@ -32,7 +33,8 @@ fn presets_have_the_kernels_of_their_recipes() {
     let mut wrong = Vec::new();
     for row in data["rows"].as_array().unwrap() {
         let id = row[0].as_str().unwrap();
-        let settings = settings(id);
+        let module = row[3].as_str().unwrap_or("language");
+        let settings = settings(id, module);
         for (name, theirs) in row[2].as_object().unwrap() {
             let field = FieldId::by_name(name).unwrap();
             let (ours, theirs) = (
@@ -40,7 +42,10 @@ fn presets_have_the_kernels_of_their_recipes() {
                 meaning(field, Some(&value(theirs))),
             );
             if matters(&settings, field) && ours != theirs && !left.remove(&(id, name.as_str())) {
-                wrong.push(format!("{id}: {name} is {ours:?}, not {theirs:?} as in {}", row[1]));
+                wrong.push(format!(
+                    "{id}: {name} of {module} is {ours:?}, not {theirs:?} as in {}",
+                    row[1]
+                ));
             }
         }
     }

@@ -201,16 +201,16 @@ fn the_pinned_job_is_told_by_its_difference_from_the_first() {
         .shared
         .set(FieldId::tensor_model_parallel_size, Value::Int(1));
     state.pinned = vec![pinned];
-    check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;tp=1");
+    check_link(&state, "#v1;m=llama3-70b@2;tp=2;vs;tp=1");
 
     state.pinned = vec![Setup::of_preset(by_id("qwen3-8b").unwrap())];
-    check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;m=qwen3-8b@2");
+    check_link(&state, "#v1;m=llama3-70b@2;tp=2;vs;m=qwen3-8b@2");
 
     state.pinned = vec![Setup::default()];
-    check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;m=null");
+    check_link(&state, "#v1;m=llama3-70b@2;tp=2;vs;m=null");
 
     state.pinned = vec![state.setup.clone()];
-    check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs");
+    check_link(&state, "#v1;m=llama3-70b@2;tp=2;vs");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod hybrid;
 use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
+use super::launcher;
 use crate::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
 use crate::config::choices::{AdapterType, CudaGraphImpl};
 use crate::config::compress_ratios::{CompressRatio, CompressRatios};
@@ -285,6 +286,9 @@ fn fuses_activation(settings: &Settings) -> bool {
         .any(on);
     let residual = FieldId::kimi_attn_res_block_size;
     if gated {
+        if on(FieldId::quick_geglu) && launcher::is_own(settings) {
+            return on(FieldId::add_bias_linear) && on(FieldId::bias_gelu_fusion);
+        }
         // The gate of Kimi K3 is bounded.
         return on(FieldId::bias_swiglu_fusion) && meaning(residual, settings.get(residual)) == meaning(residual, None);
     }

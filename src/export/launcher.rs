@@ -2,7 +2,7 @@
 //! fail (`validate_args` in `megatron/training/arguments.py`, unless another place is named).
 
 use crate::config::canonical::{Meaning, is_on, meaning};
-use crate::config::choices::CudaGraphImpl;
+use crate::config::choices::{CudaGraphImpl, Launcher};
 use crate::config::fields::FieldId;
 use crate::config::gpus::{self, GpuGeneration};
 use crate::config::parse::Parsed;
@@ -18,6 +18,11 @@ fn is(settings: &Settings, id: FieldId, value: &Value) -> bool {
 /// Whether a field has this choice, set or by default.
 fn has_choice(settings: &Settings, id: FieldId, name: &str) -> bool {
     is(settings, id, &Value::Text(name.to_owned()))
+}
+
+/// Whether Megatron-LM's own launcher starts the job.
+pub(super) fn is_own(settings: &Settings) -> bool {
+    has_choice(settings, FieldId::launcher, Launcher::MegatronLm.name())
 }
 
 /// The whole number of a field, set or by default; 1 where it has none.

@@ -62,6 +62,7 @@ fn flags(settings: &Settings) -> Vec<Flag> {
         .filter_map(|argument| flag(settings, argument))
         .chain(is_hybrid.then(|| spec(settings)))
         .chain(positions(settings))
+        .chain(plain_quick_geglu(settings))
         .chain(launcher::switches(settings).filter(left_open).map(switch))
         .chain(
             launcher::values(settings)
@@ -168,6 +169,15 @@ fn several((name, words): (&str, Vec<String>)) -> Flag {
         words,
         ..switch(name)
     }
+}
+
+/// The flag with which Megatron-LM's launcher computes `quick_geglu` operation by operation: that of GELU, where the
+/// job's launcher has another one.
+fn plain_quick_geglu(settings: &Settings) -> Option<Flag> {
+    let on = |id| is_on(settings, id);
+    let is_plain = on(FieldId::quick_geglu) && !on(FieldId::swiglu) && !on(FieldId::bias_swiglu_fusion);
+    let takes_flag = on(FieldId::add_bias_linear) && on(FieldId::bias_gelu_fusion);
+    (is_plain && takes_flag && !launcher::is_own(settings)).then(|| switch("no-bias-gelu-fusion"))
 }
 
 /// Whether a value is the absence of a flag of the dev branch.

@@ -6,7 +6,7 @@ use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
 use super::{hidden, mamba_beside_attention, norm};
-use crate::config::choices::RecomputeModule;
+use crate::config::choices::{Launcher, RecomputeModule};
 use crate::config::job::{Activation, Module};
 use crate::source::{BIAS_ACTIVATION, MLP, TE_LAYERNORM_LINEAR, TE_LINEAR};
 #[allow(unused_imports, reason = "links of the documentation")]
@@ -102,7 +102,7 @@ pub(crate) fn activation_saves(
     };
     // Of Gemma 4's `fast_gelu` there is no kernel with both halves.
     let plain = sizes.m.args.mamba_beside_attention || sizes.m.args.layer_norms_in_fp32;
-    let fused = sizes.m.args.bias_swiglu_fusion && !plain;
+    let fused = fuses_gate(sizes.m) && !plain;
     if sizes.m.activation.gated() && !fused {
         let halves = ["activated half", "other half with its offset"];
         kept.extend(halves.map(|what| tape.tensor(what, half, sizes.width())));
@@ -111,6 +111,17 @@ pub(crate) fn activation_saves(
         kept.extend(tape.tensor_if(clamped, what, half, sizes.width()));
     }
     kept
+}
+
+/// Whether one kernel computes a gated activation function. Megatron-LM's own launcher has a flag for SwiGLU, and for
+/// every other function that of GELU, which it turns off without biases (`core_transformer_config_from_args`,
+/// `validate_args`); under others one flag is for all.
+pub(crate) fn fuses_gate(m: &Module) -> bool {
+    let a = &m.args;
+    match m.activation {
+        Activation::QuickGeGlu if a.launcher == Launcher::MegatronLm => a.bias_gelu_fusion && a.add_bias_linear,
+        _ => a.bias_swiglu_fusion,
+    }
 }
 
 /// What SiTU keeps, which PyTorch computes in fp32, operation by operation ([`KIMI_K3_ACTIVATION`]): a tanh of both
@@ -130,7 +141,7 @@ fn situ_saves(tape: &mut AutogradTape, half: Shape) -> [TensorId; 6] {
 /// The tensor that the activation function saves of its input: a copy in 1 byte, if the fused SwiGLU is told so.
 pub(crate) fn activation_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let a = &sizes.m.args;
-    if !(a.activation_func_fp8_input_store && a.bias_swiglu_fusion) {
+    if !(a.activation_func_fp8_input_store && fuses_gate(sizes.m)) {
         return input;
     }
     let shape = shape_of(tape, input);

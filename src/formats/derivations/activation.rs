@@ -1,5 +1,6 @@
 //! The activation function of the MLP.
 
+use crate::config::canonical::is_on;
 use crate::config::fields::FieldId;
 use crate::formats::dialects::meaning::{Decides, KeyRole};
 use crate::formats::import::draft::JobDraft;
@@ -12,6 +13,17 @@ use crate::value::Value;
 pub(in crate::formats) const GATED: KeyRole = KeyRole::kept("gated_linear_unit", Decides::SETTINGS);
 /// `activation_func`: its name.
 pub(in crate::formats) const FUNCTION: KeyRole = KeyRole::kept("activation_func", Decides::SETTINGS);
+
+/// Sets whether one kernel computes `quick_geglu`, where Megatron-LM's arguments say so and its own launcher does not
+/// read them: by the flag of GELU, which needs biases (`core_transformer_config_from_args`, `validate_args`).
+pub(in crate::formats) fn quick_geglu_of_arguments(draft: &mut JobDraft) {
+    let on = |id| is_on(&draft.settings, id);
+    let is_quick = on(FieldId::quick_geglu) && !on(FieldId::swiglu) && !on(FieldId::squared_relu);
+    if is_quick && !draft.has(FieldId::launcher) {
+        let fused = on(FieldId::bias_gelu_fusion) && on(FieldId::add_bias_linear);
+        draft.settings.set(FieldId::bias_swiglu_fusion, Value::Bool(fused));
+    }
+}
 
 /// Sets the function: `silu` and gated is `swiglu`, `quick_gelu` and gated is `quick_geglu`.
 pub(in crate::formats) fn function(draft: &mut JobDraft, keys: &Keys<'_>) {

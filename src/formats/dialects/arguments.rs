@@ -4,7 +4,7 @@ use super::framework::{Defaults, Framework};
 use super::meaning::KeyMeaning;
 use super::megatron_lm;
 use crate::config::fields::FieldId;
-use crate::formats::derivations::{hybrid, optimizer, vocabulary};
+use crate::formats::derivations::{activation, hybrid, optimizer, vocabulary};
 use crate::formats::megatron_args::{self, Known};
 
 /// Megatron-LM's arguments after parsing, by the names under which its parser stores them.
@@ -12,6 +12,7 @@ pub static ARGUMENTS: Framework = Framework {
     find: |name| find(name).or_else(|| megatron_lm::find(name)),
     defaults: &[DEFAULTS],
     derivations: &[hybrid::layers, vocabulary::of_tokenizer, optimizer::layer_wise],
+    after_defaults: activation::quick_geglu_of_arguments,
     ..Framework::PLAIN
 };
 

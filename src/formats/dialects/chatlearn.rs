@@ -11,7 +11,7 @@ use super::megatron_lm;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{MemoryEffect, NotModelled};
 use crate::formats::derivations::lengths::Budget;
-use crate::formats::derivations::{hybrid, lengths, model, vocabulary};
+use crate::formats::derivations::{activation, hybrid, lengths, model, vocabulary};
 use crate::formats::import::ImportError;
 use crate::formats::import::draft::JobDraft;
 use crate::formats::import::key_value::KeyValue;
@@ -40,6 +40,7 @@ pub static CHATLEARN: Framework = Framework {
     ],
     names_published_models: true,
     keeps_vocabulary: true,
+    after_defaults: activation::quick_geglu_of_arguments,
     ..Framework::PLAIN
 };
 

@@ -10,7 +10,7 @@ use super::megatron_lm;
 use crate::config::canonical::is_on;
 use crate::config::choices::AdapterType;
 use crate::config::fields::FieldId;
-use crate::formats::derivations::{adapters, hybrid, vocabulary};
+use crate::formats::derivations::{activation, adapters, hybrid, vocabulary};
 use crate::formats::import::ImportError;
 use crate::formats::import::draft::JobDraft;
 use crate::formats::import::key_value::KeyValue;
@@ -50,6 +50,7 @@ pub static FLAG_SCALE: Framework = Framework {
         hybrid::layers,
         vocabulary::of_tokenizer,
     ],
+    after_defaults: activation::quick_geglu_of_arguments,
     ..Framework::PLAIN
 };
 

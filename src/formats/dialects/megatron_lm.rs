@@ -5,7 +5,7 @@ use super::framework::Framework;
 use super::meaning::KeyMeaning;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::Feature;
-use crate::formats::derivations::{dev_branch as dev_role, hybrid, model, vocabulary};
+use crate::formats::derivations::{activation, dev_branch as dev_role, hybrid, model, vocabulary};
 use crate::formats::megatron_args::{self, Arity, Known};
 
 /// Megatron-LM's own flags.
@@ -17,6 +17,7 @@ pub static MEGATRON_LM: Framework = Framework {
         model::sizes_of_blocks,
         dev_role::stack,
     ],
+    after_defaults: activation::quick_geglu_of_arguments,
     ..Framework::PLAIN
 };
 

@@ -10,7 +10,7 @@ use super::megatron_lm;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::NotModelled;
 use crate::formats::derivations::stages::{MAX_LAYERS, numbers, set_stages};
-use crate::formats::derivations::{hybrid, vocabulary};
+use crate::formats::derivations::{activation, hybrid, vocabulary};
 use crate::formats::import::draft::JobDraft;
 use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
@@ -32,6 +32,7 @@ pub static MINDSPEED: Framework = Framework {
         vocabulary::of_tokenizer,
         like_transformer_engine,
     ],
+    after_defaults: activation::quick_geglu_of_arguments,
     ..Framework::PLAIN
 };
 

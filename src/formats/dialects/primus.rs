@@ -6,7 +6,7 @@ use super::meaning::look_up;
 use super::{arguments, megatron_lm};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
-use crate::formats::derivations::{hybrid, optimizer, vocabulary};
+use crate::formats::derivations::{activation, hybrid, optimizer, vocabulary};
 use crate::formats::import::ImportError;
 use crate::formats::import::draft::JobDraft;
 use crate::formats::import::imported::Question;
@@ -32,6 +32,7 @@ pub static PRIMUS: Framework = Framework {
     special,
     derivations: &[hybrid::layers, vocabulary::of_tokenizer, optimizer::layer_wise],
     names_published_models: true,
+    after_defaults: activation::quick_geglu_of_arguments,
     ..Framework::PLAIN
 };
 

@@ -11,7 +11,7 @@ use crate::config::canonical::is_on;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::NotModelled;
 use crate::config::raw::{RawJob, Settings};
-use crate::formats::derivations::{batch, gpus, hybrid, lengths, model, vocabulary};
+use crate::formats::derivations::{activation, batch, gpus, hybrid, lengths, model, vocabulary};
 use crate::formats::import::draft::JobDraft;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::values::int;
@@ -32,7 +32,10 @@ pub static SLIME: Framework = Framework {
         pad_rows,
         batch::global,
     ],
-    after_defaults: model::without_question,
+    after_defaults: |draft| {
+        model::without_question(draft);
+        activation::quick_geglu_of_arguments(draft);
+    },
     with_model,
     mtp_only_where_asked: true,
     ..Framework::PLAIN

@@ -5,7 +5,7 @@ use crate::config::choices::{Fp8Recipe, OffloadModule, RecomputeModule};
 use crate::config::job::Activation;
 use crate::model::layer_spec::Experts;
 use crate::model::linear::{Linear, plain, shape_of};
-use crate::model::mlp::{activation_input, activation_saves, fc1_width};
+use crate::model::mlp::{activation_input, activation_saves, fc1_width, fuses_gate};
 use crate::model::quantization::fuses_experts;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId, Work};
@@ -82,7 +82,7 @@ pub(crate) fn build(
     );
     let fused = match m.activation {
         Activation::SquaredRelu => m.args.use_fused_weighted_squared_relu,
-        Activation::SwiGlu | Activation::GeGlu | Activation::QuickGeGlu => m.args.bias_swiglu_fusion,
+        Activation::SwiGlu | Activation::GeGlu | Activation::QuickGeGlu => fuses_gate(m),
         Activation::Gelu | Activation::SiTu => false,
     };
     if fused || one_operation {

@@ -215,3 +215,27 @@ fn ms_swift_trains_what_its_own_code_trains() {
             .any(|asked| matches!(asked, Question::Model { .. }))
     );
 }
+
+/// Megatron-LM has no flag for the kernel of `quick_geglu` alone: that of GELU decides, and needs biases. Its own
+/// launcher's job keeps the flags as they are.
+#[test]
+fn the_flag_of_gelu_says_whether_quick_geglu_is_fused() {
+    let sizes = "--num-layers 4 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --vocab-size 1024 \
+                 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 8 --bf16";
+    let fused = |program: &str, more: &str| {
+        let import = read(&format!("{program} {sizes} {more}"), None);
+        let launcher = import.state.setup.job.shared.get(FieldId::launcher);
+        [launcher.is_some(), is_on(&import, FieldId::bias_swiglu_fusion)]
+    };
+    for (more, expected) in [
+        ("--quick-geglu", true),
+        ("--quick-geglu --no-bias-swiglu-fusion", true),
+        ("--quick-geglu --no-bias-gelu-fusion", false),
+        ("--quick-geglu --disable-bias-linear", false),
+        ("--swiglu --no-bias-gelu-fusion", true),
+    ] {
+        assert_eq!(fused("", more), [false, expected], "{more}");
+    }
+    let own = "torchrun pretrain_gpt.py";
+    assert_eq!(fused(own, "--quick-geglu --no-bias-gelu-fusion"), [true, true]);
+}

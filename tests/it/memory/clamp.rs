@@ -46,3 +46,28 @@ fn clamped_quick_geglu_keeps_its_input_twice() {
     let plain = job(&recompute);
     assert_eq!(kept(&with(&plain, &clamp)), kept(&plain));
 }
+
+/// Megatron-LM's own launcher asks the flag of GELU, and turns it off without biases; others have one flag for every
+/// function (`core_transformer_config_from_args`).
+#[test]
+fn the_launcher_says_which_flag_fuses_quick_geglu() {
+    let of =
+        |launcher: &str, settings: &Json| kept(&with(&with(&job(settings), &json!({"launcher": launcher})), settings));
+    let (swiglu, gelu) = (json!({"bias_swiglu_fusion": false}), json!({"bias_gelu_fusion": false}));
+    let biases = json!({"add_bias_linear": true});
+    let without_fusion = |settings: &Json| of("any", &with(settings, &swiglu));
+    for (settings, is_fused) in [
+        (json!({}), false),
+        (gelu.clone(), false),
+        (biases.clone(), true),
+        (with(&biases, &swiglu), true),
+        (with(&biases, &gelu), false),
+    ] {
+        let fused = of("any", &with(&settings, &json!({"bias_swiglu_fusion": true})));
+        let plain = without_fusion(&settings);
+        assert!(fused < plain);
+        let expected = if is_fused { fused } else { plain };
+        assert_eq!(of("megatron_lm", &settings), expected, "{settings}");
+    }
+    assert_eq!(of("any", &gelu), of("any", &json!({})));
+}

@@ -42,7 +42,7 @@ mod weights;
 use crate::config::job::Module;
 pub use architecture::{Architecture, Part, PartCounts, PartKind};
 pub(crate) use factors::{hidden, tp};
-pub(crate) use kimi::residuals::{received_stream, sent_stream};
+pub(crate) use kimi::residuals::{received_stream, sent_stream, with_snapshots};
 use layer::build_layer;
 pub use layer_spec::{Experts, LayerPrecision, LayerSpec, Mixer, Mlp, MlpKind};
 use sizes::Sizes;

@@ -1,11 +1,14 @@
 //! The parts of a chunk with their tapes, each made and run once for all chunks that have it.
 
+pub(crate) mod handed_on;
+
 use core::cell::{OnceCell, RefCell};
 use core::fmt;
 use core::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use self::handed_on::{HandedOn, HandedOnWalk};
 use super::graph_phase::GraphPhase;
 use super::plain_tapes::{LayoutPlainTapes, PlainTape};
 use super::stage_totals::ChunkTotals;
@@ -350,6 +353,8 @@ pub(crate) struct BlockPasses<'t> {
     pub(crate) discarded_before: u64,
     /// For a layer whose group keeps only its input: the first block of the group and the one after its last.
     pub(crate) group: Option<(usize, usize)>,
+    /// What a layer of such a group reads and hands on, where that is more than the residual stream.
+    pub(crate) handed_on: Option<HandedOn>,
 }
 
 /// Formulas read the passes of a block as its own: `block.compiled`.
@@ -369,6 +374,7 @@ impl<'t> BlockPasses<'t> {
             pooled: before.map_or(0, |before| before.pooled_output),
             discarded_before: 0,
             group: None,
+            handed_on: None,
         }
     }
 
@@ -485,6 +491,7 @@ pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk
     let layers = chunk.num_layers() as usize;
     let size = usize::try_from(a.recompute_num_layers.unwrap_or(1)).unwrap_or(usize::MAX);
     let block = a.recompute_method == Some(RecomputeMethod::Block);
+    let mut handed_on = HandedOnWalk::default();
     for offset in 0..layers {
         let group = if block {
             (offset < size).then_some((first + offset, first + offset + 1))
@@ -494,6 +501,10 @@ pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk
         };
         if let Some(block) = out.get_mut(first + offset) {
             block.passes.group = group;
+            if let (Some((start, _)), Some(layer), BlockKind::Layer(spec)) = (group, block.layer, block.kind) {
+                let begins = start == first + offset;
+                block.passes.handed_on = handed_on.next(tapes, (chunk, layer), &spec, begins);
+            }
         }
     }
     out

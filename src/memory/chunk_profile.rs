@@ -8,6 +8,7 @@ pub(crate) use totals::totals_block_by_block;
 
 use core::ops::Range;
 
+use super::blocks::handed_on::HandedOn;
 use super::blocks::{
     Block, BlockKind, BlockPasses, CompiledTapes, attention_biases, attention_mask, blocks, deferred_input,
     deferred_logits, last_block,
@@ -110,7 +111,7 @@ pub(crate) struct ChunkProfile<'t> {
     pub(crate) output_kept: u64,
     /// Bytes of the residual stream on this rank.
     pub(crate) residual: u64,
-    /// Bytes of its input that a recomputed group keeps.
+    /// Bytes of its input that a recomputed group keeps, where layers hand on the residual stream alone.
     pub(crate) input_kept: u64,
     /// Whether the recomputed group keeps only this rank's share of its input (`--distribute-saved-activations`).
     pub(crate) distributed: bool,
@@ -263,6 +264,11 @@ impl<'t> ChunkProfile<'t> {
         kept
     }
 
+    /// Bytes that a recomputed group keeps of its input, which is that of its first block.
+    fn group_input(&self, first: &BlockPasses<'_>) -> u64 {
+        first.handed_on.map_or(self.input_kept, HandedOn::own_input)
+    }
+
     /// Adds what a live micro batch keeps of the block at an index.
     fn keep_block(&self, kept: &mut Usage, index: usize, block: &BlockPasses<'_>) {
         match block.group {
@@ -271,7 +277,7 @@ impl<'t> ChunkProfile<'t> {
                 kept.take(Family::Residual as usize, block.pooled_kept());
             }
             Some((first, _)) if first == index => {
-                kept.add_to(Family::Residual as usize, self.input_kept);
+                kept.add_to(Family::Residual as usize, self.group_input(block));
             }
             Some(_) => {}
         }

@@ -115,7 +115,11 @@ fn excludes(d: &Draft<'_>) -> Option<Problem> {
             Name("transformer_engine"),
         ),
         (a.peft_type != AdapterType::None, F::peft_type, Default),
-        (d.full_recompute(), F::recompute_granularity, Default),
+        (
+            d.full_recompute() && a.distribute_saved_activations,
+            F::distribute_saved_activations,
+            Off,
+        ),
         (recomputes_others(d), F::recompute_modules, Name("moe_act")),
     ];
     let excluded = excluded

@@ -1,10 +1,10 @@
 //! The heaviest moments of a chunk's passes, block by block.
 
 use super::{BEFORE_CAPTURE, ChunkPeak, ChunkProfile, Pass};
+use crate::memory::blocks::handed_on::HandedOn;
 use crate::memory::blocks::{Block, BlockPasses};
 use crate::model::tape::Family;
 use crate::model::tape::liveness::{PassKind, TRANSIENT, Usage};
-use crate::units::multiply;
 
 /// A backward pass whose caller holds on to the output's gradient, or does not.
 fn backward(retained: bool) -> PassKind {
@@ -40,6 +40,7 @@ impl ChunkProfile<'_> {
             let alike = |(_, other): &&mut (usize, &Block<'_>)| {
                 core::ptr::eq(own.compiled, other.compiled)
                     && own.pooled == other.pooled
+                    && own.handed_on == other.handed_on
                     && own.group.is_some() == other.group.is_some()
             };
             match behind.iter_mut().find(alike) {
@@ -99,14 +100,16 @@ impl ChunkProfile<'_> {
             return ChunkPeak::of(usage, index, peak, Pass::Forward);
         };
         let peak = block.compiled.peak(PassKind::WithoutAutograd);
+        let shared = block.handed_on.map_or(0, |handed_on| handed_on.shared);
         if first == index {
             usage.add(&peak.usage);
+            usage.take(Family::Residual as usize, shared);
             if self.distributed {
                 usage.add_to(Family::Residual as usize, self.input_kept);
             }
         } else {
             // The group's input is kept already; this layer's input is only passed on.
-            usage.add_to(TRANSIENT, peak.usage.total());
+            usage.add_to(TRANSIENT, peak.usage.total().saturating_sub(shared));
         }
         ChunkPeak::of(usage, index, peak, Pass::Forward)
     }
@@ -194,16 +197,22 @@ impl ChunkProfile<'_> {
         best: &mut ChunkPeak,
     ) {
         let mut base = before;
-        base.add_to(Family::Residual as usize, self.input_kept);
+        base.add_to(
+            Family::Residual as usize,
+            layers.first().map_or(self.input_kept, |first| self.group_input(first)),
+        );
         self.keep_output(&mut base);
         if retained && behind {
             base.add_to(TRANSIENT, self.sent);
         }
-        let whole = |usage: &Usage, first: bool, has_input: bool| {
-            let counted = if first && has_input && !self.distributed {
-                self.residual
-            } else {
-                0
+        let [called_with, output, unread] = self.group_output(layers.last());
+        // Without the part of its input that is counted before it.
+        let whole = |usage: &Usage, block: &BlockPasses<'_>, first: bool, has_input: bool| {
+            let counted = match (has_input, first) {
+                (false, _) => 0,
+                (true, true) if self.distributed => 0,
+                (true, true) => block.handed_on.map_or(self.residual, HandedOn::input),
+                (true, false) => block.handed_on.map_or(0, |handed_on| handed_on.shared),
             };
             usage.total().saturating_sub(counted)
         };
@@ -216,24 +225,34 @@ impl ChunkProfile<'_> {
             }
             let peak = block.compiled.peak(PassKind::Forward);
             let mut usage = base;
-            let now = whole(&peak.usage, offset == 0, true).saturating_add(self.residual);
+            let now = whole(&peak.usage, block, offset == 0, true).saturating_add(called_with);
             usage.add_to(TRANSIENT, sum.saturating_add(now));
             self.add_fsdp(&mut usage, start + offset, Pass::RecomputedForward);
             best.offer(ChunkPeak::of(usage, start + offset, peak, Pass::RecomputedForward));
-            let kept = whole(&block.compiled.kept, offset == 0, block.compiled.keeps_input);
+            let kept = whole(&block.compiled.kept, block, offset == 0, block.compiled.keeps_input);
             sum = sum.saturating_add(kept);
         }
         for (offset, block) in layers.iter().enumerate().rev() {
             let sum = sums.get(offset.wrapping_sub(1)).copied().unwrap_or(0);
             let last = offset + 1 == layers.len();
             let peak = block.compiled.peak(backward(last));
-            let now = whole(&peak.usage, offset == 0, block.compiled.keeps_input);
-            // The recomputed output, and below the last layer the gradient that came in.
-            let retained = multiply(self.residual, if last { 1 } else { 2 });
+            let now = whole(&peak.usage, block, offset == 0, block.compiled.keeps_input);
+            // The recomputed output, and below the last layer the gradient that came in; the tape of the last layer has
+            // that of its own output.
+            let retained = output.saturating_add(if last { unread } else { called_with });
             let mut usage = base;
             usage.add_to(TRANSIENT, sum.saturating_add(now).saturating_add(retained));
             self.add_fsdp(&mut usage, start + offset, Pass::Backward);
             best.offer(ChunkPeak::of(usage, start + offset, peak, Pass::Backward));
+        }
+    }
+
+    /// Bytes of the gradients that a group whose last layer this is runs backwards with, of its recomputed output, and of
+    /// those gradients that no tape has.
+    pub(crate) fn group_output(&self, last: Option<&BlockPasses<'_>>) -> [u64; 3] {
+        match last.and_then(|last| last.handed_on) {
+            Some(handed_on) => [handed_on.gradient, handed_on.output, handed_on.unread],
+            None => [self.residual, self.residual, 0],
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{ChunkPeak, ChunkProfile};
 use crate::config::job::Module;
+use crate::memory::blocks::handed_on::HandedOnWalk;
 use crate::memory::blocks::{
     BlockPasses, ChunkPart, CompiledTapes, each_block, first_block, layers_in_own_groups, recomputes_mhc,
 };
@@ -46,11 +47,14 @@ pub(crate) fn totals_block_by_block(
         attributes: 0,
         graphs: ChunkGraphs::default(),
     };
-    let mut layers = 0;
+    let (mut layers, mut handed_on) = (0, HandedOnWalk::default());
     each_block(tapes, chunk, |part, compiled| {
         let mut block = BlockPasses::new(compiled, walk.latest.as_ref().map(|latest| latest.block.compiled));
-        if matches!(part, ChunkPart::Layer(..)) {
-            block.group = (layers < alone).then_some((walk.index, walk.index + 1));
+        if let ChunkPart::Layer(layer, spec) = part {
+            if layers < alone {
+                block.group = Some((walk.index, walk.index + 1));
+                block.handed_on = handed_on.next(tapes, (chunk, layer), spec, true);
+            }
             layers += 1;
         }
         walk.go_on(block);
@@ -150,6 +154,7 @@ impl<'t> Walk<'t> {
         let alike = |one: &BlockPasses<'_>, other: &BlockPasses<'_>| {
             core::ptr::eq(one.compiled, other.compiled)
                 && one.pooled == other.pooled
+                && one.handed_on == other.handed_on
                 && one.group.is_some() == other.group.is_some()
         };
         let mut slots = self.kinds.iter_mut();

@@ -7,6 +7,7 @@ use super::holes::ReplayMoment;
 use super::storages::{StorageId, Storages};
 use crate::config::job::Module;
 use crate::memory::allocator::Stream;
+use crate::memory::blocks::handed_on::HandedOn;
 use crate::memory::blocks::{Block, BlockKind};
 use crate::memory::chunk_profile::{ChunkProfile, Pass};
 use crate::memory::peak::PassName;
@@ -212,7 +213,8 @@ impl Passes {
             };
             self.storages.release(gathered);
             self.storages.release(stream);
-            stream = output;
+            let next = chunk.blocks.get(index + 1).and_then(|next| next.handed_on);
+            stream = self.in_place_of(output, next.map(HandedOn::own_input));
             of_chunk.blocks.push(kept);
         }
         self.storages.release(passing);
@@ -220,6 +222,16 @@ impl Passes {
             of_chunk.output = self.storages.hold(stream);
         }
         (stream, of_chunk)
+    }
+
+    /// What a recomputed layer hands on in place of the output of its tape, where that has snapshots of the residual
+    /// stream that are kept before it.
+    fn in_place_of(&mut self, output: Option<StorageId>, bytes: Option<u64>) -> Option<StorageId> {
+        let Some(bytes) = bytes else {
+            return output;
+        };
+        self.storages.release(output);
+        self.allocate(bytes)
     }
 
     /// The backward pass of a chunk, which takes what is kept and the gradient of its output: the gradient of its input,
@@ -266,13 +278,21 @@ impl Passes {
                 let (output, again) = self.forward_block(block, PassKind::Forward, before);
                 self.storages.release(before);
                 self.storages.release(gathered);
-                input = output;
+                let next = blocks.get(offset + 1).and_then(|next| next.handed_on);
+                let last = block.handed_on.filter(|_| offset + 1 == blocks.len());
+                let bytes = next.map(HandedOn::own_input).or(last.map(|last| last.output));
+                input = self.in_place_of(output, bytes);
                 of_blocks.push(again);
             } else {
                 of_blocks.push(kept);
             }
         }
         let output = if group { input } else { None };
+        let unread = if group {
+            self.allocate(chunk.group_output(blocks.last().map(|last| &last.passes))[2])
+        } else {
+            None
+        };
         let mut gradient = gradient;
         for (offset, (block, kept)) in blocks.iter().zip(of_blocks).enumerate().rev() {
             self.begin(PassName::Backward, Some(block.kind));
@@ -281,7 +301,7 @@ impl Passes {
             gradient = self.backward_block(block, PassKind::Backward, kept, gradient);
             self.storages.release_all(in_flight);
         }
-        self.storages.release_all([output, called_with, of_group]);
+        self.storages.release_all([output, called_with, of_group, unread]);
         gradient
     }
 }

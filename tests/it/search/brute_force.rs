@@ -130,6 +130,8 @@ fn layouts_that_share_tables_are_what_their_estimates_say() {
             vec![Pipeline, Virtual, Expert, Recompute],
         ),
         ("v1;m=deepseek-v3@2", vec![Pipeline, MicroBatch, Recompute]),
+        // With attention residuals.
+        ("v1;m=kimi-k3@1", vec![Pipeline, Expert, Recompute]),
         (
             "v1;m=llama3-70b@1;gpus=64",
             vec![Gpus, Pipeline, Virtual, Tensor, Context],

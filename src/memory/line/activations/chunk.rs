@@ -3,7 +3,8 @@
 use core::ops::Range;
 
 use super::terms::{Term, Terms};
-use crate::memory::blocks::{BlockKind, CompiledTapes, attention_biases, attention_mask};
+use crate::memory::blocks::handed_on::HandedOn;
+use crate::memory::blocks::{Block, BlockKind, CompiledTapes, attention_biases, attention_mask};
 use crate::memory::chunk_profile::{BEFORE_CAPTURE, ChunkPeak, ChunkProfile, Pass};
 use crate::model::tape::Family;
 use crate::model::tape::liveness::{CompiledTape, LARGE, TRANSIENT, discarded_by_mhc, kept_tensors};
@@ -41,6 +42,14 @@ fn count<K: PartialEq>(kinds: &mut Vec<(K, u64)>, kind: K) {
 }
 
 const RESIDUAL: usize = Family::Residual as usize;
+/// Inputs of recomputed layers with attention residuals.
+const INPUTS_WITH_SNAPSHOTS: &str = "inputs of recomputed layers, with new snapshots of the residual stream";
+
+/// Adds the input of a layer with attention residuals, without snapshots that are kept before it.
+fn own_input(block: &Block<'_>, usage: usize, terms: &mut Terms) {
+    let own = block.handed_on.map_or(0, HandedOn::own_input);
+    terms.plain(INPUTS_WITH_SNAPSHOTS, usage, own, 1, RECOMPUTE);
+}
 
 impl ItemisedChunk<'_> {
     /// Adds the tensors that the first blocks keep for so many micro batches.
@@ -66,7 +75,7 @@ impl ItemisedChunk<'_> {
         // All blocks of a kind keep the same, so each kind is looked through once.
         let on_host = p.on_host(blocks);
         let blocks = p.blocks.get(..blocks).unwrap_or(&p.blocks);
-        let mut kinds = Vec::new();
+        let (mut kinds, mut inputs) = (Vec::new(), 0u64);
         for (index, block) in blocks.iter().enumerate() {
             let below = if on_host.contains(&index) { LARGE } else { u64::MAX };
             match block.group {
@@ -78,10 +87,14 @@ impl ItemisedChunk<'_> {
                     };
                     count(&mut kinds, Some(keeping));
                 }
-                Some((first, _)) if first == index => count(&mut kinds, None),
+                Some((first, _)) if first == index => match block.handed_on {
+                    None => count(&mut kinds, None),
+                    Some(handed_on) => inputs = inputs.saturating_add(handed_on.own_input()),
+                },
                 Some(_) => {}
             }
         }
+        terms.plain(INPUTS_WITH_SNAPSHOTS, RESIDUAL, inputs, times, RECOMPUTE);
         for (keeping, blocks) in kinds {
             let times = multiply(times, blocks);
             match keeping {
@@ -204,9 +217,13 @@ impl ItemisedChunk<'_> {
                     if p.distributed {
                         self.group_input(1, terms);
                     }
-                    self.alive(peak, retained, false, false, terms);
+                    own_input(block, RESIDUAL, terms);
+                    self.alive(peak, retained, false, block.handed_on.is_some(), terms);
                 }
-                Some(_) => self.alive(peak, retained, true, false, terms),
+                Some(_) => {
+                    own_input(block, TRANSIENT, terms);
+                    self.alive(peak, retained, true, block.handed_on.is_some(), terms);
+                }
             }
             return;
         }
@@ -220,26 +237,33 @@ impl ItemisedChunk<'_> {
             return;
         };
         self.kept(first, 1, terms);
-        self.group_input(1, terms);
+        match p.blocks.get(first).filter(|first| first.handed_on.is_some()) {
+            Some(first) => own_input(first, RESIDUAL, terms),
+            None => self.group_input(1, terms),
+        }
         if retained && end <= last {
             terms.plain("received gradient", TRANSIENT, p.sent, 1, SCHEDULES);
         }
         self.group_before(first..peak.block, terms);
-        self.alive(peak, retained, true, peak.block == first && !p.distributed, terms);
+        let without_input = peak.block == first && !p.distributed || block.handed_on.is_some();
+        self.alive(peak, retained, true, without_input, terms);
         let outer = match peak.pass {
             Pass::RecomputedForward => 0,
             _ => 1,
         };
-        if outer == 0 || peak.block + 1 < end {
-            terms.plain(
-                "gradient that recompute was called with",
-                TRANSIENT,
-                p.residual,
-                1,
-                RECOMPUTE,
-            );
+        if outer == 0 && peak.block != first {
+            own_input(block, TRANSIENT, terms);
         }
-        terms.plain("recomputed output", TRANSIENT, p.residual, outer, RECOMPUTE);
+        let last_of_group = end.checked_sub(1).and_then(|last| p.blocks.get(last));
+        let [called_with, output, unread] = p.group_output(last_of_group.map(|last| &last.passes));
+        let what = "gradient that recompute was called with";
+        let called_with = if outer == 0 || peak.block + 1 < end {
+            called_with
+        } else {
+            unread
+        };
+        terms.plain(what, TRANSIENT, called_with, 1, RECOMPUTE);
+        terms.plain("recomputed output", TRANSIENT, output, outer, RECOMPUTE);
     }
 
     /// Adds the tensors that recompute module `mhc` discards of the layers before one in its group.

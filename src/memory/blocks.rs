@@ -219,7 +219,7 @@ impl<'a> CompiledTapes<'a> {
             BlockKind::Embedding => Some(self.tapes.embedding.get_or_init(|| {
                 let make = || embedding_tape(&self.sizes);
                 if let Some(plain) = &self.plain {
-                    let tape = plain.embedding().get_or_init(|| make().into());
+                    let tape = plain.embedding().get_or_init(|| plain.plain(make()));
                     self.of_plain(tape, |_, _| WITH_AUTOGRAD)
                 } else {
                     let known = self.architecture.embedding().cloned();
@@ -237,10 +237,10 @@ impl<'a> CompiledTapes<'a> {
                     let (depths, bucket) = (u64::from(chunk.mtp), self.gradient_bucket);
                     let make = || head_tape(&self.sizes, depths, output, bucket);
                     let plain = self.plain.as_ref();
-                    match plain.and_then(|plain| plain.head(mtp, output)) {
-                        Some(plain) => {
+                    match plain.and_then(|plain| Some((plain, plain.head(mtp, output)?))) {
+                        Some((plain, head)) => {
                             let passes = |graph_phase, _| passes_of_head(output, graph_phase);
-                            self.of_plain(plain.get_or_init(|| make().into()), passes)
+                            self.of_plain(head.get_or_init(|| plain.plain(make())), passes)
                         }
                         None => self.own(Arc::new(make())),
                     }
@@ -255,12 +255,12 @@ impl<'a> CompiledTapes<'a> {
         let layer = self.tapes.layers.get(place)?;
         Some(layer.get_or_init(|| {
             let make = || layer_tape(&self.sizes, spec);
-            match self.plain.as_ref().map(|plain| plain.layer(place, spec)) {
-                Some(Some(plain)) => {
+            match self.plain.as_ref().map(|plain| (plain, plain.layer(place, spec))) {
+                Some((plain, Some(layer))) => {
                     let passes = |_, options| passes_of_layer(options);
-                    self.of_plain(plain.get_or_init(|| make().into()), passes)
+                    self.of_plain(layer.get_or_init(|| plain.plain(make())), passes)
                 }
-                Some(None) => self.own(Arc::new(make())),
+                Some((_, None)) => self.own(Arc::new(make())),
                 None => {
                     let known = self.architecture.layer_tapes().get(place).cloned();
                     self.own(known.unwrap_or_else(|| Arc::new(make())))

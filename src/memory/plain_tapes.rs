@@ -7,14 +7,62 @@ use std::sync::Arc;
 
 use super::graph_phase::GraphPhase;
 use crate::model::tape::AutogradTape;
-use crate::model::tape::liveness::{CompiledTape, PassKind};
+use crate::model::tape::liveness::{CompiledTape, PassKind, PlannedTape};
 use crate::model::tape::recompute::RecomputeOptions;
 use crate::model::{Architecture, LayerSpec};
+
+/// Tapes with the same operations, whatever the sizes of their tensors. Layouts differ in few operations, and much in
+/// sizes.
+#[derive(Debug)]
+struct SameOperations {
+    /// One of these tapes.
+    tape: Arc<AutogradTape>,
+    /// The plans of what runs of them in each phase.
+    planned: RefCell<Vec<(Variant, Rc<PlannedTape>)>>,
+}
+
+impl SameOperations {
+    /// The plan of one of these tapes, of which this runs.
+    fn planned(&self, variant: Variant, tape: &AutogradTape) -> Rc<PlannedTape> {
+        let new = || Rc::new(PlannedTape::new(tape, variant.recompute_options));
+        // Only tensors of some size are offloaded.
+        if variant.recompute_options.offload.is_some() {
+            return new();
+        }
+        let mut known = self.planned.borrow_mut();
+        if let Some((_, planned)) = known.iter().find(|(of, _)| *of == variant) {
+            return planned.clone();
+        }
+        let planned = new();
+        known.push((variant, planned.clone()));
+        planned
+    }
+}
+
+/// The different operations of all tapes that were met.
+#[derive(Debug, Default)]
+pub(crate) struct KnownOperations(RefCell<Vec<Rc<SameOperations>>>);
+
+impl KnownOperations {
+    fn of(&self, tape: &Arc<AutogradTape>) -> Rc<SameOperations> {
+        let mut known = self.0.borrow_mut();
+        if let Some(same) = known.iter().find(|same| same.tape.has_operations_of(tape)) {
+            return same.clone();
+        }
+        let same = Rc::new(SameOperations {
+            tape: tape.clone(),
+            planned: RefCell::default(),
+        });
+        known.push(same.clone());
+        same
+    }
+}
 
 /// A tape before anything is recomputed or offloaded, with what was compiled of it.
 #[derive(Clone, Debug)]
 pub(super) struct PlainTape {
     tape: Arc<AutogradTape>,
+    operations: Rc<SameOperations>,
     /// What runs of the tape while CUDA graphs are captured.
     captured: OnceCell<Arc<AutogradTape>>,
     /// What runs of it beside the graphs once they are captured.
@@ -29,18 +77,18 @@ struct Variant {
     recompute_options: RecomputeOptions,
 }
 
-impl From<AutogradTape> for PlainTape {
-    fn from(tape: AutogradTape) -> Self {
+impl PlainTape {
+    fn new(tape: AutogradTape, operations: &KnownOperations) -> Self {
+        let tape = Arc::new(tape);
         Self {
-            tape: Arc::new(tape),
+            operations: operations.of(&tape),
+            tape,
             captured: OnceCell::new(),
             replayed: OnceCell::new(),
             compiled: RefCell::default(),
         }
     }
-}
 
-impl PlainTape {
     /// The tape in a phase of CUDA graphs, compiled once for all layouts that recompute and offload the same of it. It
     /// has no operations. `in_phase` gives what runs of the tape in the phase, `passes` are all that ever run over it.
     pub(super) fn compiled(
@@ -69,7 +117,8 @@ impl PlainTape {
         if let Some((_, compiled)) = known.iter().find(|(of, _)| *of == variant) {
             return compiled.clone();
         }
-        let compiled = CompiledTape::new(tape.clone(), recompute_options);
+        let planned = self.operations.planned(variant, tape);
+        let compiled = CompiledTape::of_planned(tape.clone(), planned, recompute_options);
         let passes = passes(graph_phase, recompute_options);
         let compiled = Rc::new(compiled.without_operations(passes));
         known.push((variant, compiled.clone()));
@@ -106,9 +155,16 @@ pub(crate) struct LayoutPlainTapes {
     pub(crate) with_experts: Rc<PlainTapes>,
     /// The tapes of all other blocks.
     pub(crate) without_experts: Rc<PlainTapes>,
+    /// Their operations.
+    pub(crate) operations: Rc<KnownOperations>,
 }
 
 impl LayoutPlainTapes {
+    /// A tape before anything is recomputed or offloaded.
+    pub(super) fn plain(&self, tape: AutogradTape) -> PlainTape {
+        PlainTape::new(tape, &self.operations)
+    }
+
     /// The tape of the embedding.
     pub(super) fn embedding(&self) -> &OnceCell<PlainTape> {
         &self.without_experts.embedding

@@ -15,7 +15,7 @@ use super::job_moment::JobMoment;
 use super::largest_states::states_of_stages;
 use super::parameters::PartTable;
 use super::peak::{ComparedStage, KnownBaselines, KnownParameters, KnownStates, StageBaseline, Stages};
-use super::plain_tapes::{LayoutPlainTapes, PlainTapes};
+use super::plain_tapes::{KnownOperations, LayoutPlainTapes, PlainTapes};
 use super::ranks_apart::HeaviestOfEncoders;
 use super::{StageBytes, peak};
 use crate::config::choices::CudaGraphImpl;
@@ -148,6 +148,8 @@ pub(crate) struct SharedTables {
     plain: Option<(TapeKey, Rc<PlainTapes>)>,
     /// The tapes of other blocks before anything is recomputed.
     plain_without_experts: BTreeMap<TapeKey, Rc<PlainTapes>>,
+    /// The operations of all tapes.
+    operations: Rc<KnownOperations>,
     /// Of the latest layouts, which differ only in what is recomputed.
     baseline: Option<(BaselineKey, Rc<BaselineTables>)>,
     /// The heaviest stages of modules beside the language model.
@@ -343,6 +345,7 @@ impl SharedTables {
         LayoutPlainTapes {
             with_experts,
             without_experts: known.or_insert_with(new).clone(),
+            operations: self.operations.clone(),
         }
     }
 

@@ -149,7 +149,7 @@ pub struct Op {
 }
 
 /// Operations that a recompute module runs a second time instead of keeping what they save.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// The module; none for an MTP layer, which full recompute runs again as a whole.
     pub module: Option<RecomputeModule>,
@@ -482,6 +482,25 @@ impl AutogradTape {
             tensors,
             ..Self::without_room(self.family, self.source)
         }
+    }
+
+    /// Whether another tape has the same operations, on tensors that may be of other sizes: then its passes allocate and
+    /// free the same tensors in the same order.
+    pub(crate) fn has_operations_of(&self, other: &Self) -> bool {
+        let ends = |tape: &Self| (tape.input, tape.output, tape.output_has_gradient);
+        let family = |tensor: &ActivationTensor| tensor.family;
+        let op = |op: &Op| (op.root, op.links);
+        self.links == other.links
+            && self.ops.iter().map(op).eq(other.ops.iter().map(op))
+            && self.tensors.iter().map(family).eq(other.tensors.iter().map(family))
+            && ends(self) == ends(other)
+            && self.sections == other.sections
+            && self.delayed == other.delayed
+            && self.offloads == other.offloads
+            && self.graphs == other.graphs
+            && self.elsewhere == other.elsewhere
+            && self.on_exchange_stream == other.on_exchange_stream
+            && self.gradients_on_exchange_stream == other.gradients_on_exchange_stream
     }
 
     /// The tensor of that id.

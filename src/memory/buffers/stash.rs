@@ -62,7 +62,7 @@ fn groups(block: &Block<'_>) -> u64 {
 }
 
 fn stashed<'b>(block: &Block<'b>) -> impl Iterator<Item = &'b Offloaded> + use<'b> {
-    let moved = block.compiled.plan.moved.iter();
+    let moved = block.compiled.planned.plan.moved.iter();
     moved.filter(|moved| moved.stashed)
 }
 

@@ -3,10 +3,12 @@
 //! A tensor lives as long as something refers to it: a Python variable until its last use, autograd until
 //! the backward pass of the operation that saved it, a gradient until it was used.
 
+mod order;
 mod script;
 mod simulator;
 
 use core::cell::OnceCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 pub use super::usage::{TRANSIENT, USES, Usage};
@@ -14,6 +16,7 @@ pub use super::usage::{TRANSIENT, USES, Usage};
 use super::recompute::{Kept, Plan, RecomputeOptions};
 use super::{ActivationTensor, AutogradTape, TensorId, UseKind};
 use crate::config::choices::RecomputeModule;
+use order::{PassOrder, allocated};
 pub(crate) use script::{PassScript, StorageEvent};
 use simulator::LivenessSimulator;
 
@@ -35,11 +38,68 @@ pub struct Peak {
     pub delayed: u64,
 }
 
+/// A plan of a tape, with all that follows from it whatever the sizes of tensors: tapes with the same operations share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlannedTape {
+    pub(crate) plan: Plan,
+    /// The tensors that are kept, each once.
+    pub(crate) kept: Vec<TensorId>,
+    /// The tensors that recompute module `mhc` discards, each once, and those that its sections save when they run again.
+    pub(crate) discarded_by_mhc: Vec<TensorId>,
+    /// The orders of passes, as far as they were asked for.
+    orders: [OnceCell<PassOrder>; 4],
+}
+
+impl PlannedTape {
+    /// The plan of a tape with these options.
+    pub(crate) fn new(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Self {
+        let plan = Plan::new(tape, recompute_options);
+        Self {
+            kept: kept_tensors(&plan),
+            discarded_by_mhc: discarded_by_mhc(tape, &plan),
+            orders: Default::default(),
+            plan,
+        }
+    }
+
+    /// The order of a pass over a tape with this plan.
+    fn order(&self, tape: &AutogradTape, pass: PassKind) -> Option<&PassOrder> {
+        let run = || LivenessSimulator::new(tape, self.of_pass(pass)).run(pass);
+        Some(self.orders.get(pass as usize)?.get_or_init(run))
+    }
+
+    /// The plan of a pass: a forward pass without autograd keeps nothing.
+    fn of_pass(&self, pass: PassKind) -> &Plan {
+        static NOTHING: Plan = Plan {
+            keeps: Vec::new(),
+            again: Vec::new(),
+            moved: Vec::new(),
+        };
+        if pass == PassKind::WithoutAutograd {
+            &NOTHING
+        } else {
+            &self.plan
+        }
+    }
+
+    /// Bytes by use that are kept of a tape in tensors of so many elements and more.
+    fn kept_usage(&self, tape: &AutogradTape, least: u64) -> Usage {
+        let mut usage = Usage::default();
+        for id in &self.kept {
+            let tensor = tape.get(*id);
+            if let Some(tensor) = tensor.filter(|tensor| tensor.elements() >= least) {
+                usage.add_to(tensor.family as usize, tensor.allocated());
+            }
+        }
+        usage
+    }
+}
+
 /// A tape with what a plan keeps of it, and what a schedule needs to know.
 #[derive(Clone, Debug)]
 pub(crate) struct CompiledTape {
     pub(crate) tape: Arc<AutogradTape>,
-    pub(crate) plan: Plan,
+    pub(crate) planned: Rc<PlannedTape>,
     /// Bytes by use that are kept between the passes, with the input where it is kept.
     pub(crate) kept: Usage,
     /// Whether it is kept.
@@ -84,97 +144,89 @@ impl CompiledTape {
 
     /// A tape with its plan for these options, and the bytes that follow from the plan.
     pub(crate) fn new(tape: Arc<AutogradTape>, recompute_options: RecomputeOptions) -> Self {
-        let plan = Plan::new(&tape, recompute_options);
+        let planned = Rc::new(PlannedTape::new(&tape, recompute_options));
+        Self::of_planned(tape, planned, recompute_options)
+    }
+
+    /// A tape with the plan for these options of a tape with the same operations.
+    pub(crate) fn of_planned(
+        tape: Arc<AutogradTape>,
+        planned: Rc<PlannedTape>,
+        recompute_options: RecomputeOptions,
+    ) -> Self {
         let is_input = |kept: &Kept| Some(kept.tensor) == tape.input;
         Self {
-            kept: kept(&tape, &plan, 0),
+            kept: planned.kept_usage(&tape, 0),
             large: if recompute_options.layers > 0 {
-                kept(&tape, &plan, LARGE)
+                planned.kept_usage(&tape, LARGE)
             } else {
                 Usage::default()
             },
-            keeps_input: plan.keeps.iter().any(is_input),
+            keeps_input: planned.plan.keeps.iter().any(is_input),
             pooled_output: tape.pooled_output(),
             static_outputs: {
                 let of = |graph| tape.static_outputs(graph).copied().collect();
                 tape.graphs.iter().map(of).collect()
             },
-            moved: plan.offloaded_bytes(&tape),
+            moved: planned.plan.offloaded_bytes(&tape),
             discarded_by_mhc: {
-                let tensors = discarded_by_mhc(&tape, &plan);
-                let tensors = tensors.into_iter().filter_map(|id| tape.get(id));
+                let tensors = planned.discarded_by_mhc.iter().filter_map(|id| tape.get(*id));
                 tensors.map(ActivationTensor::allocated).fold(0, u64::saturating_add)
             },
             only: None,
             peaks: Default::default(),
             tape,
-            plan,
+            planned,
         }
     }
 
     /// The heaviest moment of a pass.
     pub(crate) fn peak(&self, pass: PassKind) -> Peak {
+        let only = self.only;
         let run = || {
-            let only = self.only;
             debug_assert!(
                 only.is_none(),
                 "{pass:?} runs over a tape that was to have {only:?} alone"
             );
-            LivenessSimulator::new(&self.tape, self.of_pass(pass), None).run(pass)
+            self.peak_of(pass, &allocated(&self.tape))
         };
         self.peaks
             .get(pass as usize)
             .map_or_else(run, |peak| *peak.get_or_init(run))
     }
 
+    /// The heaviest moment of a pass, where tensors take these bytes.
+    fn peak_of(&self, pass: PassKind, allocated: &[u64]) -> Peak {
+        let order = self.planned.order(&self.tape, pass);
+        order.map_or_else(Peak::default, |order| order.peak(allocated))
+    }
+
     /// The same with the peaks of all passes and without operations, which take most of the memory and which only
     /// explanations of a peak need. `passes` are all that ever run: tests stop where another one does.
     pub(crate) fn without_operations(mut self, passes: &'static [PassKind]) -> Self {
-        // Passes of the same plan differ in nothing that a simulator prepares.
-        for autograd in [true, false] {
-            let of_plan = |pass: &&PassKind| (**pass != PassKind::WithoutAutograd) == autograd;
-            let mut of_plan = passes.iter().filter(of_plan).peekable();
-            let Some(first) = of_plan.peek() else {
-                continue;
-            };
-            let plan = self.of_pass(**first);
-            let mut simulator = LivenessSimulator::new(&self.tape, plan, None);
-            for pass in of_plan {
-                if let Some(peak) = self.peaks.get(*pass as usize) {
-                    peak.get_or_init(|| simulator.run(*pass));
-                }
+        let allocated = allocated(&self.tape);
+        for pass in passes {
+            if let Some(peak) = self.peaks.get(*pass as usize) {
+                peak.get_or_init(|| self.peak_of(*pass, &allocated));
             }
         }
         self.tape = Arc::new(self.tape.without_operations());
-        self.plan = Plan::default();
+        self.planned = Rc::default();
         self.only = Some(passes);
         self
     }
 
     /// What a pass allocates and frees, in its order.
     pub(crate) fn script(&self, pass: PassKind) -> PassScript {
-        LivenessSimulator::new(&self.tape, self.of_pass(pass), None).record(pass)
+        let kept = kept_tensors(self.planned.of_pass(pass));
+        let order = self.planned.order(&self.tape, pass);
+        order.map_or_else(PassScript::default, |order| order.script(&self.tape, &kept))
     }
 
     /// Everything alive at one moment of one pass.
     pub(crate) fn alive_at(&self, pass: PassKind, moment: usize) -> Vec<Alive> {
-        let mut simulator = LivenessSimulator::new(&self.tape, self.of_pass(pass), Some(moment));
-        simulator.run(pass);
-        simulator.captured
-    }
-
-    /// The plan of a pass: a forward pass without autograd keeps nothing.
-    fn of_pass(&self, pass: PassKind) -> &Plan {
-        static NOTHING: Plan = Plan {
-            keeps: Vec::new(),
-            again: Vec::new(),
-            moved: Vec::new(),
-        };
-        if pass == PassKind::WithoutAutograd {
-            &NOTHING
-        } else {
-            &self.plan
-        }
+        let order = self.planned.order(&self.tape, pass);
+        order.map_or_else(Vec::new, |order| order.alive_at(moment, &self.tape))
     }
 }
 
@@ -200,7 +252,7 @@ pub(crate) fn kept_tensors(plan: &Plan) -> Vec<TensorId> {
 }
 
 /// The tensors that recompute module `mhc` discards, each once, and those that its sections save when they run again.
-pub(crate) fn discarded_by_mhc(tape: &AutogradTape, plan: &Plan) -> Vec<TensorId> {
+fn discarded_by_mhc(tape: &AutogradTape, plan: &Plan) -> Vec<TensorId> {
     let mut ids = Vec::new();
     for section in plan.again.iter().filter(|s| s.module == Some(RecomputeModule::Mhc)) {
         ids.extend_from_slice(&section.discards);
@@ -211,16 +263,4 @@ pub(crate) fn discarded_by_mhc(tape: &AutogradTape, plan: &Plan) -> Vec<TensorId
     ids.dedup();
     ids.retain(|id| plan.keeps.iter().all(|kept| kept.tensor != *id));
     ids
-}
-
-/// Bytes by use that a plan keeps in tensors of so many elements and more.
-fn kept(tape: &AutogradTape, plan: &Plan, least: u64) -> Usage {
-    let mut usage = Usage::default();
-    for id in kept_tensors(plan) {
-        let tensor = tape.get(id);
-        if let Some(tensor) = tensor.filter(|tensor| tensor.elements() >= least) {
-            usage.add_to(tensor.family as usize, tensor.allocated());
-        }
-    }
-    usage
 }

@@ -7,7 +7,7 @@ use crate::memory::blocks::handed_on::HandedOn;
 use crate::memory::blocks::{Block, BlockKind, CompiledTapes, attention_biases, attention_mask};
 use crate::memory::chunk_profile::{BEFORE_CAPTURE, ChunkPeak, ChunkProfile, Pass};
 use crate::model::tape::Family;
-use crate::model::tape::liveness::{CompiledTape, LARGE, TRANSIENT, discarded_by_mhc, kept_tensors};
+use crate::model::tape::liveness::{CompiledTape, LARGE, TRANSIENT};
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::stages::Chunk;
 use crate::source::{
@@ -113,12 +113,11 @@ impl ItemisedChunk<'_> {
     /// Adds the tensors that one block keeps.
     fn block(&self, keeping: Keeping, times: u64, terms: &mut Terms) {
         let Keeping { kind, below, pooled } = keeping;
-        let Some(CompiledTape { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
+        let Some(CompiledTape { tape, planned, .. }) = self.tapes.tape(kind, self.chunk) else {
             return;
         };
-        let mut kept = kept_tensors(plan);
-        kept.retain(|id| pooled == 0 || tape.input != Some(*id));
-        let tensors = kept.into_iter().filter_map(|id| tape.get(id));
+        let kept = planned.kept.iter().filter(|id| pooled == 0 || tape.input != Some(**id));
+        let tensors = kept.filter_map(|id| tape.get(*id));
         for tensor in tensors.filter(|tensor| tensor.shape.elements() < below) {
             terms.tensor(kind.to_string(), tensor, tensor.family as usize, false, times);
         }
@@ -142,12 +141,12 @@ impl ItemisedChunk<'_> {
 
     /// Adds the tensors of `times` recomputed blocks while they run again, and the inputs of `inputs` of them.
     fn recomputed(&self, kind: BlockKind, [times, inputs]: [u64; 2], terms: &mut Terms) {
-        let Some(CompiledTape { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
+        let Some(CompiledTape { tape, planned, .. }) = self.tapes.tape(kind, self.chunk) else {
             return;
         };
-        for id in kept_tensors(plan) {
-            let Some(tensor) = tape.get(id) else { continue };
-            let times = if tape.input == Some(id) { inputs } else { times };
+        for id in &planned.kept {
+            let Some(tensor) = tape.get(*id) else { continue };
+            let times = if tape.input == Some(*id) { inputs } else { times };
             terms.tensor(kind.to_string(), tensor, TRANSIENT, false, times);
         }
     }
@@ -158,10 +157,10 @@ impl ItemisedChunk<'_> {
             .passes
             .prefetched
             .and_then(|kind| self.tapes.tape(kind, self.chunk));
-        let Some(CompiledTape { tape, plan, .. }) = compiled else {
+        let Some(CompiledTape { tape, planned, .. }) = compiled else {
             return;
         };
-        for moved in &plan.moved {
+        for moved in &planned.plan.moved {
             let Some(tensor) = tape.get(moved.tensor) else {
                 continue;
             };
@@ -279,11 +278,11 @@ impl ItemisedChunk<'_> {
             count(&mut kinds, layer.kind);
         }
         for (kind, times) in kinds {
-            let Some(CompiledTape { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
+            let Some(CompiledTape { tape, planned, .. }) = self.tapes.tape(kind, self.chunk) else {
                 continue;
             };
-            for id in discarded_by_mhc(tape, plan) {
-                let Some(tensor) = tape.get(id) else { continue };
+            for id in &planned.discarded_by_mhc {
+                let Some(tensor) = tape.get(*id) else { continue };
                 terms.tensor(kind.to_string(), tensor, TRANSIENT, false, times);
             }
         }

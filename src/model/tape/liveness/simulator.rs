@@ -1,23 +1,11 @@
-//! One run over a tape, with a count of references for every tensor and gradient.
+//! One run over a tape, with a count of references for every tensor and gradient: it finds the order of a pass.
 
 use core::ops::Range;
 
 use super::super::recompute::{Kept, Plan};
-use super::super::{ActivationTensor, AutogradTape, Family, Gradient, Section, TensorId, TensorUse, UseKind};
-use super::script::{PassScript, StorageEvent};
-use super::{Alive, PassKind, Peak, TRANSIENT, Usage};
-
-/// A storage and how many refer to it.
-#[derive(Clone, Copy)]
-struct Slot {
-    of: TensorId,
-    gradient: bool,
-    bytes: u64,
-    usage: usize,
-    references: u32,
-    /// Whether it is made on the stream of context-parallel exchanges.
-    exchange: bool,
-}
+use super::super::{AutogradTape, Family, Gradient, Section, TensorId, TensorUse, UseKind};
+use super::order::{PassOrder, Slot, Step};
+use super::{PassKind, TRANSIENT};
 
 /// A tensor that an operation reads for the last time.
 struct Dying {
@@ -31,36 +19,28 @@ struct Dying {
 pub(super) struct LivenessSimulator<'a> {
     tape: &'a AutogradTape,
     plan: &'a Plan,
-    slots: Vec<Slot>,
+    /// What the pass did so far.
+    order: PassOrder,
+    /// How many refer to each slot.
+    references: Vec<u32>,
     /// The last operation that reads a tensor.
     last_use: Vec<usize>,
     /// What some operation reads for the last time.
     dying: Vec<Dying>,
     /// For each operation, the first of those that die with it.
     dies: Vec<usize>,
-    usage: Usage,
-    total: u64,
-    peak: Peak,
-    peak_total: u64,
-    moment: usize,
     /// What delayed weight gradients wait with: the operation and a slot of each.
     delayed: Vec<(usize, usize)>,
-    capture: Option<usize>,
-    /// What is alive at the moment that was asked for.
-    pub(super) captured: Vec<Alive>,
-    /// What the pass allocates and frees; `None` where nobody asks for it.
-    script: Option<PassScript>,
 }
 
 impl<'a> LivenessSimulator<'a> {
-    pub(super) fn new(tape: &'a AutogradTape, plan: &'a Plan, capture: Option<usize>) -> Self {
+    pub(super) fn new(tape: &'a AutogradTape, plan: &'a Plan) -> Self {
         let mut slots: Vec<Slot> = Vec::with_capacity(tape.tensors.len() * 2);
-        slots.extend((0..).zip(&tape.tensors).map(|(id, tensor)| Slot {
+        slots.extend((0..).zip(&tape.tensors).map(|(id, _)| Slot {
             of: TensorId(id),
             gradient: false,
-            bytes: tensor.allocated(),
+            elsewhere: false,
             usage: TRANSIENT,
-            references: 0,
             exchange: false,
         }));
         for id in &tape.on_exchange_stream {
@@ -70,7 +50,7 @@ impl<'a> LivenessSimulator<'a> {
         }
         for id in &tape.elsewhere {
             if let Some(slot) = slots.get_mut(id.0 as usize) {
-                slot.bytes = 0;
+                slot.elsewhere = true;
             }
         }
         for Kept { tensor: id, .. } in &plan.keeps {
@@ -110,77 +90,37 @@ impl<'a> LivenessSimulator<'a> {
         Self {
             tape,
             plan,
-            slots,
+            references: vec![0; slots.len()],
+            order: PassOrder {
+                slots,
+                ..PassOrder::default()
+            },
             last_use,
             dying,
             dies,
-            usage: Usage::default(),
-            total: 0,
-            peak: Peak::default(),
-            peak_total: 0,
-            moment: 0,
             delayed: Vec::new(),
-            capture,
-            captured: Vec::new(),
-            script: None,
         }
     }
 
-    /// Plays a pass from the beginning; what it allocates and frees.
-    pub(super) fn record(&mut self, pass: PassKind) -> PassScript {
-        let tape = self.tape;
-        let slot = |id: Option<TensorId>| id.map(|id| id.0 as usize);
-        let kept = super::kept_tensors(self.plan);
-        self.script = Some(PassScript {
-            input: slot(tape.input),
-            output: slot(tape.output),
-            kept: kept.iter().map(|id| id.0 as usize).collect(),
-            ..PassScript::default()
-        });
-        self.run(pass);
-        let mut script = self.script.take().unwrap_or_default();
-        script.slots = self.slots.len();
-        script
-    }
-
-    fn event(&mut self, event: StorageEvent) {
-        if let Some(script) = &mut self.script {
-            script.events.push(event);
-        }
-    }
-
-    /// Plays a pass from the beginning; its heaviest moment.
-    pub(super) fn run(&mut self, pass: PassKind) -> Peak {
-        self.slots.truncate(self.tape.tensors.len());
-        for slot in &mut self.slots {
-            slot.references = 0;
-        }
-        self.usage = Usage::default();
-        self.total = 0;
-        self.peak = Peak::default();
-        self.peak_total = 0;
-        self.moment = 0;
-        self.delayed.clear();
+    /// Plays a pass; the order of what it does.
+    pub(super) fn run(mut self, pass: PassKind) -> PassOrder {
         match pass {
             PassKind::Forward | PassKind::WithoutAutograd => self.forward(),
             PassKind::Backward => self.backward(false),
             PassKind::BackwardRetained => self.backward(true),
         }
-        self.peak
+        self.order
+    }
+
+    fn step(&mut self, step: Step) {
+        self.order.steps.push(step);
     }
 
     fn hold(&mut self, index: usize) {
-        if let Some(slot) = self.slots.get_mut(index) {
-            let (bytes, exchange) = (slot.bytes, slot.exchange);
-            slot.references += 1;
-            if slot.references == 1 {
-                self.usage.add_to(slot.usage, bytes);
-                self.total = self.total.saturating_add(bytes);
-                self.event(StorageEvent::Allocate {
-                    slot: index,
-                    bytes,
-                    exchange,
-                });
+        if let Some(references) = self.references.get_mut(index) {
+            *references += 1;
+            if *references == 1 {
+                self.step(Step::Allocate(index));
             }
         }
     }
@@ -193,100 +133,32 @@ impl<'a> LivenessSimulator<'a> {
     }
 
     fn release(&mut self, index: usize) {
-        if let Some(slot) = self.slots.get_mut(index)
-            && slot.references > 0
+        if let Some(references) = self.references.get_mut(index)
+            && *references > 0
         {
-            slot.references -= 1;
-            if slot.references == 0 {
-                self.usage.take(slot.usage, slot.bytes);
-                self.total = self.total.saturating_sub(slot.bytes);
-                self.event(StorageEvent::Free { slot: index });
+            *references -= 1;
+            if *references == 0 {
+                self.step(Step::Free(index));
             }
         }
     }
 
     fn references(&self, slot: usize) -> u32 {
-        self.slots.get(slot).map_or(0, |slot| slot.references)
+        self.references.get(slot).copied().unwrap_or(0)
     }
 
     /// The operation works: what is alive now, with tensors that only it needs, may be the most. A tensor that it also
     /// keeps is one and the same.
-    fn mark(&mut self, op: usize, again: bool, extra: Option<UseKind>) {
-        let bytes = self
-            .extra(op, extra)
-            .filter_map(|id| self.slots.get(id.0 as usize))
-            .filter(|slot| slot.references == 0)
-            .fold(0u64, |sum, slot| sum.saturating_add(slot.bytes));
-        if self.total.saturating_add(bytes) > self.peak_total {
-            self.peak_total = self.total.saturating_add(bytes);
-            let mut usage = self.usage;
-            usage.add_to(TRANSIENT, bytes);
-            self.peak = Peak {
-                usage,
-                op,
-                again,
-                moment: self.moment,
-                ..self.peak
-            };
-        }
-        if self.capture == Some(self.moment) {
-            self.capture_now(op, extra);
-        }
-        if self.script.is_some() {
-            self.record_extra(op, extra);
-        }
-        self.moment += 1;
-    }
-
-    /// Records the tensors that only an operation at work needs.
-    fn record_extra(&mut self, op: usize, extra: Option<UseKind>) {
-        let slots = self.extra(op, extra).map(|id| id.0 as usize);
-        let slots: Vec<usize> = slots.filter(|slot| self.references(*slot) == 0).collect();
-        for slot in &slots {
-            let (bytes, exchange) = self
-                .slots
-                .get(*slot)
-                .map_or((0, false), |slot| (slot.bytes, slot.exchange));
-            self.event(StorageEvent::Allocate {
-                slot: *slot,
-                bytes,
-                exchange,
-            });
-        }
-        for slot in slots {
-            self.event(StorageEvent::Free { slot });
-        }
-    }
-
-    /// The tensors that are this to an operation.
-    fn extra(&self, op: usize, role: Option<UseKind>) -> impl Iterator<Item = TensorId> + use<'a> {
+    fn mark(&mut self, op: usize, again: bool, role: Option<UseKind>) {
         let tape = self.tape;
-        role.into_iter().flat_map(move |role| tape.of(op, role))
-    }
-
-    fn capture_now(&mut self, op: usize, extra: Option<UseKind>) {
-        let alive = self.slots.iter().filter(|slot| slot.references > 0 && slot.bytes > 0);
-        let mut captured: Vec<Alive> = alive
-            .filter_map(|slot| {
-                Some(Alive {
-                    tensor: *self.tape.get(slot.of)?,
-                    gradient: slot.gradient,
-                    usage: slot.usage,
-                    bytes: slot.bytes,
-                })
-            })
-            .collect();
-        let extra = self.extra(op, extra).filter(|id| self.references(id.0 as usize) == 0);
-        captured.extend(extra.filter_map(|id| {
-            let tensor = *self.tape.get(id)?;
-            Some(Alive {
-                tensor,
-                gradient: false,
-                usage: TRANSIENT,
-                bytes: tensor.allocated(),
-            })
-        }));
-        self.captured = captured;
+        let before = self.order.needed.len();
+        let own = role.into_iter().flat_map(|role| tape.of(op, role));
+        let own = own
+            .map(|id| id.0 as usize)
+            .filter(|slot| self.references.get(*slot) == Some(&0));
+        self.order.needed.extend(own);
+        let needed = self.order.needed.len() - before;
+        self.step(Step::Work { op, again, needed });
     }
 
     fn forward(&mut self) {
@@ -318,17 +190,22 @@ impl<'a> LivenessSimulator<'a> {
     }
 
     fn gradient(&mut self, of: TensorId) -> usize {
-        let bytes = self.tape.get(of).map_or(0, ActivationTensor::allocated);
-        self.slots.push(Slot {
+        self.storage(Slot {
             of,
             gradient: true,
-            bytes,
+            elsewhere: false,
             usage: TRANSIENT,
-            references: 0,
             exchange: self.tape.gradients_on_exchange_stream.contains(&of),
-        });
-        self.hold(self.slots.len() - 1);
-        self.slots.len() - 1
+        })
+    }
+
+    /// Makes a storage that is no tensor of the tape itself, and holds it.
+    fn storage(&mut self, slot: Slot) -> usize {
+        let index = self.order.slots.len();
+        self.order.slots.push(slot);
+        self.references.push(0);
+        self.hold(index);
+        index
     }
 
     fn backward(&mut self, retained: bool) {
@@ -339,9 +216,7 @@ impl<'a> LivenessSimulator<'a> {
         let mut gradients: Vec<Option<usize>> = vec![None; tape.tensors.len()];
         if let Some(output) = tape.output.filter(|_| tape.output_has_gradient) {
             let slot = self.gradient(output);
-            if let Some(script) = &mut self.script {
-                script.output_gradient = Some(slot);
-            }
+            self.order.output_gradient = Some(slot);
             if retained {
                 self.hold(slot);
             }
@@ -404,9 +279,8 @@ impl<'a> LivenessSimulator<'a> {
                 }
             }
         }
-        if let (Some(script), Some(input)) = (&mut self.script, tape.input) {
-            script.input_gradient = gradients.get(input.0 as usize).copied().flatten();
-        }
+        let of_input = tape.input.and_then(|input| gradients.get(input.0 as usize));
+        self.order.input_gradient = of_input.copied().flatten();
     }
 
     /// Holds what the delayed weight gradient of an operation needs. `of_output` is the gradient of its output.
@@ -423,15 +297,14 @@ impl<'a> LivenessSimulator<'a> {
     /// Computes the delayed weight gradients of a group, from the last operation to the first.
     fn weight_gradients(&mut self, group: &Range<usize>) {
         let tape = self.tape;
-        let before = self.total;
-        let mut made = 0u64;
+        self.step(Step::DelayedBegin);
         for op in group.clone().rev() {
             if self.delayed.iter().all(|(of, _)| *of != op) {
                 continue;
             }
-            let without = self.total;
+            self.step(Step::WeightGradientBegin);
             self.hold_all(tape, op, UseKind::WeightGradient);
-            made = made.saturating_add(self.total.saturating_sub(without));
+            self.step(Step::WeightGradientEnd);
             self.mark(op, false, None);
             let mut delayed = core::mem::take(&mut self.delayed);
             delayed.retain(|(of, slot)| {
@@ -442,7 +315,7 @@ impl<'a> LivenessSimulator<'a> {
             });
             self.delayed = delayed;
         }
-        self.peak.delayed = before.saturating_add(made).saturating_sub(self.total);
+        self.step(Step::DelayedEnd);
         for id in group.clone().flat_map(|op| tape.of(op, UseKind::WeightGradient)) {
             self.release(id.0 as usize);
         }
@@ -495,18 +368,15 @@ impl<'a> LivenessSimulator<'a> {
 
     /// Offloaded tensors are back before the first operation needs one, in slots from this one on.
     fn fetch(&mut self) -> usize {
-        let first = self.slots.len();
+        let first = self.order.slots.len();
         for moved in &self.plan.moved {
-            let bytes = self.tape.get(moved.tensor);
-            self.slots.push(Slot {
+            self.storage(Slot {
                 of: moved.tensor,
                 gradient: false,
-                bytes: bytes.map_or(0, ActivationTensor::allocated),
+                elsewhere: false,
                 usage: TRANSIENT,
-                references: 0,
                 exchange: false,
             });
-            self.hold(self.slots.len() - 1);
         }
         first
     }

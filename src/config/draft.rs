@@ -194,7 +194,7 @@ impl<'a> Draft<'a> {
 
     /// The fewest query groups that a layer with attention has.
     pub(super) fn least_query_groups(&self) -> u64 {
-        let layers = self.layers.decoder().iter().chain(self.layers.mtp());
+        let layers = self.layers.distinct().iter().chain(self.layers.mtp());
         let of_layers = layers.filter(|layer| layer.mixer.is_some());
         let groups = of_layers.map(|layer| layer.sizes.num_query_groups.map_or(self.num_query_groups, u64::from));
         groups.min().unwrap_or(self.num_query_groups).max(1)

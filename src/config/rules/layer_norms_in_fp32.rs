@@ -97,6 +97,9 @@ fn excludes(d: &Draft<'_>) -> Option<Problem> {
 
 /// Layers that attend to keys and values of an earlier one need one of their kind before them that has its own.
 fn shared_kv(d: &Draft<'_>) -> Option<Problem> {
+    if !d.layers.distinct().iter().any(|layer| layer.sizes.shared_kv) {
+        return None;
+    }
     let layers = d.layers.decoder();
     let is_alone = |(index, layer): (usize, &Layer)| {
         let before = layers.get(..index).unwrap_or_default();
@@ -111,7 +114,7 @@ fn shared_kv(d: &Draft<'_>) -> Option<Problem> {
         format!(
             "layer_sizes has sharedkv in layer {index} (from 0), and no layer of its kind before it has keys of its own"
         )
-    } else if layers.iter().any(|layer| layer.sizes.shared_kv) && !d.args.layer_norms_in_fp32 {
+    } else if !d.args.layer_norms_in_fp32 {
         String::from(
             "layer_sizes has sharedkv, which only the dense models of Gemma 4 have: it needs layer_norms_in_fp32",
         )

@@ -43,14 +43,9 @@ fn one_for_each_layer(d: &Draft<'_>) -> Option<Problem> {
 
 /// Tensor-parallel ranks split the heads and the widths of every layer evenly.
 fn divided(d: &Draft<'_>) -> Option<Problem> {
-    let layers = d.layers.decoder().iter().chain(d.layers.mtp());
-    let mut seen: Vec<Layer> = Vec::new();
-    for layer in layers.filter(|layer| !layer.sizes.is_of_module()) {
-        if !seen.contains(layer) {
-            seen.push(*layer);
-        }
-    }
-    seen.iter().find_map(|layer| undivided(d, *layer))
+    let layers = d.layers.distinct().iter().chain(d.layers.mtp());
+    let mut with_own = layers.filter(|layer| !layer.sizes.is_of_module());
+    with_own.find_map(|layer| undivided(d, *layer))
 }
 
 /// The size of a layer that cannot be split, in words.

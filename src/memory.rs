@@ -17,6 +17,7 @@ pub mod fsdp;
 pub mod graph_phase;
 mod job_moment;
 mod largest_states;
+mod like_blocks;
 pub mod line;
 mod loading;
 mod local_graphs;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use self::handed_on::{HandedOn, HandedOnWalk};
 use super::graph_phase::GraphPhase;
+use super::like_blocks::PartOfChunk;
 use super::plain_tapes::{LayoutPlainTapes, PlainTape};
 use super::stage_totals::ChunkTotals;
 use crate::config::choices::{CudaGraphImpl, RecomputeGranularity, RecomputeMethod, RecomputeModule};
@@ -248,6 +249,22 @@ impl<'a> CompiledTapes<'a> {
             }
             BlockKind::Head => None,
         }
+    }
+
+    /// The tape of a part of a chunk.
+    pub(super) fn part_tape(&self, part: PartOfChunk, chunk: &Chunk) -> Option<&CompiledTape> {
+        match part {
+            PartOfChunk::Embedding => self.tape(BlockKind::Embedding, chunk),
+            PartOfChunk::Layer(place) => self.layer_tape(place, *self.architecture.specs().get(place)?),
+            PartOfChunk::Head => self.tape(BlockKind::Head, chunk),
+        }
+    }
+
+    /// Whether layers read snapshots of the residual stream, so that those that are alike keep more or less of their input
+    /// where they are recomputed.
+    pub(super) fn have_attention_residuals(&self) -> bool {
+        let mut specs = self.architecture.specs().iter();
+        specs.any(|spec| spec.residuals.is_some())
     }
 
     /// The tape of the layers at a place among the [distinct ones](Architecture::specs).

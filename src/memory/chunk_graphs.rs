@@ -24,10 +24,10 @@ pub(crate) struct ChunkGraphs {
 }
 
 impl ChunkGraphs {
-    /// Adds the graphs of a block, where the residual stream has so many bytes.
-    pub(crate) fn add(&mut self, block: &CompiledTape, stream: u64) {
+    /// Adds the graphs of so many blocks, where the residual stream has so many bytes.
+    pub(crate) fn add(&mut self, block: &CompiledTape, blocks: u64, stream: u64) {
         for outputs in &block.static_outputs {
-            self.count += 1;
+            self.count += blocks;
             let mut kind = GraphOutputs::default();
             for output in outputs {
                 if output.allocated() == stream {

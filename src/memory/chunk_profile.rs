@@ -4,7 +4,7 @@
 mod peaks;
 mod totals;
 
-pub(crate) use totals::totals_block_by_block;
+pub(crate) use totals::totals_of_blocks;
 
 use core::ops::Range;
 
@@ -346,7 +346,7 @@ impl<'t> ChunkProfile<'t> {
                 let mut graphs = ChunkGraphs::default();
                 self.blocks
                     .iter()
-                    .for_each(|block| graphs.add(block.compiled, self.residual));
+                    .for_each(|block| graphs.add(block.compiled, 1, self.residual));
                 Box::new(graphs)
             }),
         }

@@ -3,6 +3,7 @@
 use core::cell::RefCell;
 use std::rc::Rc;
 
+use super::like_blocks::{ChunkBlocks, PartOfChunk};
 use super::peak::Stages;
 use crate::config::job::Module;
 use crate::model::Architecture;
@@ -30,6 +31,22 @@ impl ChunkShape {
             mtp: chunk.mtp,
         }
     }
+
+    fn blocks(&self) -> ChunkBlocks {
+        let layers = self.layers.iter().flatten().map(|place| PartOfChunk::Layer(*place));
+        let embedding = self.embedding.then_some(PartOfChunk::Embedding).into_iter();
+        let head = (self.output || self.mtp > 0).then_some(PartOfChunk::Head);
+        ChunkBlocks::new(&embedding.chain(layers).chain(head).collect::<Vec<PartOfChunk>>())
+    }
+}
+
+/// A shape of chunks.
+#[derive(Clone, Debug)]
+pub(crate) struct NumberedShape {
+    /// The number of the shape among all that were met.
+    pub(crate) number: usize,
+    /// The blocks of chunks of this shape.
+    pub(crate) blocks: Rc<ChunkBlocks>,
 }
 
 /// A stage by the shapes of its chunks.
@@ -44,16 +61,16 @@ pub(crate) struct StageShape {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LayoutShapes {
     pub(crate) stages: Vec<StageShape>,
-    /// The numbers of the shapes, each once.
-    pub(crate) shapes: Vec<usize>,
+    /// The shapes, each once.
+    pub(crate) shapes: Vec<NumberedShape>,
 }
 
 impl LayoutShapes {
     /// The place of a shape among those of the layout.
-    fn place(&mut self, number: usize) -> usize {
-        let known = self.shapes.iter().position(|known| *known == number);
+    fn place(&mut self, shape: NumberedShape) -> usize {
+        let known = self.shapes.iter().position(|known| known.number == shape.number);
         known.unwrap_or_else(|| {
-            self.shapes.push(number);
+            self.shapes.push(shape);
             self.shapes.len() - 1
         })
     }
@@ -62,7 +79,7 @@ impl LayoutShapes {
 /// The shapes of the chunks of all layouts that were met.
 #[derive(Debug, Default)]
 pub(crate) struct ChunkShapes {
-    shapes: RefCell<Vec<ChunkShape>>,
+    shapes: RefCell<Vec<(ChunkShape, Rc<ChunkBlocks>)>>,
     layouts: RefCell<Vec<(StageLayout, Rc<LayoutShapes>)>>,
 }
 
@@ -78,7 +95,7 @@ impl ChunkShapes {
         let ranks = 0..m.stages.pp();
         for pp_rank in ranks.filter(|rank| !stages.needs_no_more_than_before(*rank)) {
             let chunks = m.stages.rank(pp_rank).iter();
-            let place = |chunk| shapes.place(self.number(ChunkShape::of(stages.architecture(), chunk)));
+            let place = |chunk| shapes.place(self.numbered(ChunkShape::of(stages.architecture(), chunk)));
             let chunks = chunks.map(place).collect();
             shapes.stages.push(StageShape { pp_rank, chunks });
         }
@@ -88,13 +105,19 @@ impl ChunkShapes {
         shapes
     }
 
-    /// The number of a shape.
-    fn number(&self, shape: ChunkShape) -> usize {
+    /// A shape with its number.
+    fn numbered(&self, shape: ChunkShape) -> NumberedShape {
         let mut shapes = self.shapes.borrow_mut();
-        let known = shapes.iter().position(|known| *known == shape);
-        known.unwrap_or_else(|| {
-            shapes.push(shape);
+        let known = shapes.iter().position(|(known, _)| *known == shape);
+        let number = known.unwrap_or_else(|| {
+            let blocks = Rc::new(shape.blocks());
+            shapes.push((shape, blocks));
             shapes.len() - 1
-        })
+        });
+        let blocks = shapes.get(number).map(|(_, blocks)| blocks.clone());
+        NumberedShape {
+            number,
+            blocks: blocks.unwrap_or_else(|| Rc::new(ChunkBlocks::new(&[]))),
+        }
     }
 }

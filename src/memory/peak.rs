@@ -19,8 +19,8 @@ use super::blocks::{BlockTapes, CompiledTapes, prefetched};
 use super::bucket::{Bucket, ByBucket};
 use super::buffers::graphs::KnownInFlight;
 use super::buffers::{Buffer, BufferKind, BufferRules, PaddingBytes, Site};
-use super::chunk_profile::{ChunkProfile, totals_block_by_block};
-use super::chunk_shape::LayoutShapes;
+use super::chunk_profile::{ChunkProfile, totals_of_blocks};
+use super::chunk_shape::{LayoutShapes, NumberedShape};
 use super::estimate::ChunkEstimate;
 use super::fsdp::FsdpModel;
 use super::graph_phase::GraphPhase;
@@ -343,9 +343,11 @@ impl<'a> Stages<'a> {
                     return WeighedChunk::new(&place, Rc::new(profile()));
                 }
                 let weighed = || {
-                    let number = layout.shapes.get(*shape).copied().unwrap_or(usize::MAX);
-                    let totals = tapes.totals(number, place.retained, || {
-                        totals_block_by_block(m, tapes, chunk, place.retained).unwrap_or_else(profile)
+                    let Some(NumberedShape { number, blocks }) = layout.shapes.get(*shape) else {
+                        return WeighedChunk::new(&place, Rc::new(profile()));
+                    };
+                    let totals = tapes.totals(*number, place.retained, || {
+                        totals_of_blocks(m, tapes, (chunk, blocks), place.retained).unwrap_or_else(profile)
                     });
                     WeighedChunk::new(&place, totals)
                 };

@@ -1,4 +1,5 @@
-//! The totals of a chunk without its profile, block by block, for searches through very many chunks.
+//! The totals of a chunk without its profile, for searches through very many chunks: kind by kind of its blocks, or
+//! block by block.
 
 use super::{ChunkPeak, ChunkProfile};
 use crate::config::job::Module;
@@ -7,21 +8,23 @@ use crate::memory::blocks::{
     BlockPasses, ChunkPart, CompiledTapes, each_block, first_block, layers_in_own_groups, recomputes_mhc,
 };
 use crate::memory::chunk_graphs::ChunkGraphs;
+use crate::memory::like_blocks::{ChunkBlocks, LastBlock, PartOfChunk};
 use crate::memory::stage_totals::ChunkTotals;
-use crate::model::tape::ActivationTensor;
-use crate::model::tape::liveness::Usage;
+use crate::model::tape::liveness::{CompiledTape, Usage};
+use crate::model::tape::{ActivationTensor, Family};
 use crate::parallel::stages::Chunk;
+use crate::units::add_times;
 
 /// The most kinds of blocks of a chunk that are told apart; each further block is one of its own.
 const MOST_KINDS: usize = 8;
 
 /// The totals of a chunk without FSDP and of which nothing is fetched from the host, the same as those of its profile.
 /// `None` where blocks depend on more than the block before them: where layers are offloaded, run again in groups of
-/// several, or are captured in local CUDA graphs.
-pub(crate) fn totals_block_by_block(
+/// several, or are captured in local CUDA graphs. `blocks` are those of the chunk.
+pub(crate) fn totals_of_blocks(
     m: &Module,
     tapes: &CompiledTapes<'_>,
-    chunk: &Chunk,
+    (chunk, blocks): (&Chunk, &ChunkBlocks),
     retained: bool,
 ) -> Option<ChunkTotals> {
     let offloads = tapes.sizes().recompute_options.layers > 0;
@@ -47,19 +50,25 @@ pub(crate) fn totals_block_by_block(
         attributes: 0,
         graphs: ChunkGraphs::default(),
     };
-    let (mut layers, mut handed_on) = (0, HandedOnWalk::default());
-    each_block(tapes, chunk, |part, compiled| {
-        let mut block = BlockPasses::new(compiled, walk.latest.as_ref().map(|latest| latest.block.compiled));
-        if let ChunkPart::Layer(layer, spec) = part {
-            if layers < alone {
-                block.group = Some((walk.index, walk.index + 1));
-                block.handed_on = handed_on.next(tapes, (chunk, layer), spec, true);
+    let all_alike = alone == 0 || alone == usize::MAX && !tapes.have_attention_residuals();
+    let kinds = all_alike.then(|| LikePasses::each(&around, tapes, (chunk, blocks), alone > 0));
+    if let Some(kinds) = kinds.flatten() {
+        walk.take_all(blocks, &kinds);
+    } else {
+        let (mut layers, mut handed_on) = (0, HandedOnWalk::default());
+        each_block(tapes, chunk, |part, compiled| {
+            let mut block = BlockPasses::new(compiled, walk.latest.as_ref().map(|latest| latest.block.compiled));
+            if let ChunkPart::Layer(layer, spec) = part {
+                if layers < alone {
+                    block.group = Some((walk.index, walk.index + 1));
+                    block.handed_on = handed_on.next(tapes, (chunk, layer), spec, true);
+                }
+                layers += 1;
             }
-            layers += 1;
-        }
-        walk.go_on(block);
-    });
-    walk.finish();
+            walk.go_on(block);
+        });
+        walk.finish();
+    }
     around.keep_output(&mut walk.kept);
     Some(ChunkTotals {
         kept: walk.kept,
@@ -73,6 +82,56 @@ pub(crate) fn totals_block_by_block(
         attributes: walk.attributes,
         graphs: around.captured.then(|| Box::new(walk.graphs)),
     })
+}
+
+/// The passes over blocks that are alike, and what a live micro batch keeps of each.
+struct LikePasses<'t> {
+    block: BlockPasses<'t>,
+    kept: Usage,
+}
+
+impl<'t> LikePasses<'t> {
+    /// The passes over each kind of blocks of a chunk, whose layers are all groups of their own where they are
+    /// `recomputed`; `None` where blocks keep less than they take off what is kept before them.
+    fn each(
+        around: &ChunkProfile<'_>,
+        tapes: &'t CompiledTapes<'_>,
+        (chunk, blocks): (&Chunk, &ChunkBlocks),
+        recomputed: bool,
+    ) -> Option<Vec<Self>> {
+        let parts = blocks.parts.iter();
+        let parts: Option<Vec<&CompiledTape>> = parts.map(|part| tapes.part_tape(*part, chunk)).collect();
+        let parts = parts?;
+        let kinds = blocks.kinds.iter().map(|(kind, _)| {
+            let before = kind.behind.and_then(|part| parts.get(part)).copied();
+            let is_layer = matches!(blocks.parts.get(kind.part), Some(PartOfChunk::Layer(_)));
+            let block = BlockPasses {
+                group: (recomputed && is_layer).then_some((0, 1)),
+                ..BlockPasses::new(parts.get(kind.part)?, before)
+            };
+            let residual = block.compiled.kept.0.get(Family::Residual as usize);
+            if block.group.is_none() && residual.is_none_or(|kept| *kept < block.pooled_kept()) {
+                return None;
+            }
+            let mut kept = Usage::default();
+            around.keep_block(&mut kept, 0, &block);
+            Some(Self { block, kept })
+        });
+        kinds.collect()
+    }
+
+    /// One of the blocks with what is kept before it, which is as much before each of these numbers.
+    fn placed(&self, before: Usage, numbers: [usize; 2]) -> PlacedBlock<'t> {
+        let [first, _] = numbers;
+        PlacedBlock {
+            block: BlockPasses {
+                group: self.block.group.map(|_| (first, first + 1)),
+                ..self.block
+            },
+            before,
+            numbers,
+        }
+    }
 }
 
 /// A block with what is kept before it.
@@ -144,7 +203,7 @@ impl<'t> Walk<'t> {
         let attributes = block.compiled.attributes().map(ActivationTensor::allocated);
         self.attributes = attributes.fold(self.attributes, u64::saturating_add);
         if self.around.captured {
-            self.graphs.add(block.compiled, self.around.residual);
+            self.graphs.add(block.compiled, 1, self.around.residual);
         }
         self.index += 1;
     }
@@ -194,6 +253,38 @@ impl<'t> Walk<'t> {
         self.backward.offer(&backward, last, false);
     }
 
+    /// Goes through all blocks of the chunk, whose `kinds` have these passes, at once.
+    fn take_all(&mut self, blocks: &ChunkBlocks, kinds: &[LikePasses<'t>]) {
+        for ((_, count), passes) in blocks.kinds.iter().zip(kinds) {
+            let compiled = passes.block.compiled;
+            let attributes = compiled.attributes().map(ActivationTensor::allocated);
+            let attributes = attributes.fold(0, u64::saturating_add);
+            add_times(&mut self.attributes, attributes, *count);
+            if self.around.captured {
+                self.graphs.add(compiled, *count, self.around.residual);
+            }
+        }
+        let mut last = blocks.last.iter();
+        while let Some(LastBlock { number, kind, between }) = last.next() {
+            for (kind, count) in between {
+                if let Some(passes) = kinds.get(*kind) {
+                    self.kept.add_many(&passes.kept, *count);
+                }
+            }
+            let Some(passes) = kinds.get(*kind) else {
+                continue;
+            };
+            let behind = last.as_slice();
+            if behind.is_empty() {
+                self.look_at(&passes.placed(self.kept, [*number; 2]), false);
+                self.kept.add(&passes.kept);
+            } else if !is_lighter_than_later(passes, behind, kinds) {
+                let first = first_with_as_much_before(blocks, kinds, *number);
+                self.look_at(&passes.placed(self.kept, [first, *number]), true);
+            }
+        }
+    }
+
     /// Looks at all blocks that are still to be looked at.
     fn finish(&mut self) {
         for placed in self.kinds.into_iter().flatten() {
@@ -203,4 +294,32 @@ impl<'t> Walk<'t> {
             self.look_at(&latest, false);
         }
     }
+}
+
+/// The number of the first block like the one with this number before which as much is kept: blocks that keep nothing
+/// lie between the two.
+fn first_with_as_much_before(blocks: &ChunkBlocks, kinds: &[LikePasses<'_>], number: usize) -> usize {
+    let kind = |number: usize| blocks.blocks.get(number).copied();
+    let keeps_nothing = |number: &usize| {
+        let passes = kind(*number).and_then(|kind| kinds.get(kind));
+        passes.is_some_and(|passes| passes.kept == Usage::default())
+    };
+    let between = (0..number).rev().take_while(keeps_nothing);
+    between
+        .filter(|other| kind(*other) == kind(number))
+        .last()
+        .unwrap_or(number)
+}
+
+/// Whether one of the blocks behind a block surely has heavier moments: it has the same tape and more is kept before it.
+/// The last of them is another matter.
+fn is_lighter_than_later(passes: &LikePasses<'_>, behind: &[LastBlock], kinds: &[LikePasses<'_>]) -> bool {
+    let inner = behind.split_last().map_or(&[][..], |(_, inner)| inner);
+    let alike = |later: &LastBlock| {
+        let later = kinds.get(later.kind).map(|later| &later.block);
+        later.is_some_and(|later| {
+            core::ptr::eq(later.compiled, passes.block.compiled) && later.pooled == passes.block.pooled
+        })
+    };
+    passes.kept != Usage::default() && inner.iter().any(alike)
 }

@@ -10,6 +10,7 @@ use crate::config::compress_ratios::{CompressRatio, CompressRatios};
 use crate::config::draft::{Draft, mtp_without_decoder};
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_divisors, or_list};
+use crate::config::packing::is_packed;
 use crate::config::problem::Problem;
 use crate::parallel::stages::StageLayout;
 use crate::value::Value;
@@ -50,9 +51,14 @@ rules! { |d, a|
         if is_on(d) && tp > 1 => [tensor_model_parallel_size, experimental_attention_variant],
         format!("experimental_attention_variant dsv4_hybrid needs tensor_model_parallel_size 1, not {tp}"),
         [tensor_model_parallel_size = Number(1)];
-    error "compressed_attention_cp" if is_on(d) && d.splits_sequences()
+    // `DSv4HybridSelfAttention.forward`, `CompressedSparseAttention.forward`.
+    error "compressed_attention_cp" if is_on(d) && d.splits_sequences() && !is_packed(a)
         => [context_parallel_size, experimental_attention_variant],
-        "context parallelism with experimental_attention_variant dsv4_hybrid is not modelled",
+        "Megatron splits sequences of experimental_attention_variant dsv4_hybrid over ranks only where they are packed",
+        [context_parallel_size = Number(1)];
+    error "compressed_attention_cp" if is_on(d) && d.splits_sequences() && is_packed(a)
+        => [context_parallel_size, experimental_attention_variant],
+        "context parallelism of packed sequences with experimental_attention_variant dsv4_hybrid is not modelled",
         [context_parallel_size = Number(1)];
     error "compressed_attention_impl" if is_on(d) && a.transformer_impl != TransformerImpl::TransformerEngine
         => [transformer_impl, experimental_attention_variant],

@@ -271,6 +271,7 @@ fn more_cases() -> Vec<(Json, Json)> {
         compressed(json!({"dsa_indexer_head_dim": null})),
         compressed(json!({"tensor_model_parallel_size": 2})),
         compressed(json!({"context_parallel_size": 2})),
+        compressed(json!({"context_parallel_size": 2, "sft": true})),
         compressed(json!({"transformer_impl": "local"})),
         compressed(json!({"dsa_kernel_backend": "tilelang"})),
         compressed(json!({"recompute_granularity": "selective", "recompute_modules": "core_attn"})),

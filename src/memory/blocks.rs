@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use self::handed_on::{HandedOn, HandedOnWalk};
 use super::graph_phase::GraphPhase;
-use super::like_blocks::PartOfChunk;
-use super::plain_tapes::{LayoutPlainTapes, PlainTape};
+use super::like_blocks::{NumberedShape, PartOfChunk};
+use super::plain_tapes::{ChunkTapes, LayoutPlainTapes, PlainTape};
 use super::stage_totals::ChunkTotals;
 use crate::config::choices::{CudaGraphImpl, RecomputeGranularity, RecomputeMethod, RecomputeModule};
 use crate::config::job::Module;
@@ -202,20 +202,48 @@ impl<'a> CompiledTapes<'a> {
 
     /// The totals of chunks of a shape, which `totals` works out the first time. Whether the gradient of a chunk's
     /// output is `retained` depends on the stage.
-    pub(crate) fn totals(&self, shape: usize, retained: bool, totals: impl FnOnce() -> ChunkTotals) -> Rc<ChunkTotals> {
-        let of = (shape, retained);
+    pub(crate) fn totals(
+        &self,
+        (chunk, shape): (&Chunk, &NumberedShape),
+        retained: bool,
+        totals: impl FnOnce() -> ChunkTotals,
+    ) -> Rc<ChunkTotals> {
+        let of = (shape.number, retained);
         let mut known = self.tapes.chunks.borrow_mut();
         let place = known.partition_point(|(other, _)| *other < of);
         if let Some((_, totals)) = known.get(place).filter(|(other, _)| *other == of) {
             return totals.clone();
         }
-        let totals = Rc::new(totals());
+        let totals = match (&self.plain, self.chunk_tapes((chunk, shape), retained)) {
+            (Some(plain), Some(tapes)) => plain.totals(tapes, totals),
+            (None, _) | (_, None) => Rc::new(totals()),
+        };
         known.insert(place, (of, totals.clone()));
         totals
     }
 
+    /// The tapes of a chunk with all else that its totals depend on; `None` where recompute module `mhc` makes groups of
+    /// its layers.
+    fn chunk_tapes(&self, (chunk, shape): (&Chunk, &NumberedShape), retained: bool) -> Option<ChunkTapes> {
+        let m = self.sizes.m;
+        let parts = shape.blocks.parts.iter();
+        let tapes: Option<Vec<Rc<CompiledTape>>> = parts.map(|part| self.shared_part(*part, chunk).cloned()).collect();
+        (!recomputes_mhc(m)).then_some(ChunkTapes {
+            shape: shape.number,
+            retained,
+            graph_phase: self.graph_phase,
+            groups: layers_in_own_groups(m)?,
+            distributed: m.args.distribute_saved_activations,
+            tapes: tapes?,
+        })
+    }
+
     /// The tape of one kind of block of a chunk.
     pub(crate) fn tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&CompiledTape> {
+        self.shared_tape(kind, chunk).map(|tape| &**tape)
+    }
+
+    fn shared_tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&Rc<CompiledTape>> {
         match kind {
             BlockKind::Embedding => Some(self.tapes.embedding.get_or_init(|| {
                 let make = || embedding_tape(&self.sizes);
@@ -229,7 +257,7 @@ impl<'a> CompiledTapes<'a> {
             })),
             BlockKind::Layer(spec) => {
                 let place = self.architecture.specs().binary_search(&spec).ok()?;
-                self.layer_tape(place, spec)
+                self.shared_layer(place, spec)
             }
             BlockKind::Head if has_head(chunk) => {
                 let (mtp, output) = (chunk.mtp > 0, chunk.output);
@@ -253,10 +281,14 @@ impl<'a> CompiledTapes<'a> {
 
     /// The tape of a part of a chunk.
     pub(super) fn part_tape(&self, part: PartOfChunk, chunk: &Chunk) -> Option<&CompiledTape> {
+        self.shared_part(part, chunk).map(|tape| &**tape)
+    }
+
+    fn shared_part(&self, part: PartOfChunk, chunk: &Chunk) -> Option<&Rc<CompiledTape>> {
         match part {
-            PartOfChunk::Embedding => self.tape(BlockKind::Embedding, chunk),
-            PartOfChunk::Layer(place) => self.layer_tape(place, *self.architecture.specs().get(place)?),
-            PartOfChunk::Head => self.tape(BlockKind::Head, chunk),
+            PartOfChunk::Embedding => self.shared_tape(BlockKind::Embedding, chunk),
+            PartOfChunk::Layer(place) => self.shared_layer(place, *self.architecture.specs().get(place)?),
+            PartOfChunk::Head => self.shared_tape(BlockKind::Head, chunk),
         }
     }
 
@@ -269,6 +301,10 @@ impl<'a> CompiledTapes<'a> {
 
     /// The tape of the layers at a place among the [distinct ones](Architecture::specs).
     fn layer_tape(&self, place: usize, spec: LayerSpec) -> Option<&CompiledTape> {
+        self.shared_layer(place, spec).map(|tape| &**tape)
+    }
+
+    fn shared_layer(&self, place: usize, spec: LayerSpec) -> Option<&Rc<CompiledTape>> {
         let layer = self.tapes.layers.get(place)?;
         Some(layer.get_or_init(|| {
             let make = || layer_tape(&self.sizes, spec);

@@ -3,7 +3,7 @@
 use core::cell::RefCell;
 use std::rc::Rc;
 
-use super::like_blocks::{ChunkBlocks, PartOfChunk};
+use super::like_blocks::{ChunkBlocks, NumberedShape, PartOfChunk};
 use super::peak::Stages;
 use crate::config::job::Module;
 use crate::model::Architecture;
@@ -38,15 +38,6 @@ impl ChunkShape {
         let head = (self.output || self.mtp > 0).then_some(PartOfChunk::Head);
         ChunkBlocks::new(&embedding.chain(layers).chain(head).collect::<Vec<PartOfChunk>>())
     }
-}
-
-/// A shape of chunks.
-#[derive(Clone, Debug)]
-pub(crate) struct NumberedShape {
-    /// The number of the shape among all that were met.
-    pub(crate) number: usize,
-    /// The blocks of chunks of this shape.
-    pub(crate) blocks: Rc<ChunkBlocks>,
 }
 
 /// A stage by the shapes of its chunks.

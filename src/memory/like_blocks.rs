@@ -1,5 +1,7 @@
 //! The blocks of a chunk, those that are alike counted once for all layouts that have such a chunk.
 
+use std::rc::Rc;
+
 /// A part of a chunk, whichever layers of the model it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartOfChunk {
@@ -41,6 +43,14 @@ pub(crate) struct ChunkBlocks {
     pub(crate) blocks: Vec<usize>,
     /// The last blocks, in their order: the chunk's own comes last.
     pub(crate) last: Vec<LastBlock>,
+}
+
+/// Chunks with the same blocks, of all that were met.
+#[derive(Clone, Debug)]
+pub(crate) struct NumberedShape {
+    /// The number of their shape.
+    pub(crate) number: usize,
+    pub(crate) blocks: Rc<ChunkBlocks>,
 }
 
 impl ChunkBlocks {

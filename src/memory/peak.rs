@@ -20,7 +20,7 @@ use super::bucket::{Bucket, ByBucket};
 use super::buffers::graphs::KnownInFlight;
 use super::buffers::{Buffer, BufferKind, BufferRules, PaddingBytes, Site};
 use super::chunk_profile::{ChunkProfile, totals_of_blocks};
-use super::chunk_shape::{LayoutShapes, NumberedShape};
+use super::chunk_shape::LayoutShapes;
 use super::estimate::ChunkEstimate;
 use super::fsdp::FsdpModel;
 use super::graph_phase::GraphPhase;
@@ -343,11 +343,11 @@ impl<'a> Stages<'a> {
                     return WeighedChunk::new(&place, Rc::new(profile()));
                 }
                 let weighed = || {
-                    let Some(NumberedShape { number, blocks }) = layout.shapes.get(*shape) else {
+                    let Some(shape) = layout.shapes.get(*shape) else {
                         return WeighedChunk::new(&place, Rc::new(profile()));
                     };
-                    let totals = tapes.totals(*number, place.retained, || {
-                        totals_of_blocks(m, tapes, (chunk, blocks), place.retained).unwrap_or_else(profile)
+                    let totals = tapes.totals((chunk, shape), place.retained, || {
+                        totals_of_blocks(m, tapes, (chunk, &shape.blocks), place.retained).unwrap_or_else(profile)
                     });
                     WeighedChunk::new(&place, totals)
                 };

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::graph_phase::GraphPhase;
+use super::stage_totals::ChunkTotals;
 use crate::model::tape::AutogradTape;
 use crate::model::tape::liveness::{CompiledTape, PassKind, PlannedTape};
 use crate::model::tape::recompute::RecomputeOptions;
@@ -126,6 +127,31 @@ impl PlainTape {
     }
 }
 
+/// The tapes of the parts of a chunk, with all else that its totals depend on among layouts that have the same tapes
+/// before anything is recomputed. Many ways of recomputing change no tape of a chunk.
+#[derive(Debug)]
+pub(crate) struct ChunkTapes {
+    /// The number of the chunk's shape.
+    pub(super) shape: usize,
+    /// Whether the gradient of its output is retained.
+    pub(super) retained: bool,
+    pub(super) graph_phase: GraphPhase,
+    /// How many of its first layers are recomputed groups of their own.
+    pub(super) groups: usize,
+    /// Whether ranks share the inputs that such groups keep.
+    pub(super) distributed: bool,
+    pub(super) tapes: Vec<Rc<CompiledTape>>,
+}
+
+impl ChunkTapes {
+    /// Whether another chunk has the same totals.
+    fn is_like(&self, other: &Self) -> bool {
+        let settings = |of: &Self| (of.shape, of.retained, of.graph_phase, of.groups, of.distributed);
+        let mut tapes = self.tapes.iter().zip(&other.tapes);
+        settings(self) == settings(other) && tapes.all(|(one, other)| Rc::ptr_eq(one, other))
+    }
+}
+
 /// The tapes of the distinct blocks of a module before anything is recomputed or offloaded.
 #[derive(Debug)]
 pub(crate) struct PlainTapes {
@@ -134,6 +160,8 @@ pub(crate) struct PlainTapes {
     layers: Vec<OnceCell<PlainTape>>,
     /// By whether a chunk has MTP depths, and by whether it has the output layer.
     heads: [[OnceCell<PlainTape>; 2]; 2],
+    /// The totals of chunks with what was compiled of these tapes.
+    totals: RefCell<Vec<(ChunkTapes, Rc<ChunkTotals>)>>,
 }
 
 impl PlainTapes {
@@ -143,6 +171,7 @@ impl PlainTapes {
             embedding: OnceCell::new(),
             layers: vec![OnceCell::new(); architecture.specs().len()],
             heads: Default::default(),
+            totals: RefCell::default(),
         }
     }
 }
@@ -163,6 +192,17 @@ impl LayoutPlainTapes {
     /// A tape before anything is recomputed or offloaded.
     pub(super) fn plain(&self, tape: AutogradTape) -> PlainTape {
         PlainTape::new(tape, &self.operations)
+    }
+
+    /// The totals of a chunk, which `totals` works out the first time.
+    pub(super) fn totals(&self, of: ChunkTapes, totals: impl FnOnce() -> ChunkTotals) -> Rc<ChunkTotals> {
+        let mut known = self.with_experts.totals.borrow_mut();
+        if let Some((_, totals)) = known.iter().find(|(other, _)| other.is_like(&of)) {
+            return totals.clone();
+        }
+        let totals = Rc::new(totals());
+        known.push((of, totals.clone()));
+        totals
     }
 
     /// The tape of the embedding.

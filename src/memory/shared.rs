@@ -263,6 +263,7 @@ impl SharedTables {
             self.parameters.clear();
             // The totals of chunks have the numbers that these tables gave to their shapes.
             self.tapes.clear();
+            self.plain = None;
         }
         let known = self.parameters.entry(key).or_insert_with(|| {
             let architecture = Architecture::new(m);

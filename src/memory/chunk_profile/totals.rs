@@ -311,8 +311,8 @@ fn first_with_as_much_before(blocks: &ChunkBlocks, kinds: &[LikePasses<'_>], num
         .unwrap_or(number)
 }
 
-/// Whether one of the blocks behind a block surely has heavier moments: it has the same tape and more is kept before it.
-/// The last of them is another matter.
+/// Whether one of the blocks behind a block surely has heavier moments: it has the same tape, and more is kept before
+/// it. The last of them is another matter.
 fn is_lighter_than_later(passes: &LikePasses<'_>, behind: &[LastBlock], kinds: &[LikePasses<'_>]) -> bool {
     let inner = behind.split_last().map_or(&[][..], |(_, inner)| inner);
     let alike = |later: &LastBlock| {

@@ -1,5 +1,6 @@
 //! The parts of a chunk with their tapes, each made and run once for all chunks that have it.
 
+mod groups;
 pub(crate) mod handed_on;
 
 use core::cell::{OnceCell, RefCell};
@@ -8,12 +9,14 @@ use core::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use self::handed_on::{HandedOn, HandedOnWalk};
+use self::groups::{group_by_mhc, group_recomputed, recomputes_groups};
+pub(super) use self::groups::{layers_in_own_groups, recomputes_mhc};
+use self::handed_on::HandedOn;
 use super::graph_phase::GraphPhase;
 use super::like_blocks::{NumberedShape, PartOfChunk};
 use super::plain_tapes::{ChunkTapes, LayoutPlainTapes, PlainTape};
 use super::stage_totals::ChunkTotals;
-use crate::config::choices::{CudaGraphImpl, RecomputeGranularity, RecomputeMethod, RecomputeModule};
+use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
 use crate::model::tape::liveness::{CompiledTape, PassKind};
@@ -523,7 +526,6 @@ pub(super) fn last_block<'t>(tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Opt
 
 /// The parts of a chunk in order, with the groups that full recompute makes of its layers.
 pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Vec<Block<'t>> {
-    let a = &m.args;
     let mut out: Vec<Block<'t>> = Vec::with_capacity(chunk.num_layers() as usize + 2);
     each_block(tapes, chunk, |part, compiled| {
         let (kind, layer) = match part {
@@ -537,76 +539,8 @@ pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk
     if recomputes_mhc(m) {
         group_by_mhc(tapes, chunk, &mut out);
     }
-    if !recomputes_groups(m) {
-        return out;
-    }
-    let first = usize::from(chunk.embedding);
-    let layers = chunk.num_layers() as usize;
-    let size = usize::try_from(a.recompute_num_layers.unwrap_or(1)).unwrap_or(usize::MAX);
-    let block = a.recompute_method == Some(RecomputeMethod::Block);
-    let mut handed_on = HandedOnWalk::default();
-    for offset in 0..layers {
-        let group = if block {
-            (offset < size).then_some((first + offset, first + offset + 1))
-        } else {
-            let start = offset / size.max(1) * size.max(1);
-            Some((first + start, first + start.saturating_add(size.max(1)).min(layers)))
-        };
-        if let Some(block) = out.get_mut(first + offset) {
-            block.passes.group = group;
-            if let (Some((start, _)), Some(layer), BlockKind::Layer(spec)) = (group, block.layer, block.kind) {
-                let begins = start == first + offset;
-                block.passes.handed_on = handed_on.next(tapes, (chunk, layer), &spec, begins);
-            }
-        }
+    if recomputes_groups(m) {
+        group_recomputed(m, tapes, chunk, &mut out);
     }
     out
-}
-
-/// Whether full recompute makes groups of a module's layers.
-fn recomputes_groups(m: &Module) -> bool {
-    let detached = m.args.frozen && !m.io.is_language();
-    !detached && m.args.recompute_granularity == Some(RecomputeGranularity::Full)
-}
-
-/// How many of the first layers of a chunk are groups of their own, as [`blocks`] makes them; `None` where several layers
-/// share one.
-pub(super) fn layers_in_own_groups(m: &Module) -> Option<usize> {
-    let layers = m.args.recompute_num_layers.unwrap_or(1);
-    match m.args.recompute_method {
-        _ if !recomputes_groups(m) => Some(0),
-        Some(RecomputeMethod::Block) => Some(usize::try_from(layers).unwrap_or(usize::MAX)),
-        Some(RecomputeMethod::Uniform) | None if layers <= 1 => Some(usize::MAX),
-        Some(RecomputeMethod::Uniform) | None => None,
-    }
-}
-
-/// Whether recompute module `mhc` discards anything.
-pub(super) fn recomputes_mhc(m: &Module) -> bool {
-    let a = &m.args;
-    let selective = a.recompute_granularity == Some(RecomputeGranularity::Selective);
-    selective && a.enable_mhc_connections && a.recompute_modules.contains(RecomputeModule::Mhc)
-}
-
-/// The layers of a chunk that share what recompute module `mhc` discards: so many layers each, the last group perhaps
-/// fewer (`TransformerBlock._build_mhc_recompute_layer_plan`).
-fn group_by_mhc(tapes: &CompiledTapes<'_>, chunk: &Chunk, blocks: &mut [Block<'_>]) {
-    let sizes = tapes.sizes();
-    let streams = block(multiply(sizes.streams().elements(), sizes.stream_width()));
-    let layers = chunk.num_layers() as usize;
-    let size = sizes.m.args.mhc_recompute_layer_num.unwrap_or(u64::MAX);
-    let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
-    let first = usize::from(chunk.embedding);
-    let mut before = 0u64;
-    for (index, of) in blocks.iter_mut().skip(first).take(layers).enumerate() {
-        if index.is_multiple_of(size) {
-            before = 0;
-        } else {
-            of.passes.pooled = streams;
-        }
-        of.passes.discarded_before = before;
-        before = before
-            .saturating_add(of.compiled.discarded_by_mhc)
-            .saturating_add(streams);
-    }
 }

@@ -16,7 +16,7 @@ use crate::verdict::{Standing, Verdict};
 #[must_use]
 pub fn sentences(reserved: &ReservedRange, by_replay: &Standing, scale: Scale) -> String {
     format!(
-        "Reserved by a replay of PyTorch's allocator: {}, {}. When it grows last, {} of it are holes: {}.",
+        "Reserved by a replay of PyTorch's allocator: {}; {}. When it grows last, {} of it are holes: {}.",
         scale.range(reserved.low, reserved.high),
         device_words(by_replay.device, by_replay.verdict, scale),
         scale.amount(reserved.holes.free),
@@ -26,7 +26,7 @@ pub fn sentences(reserved: &ReservedRange, by_replay: &Standing, scale: Scale) -
 
 /// What the device shows where so much is reserved, and the verdict on that.
 fn device_words((low, high): (Bytes, Bytes), verdict: Verdict, scale: Scale) -> String {
-    let device = format!("with which the device shows {}", scale.range(low, high));
+    let device = format!("{} on the device", scale.range(low, high));
     match verdict {
         Verdict::Fits => device + ": fits",
         Verdict::Tight => device + ": tight",
@@ -83,7 +83,7 @@ impl Replayed {
 pub fn line(config: &Config, found: &Replayed, scale: Scale) -> String {
     let (low, high) = found.range;
     format!(
-        "Reserved by a replay: {}, {}. {} of it are free but of no use: {}.",
+        "Reserved by a replay: {}; {}. {} of it are free but of no use: {}.",
         scale.range(low, high),
         device_words(found.device, Verdict::of(config, found.device), scale),
         scale.amount(found.holes),

@@ -44,7 +44,11 @@ fn said(page: &Page) -> String {
     page.text(DIALOG)
 }
 
+/// Applies what was put in, once it is read.
 fn apply(page: &Page) {
+    page.until(&format!(
+        "document.querySelector('{DIALOG} [name=apply][aria-disabled=false]')"
+    ));
     page.click(&format!("{DIALOG} [name=apply]"));
     page.until(&format!("!document.querySelector('{DIALOG}').open"));
 }

@@ -35,7 +35,7 @@ fn longer_numbers_of_a_stage_do_not_move_what_is_below() {
     let before = page.eval(top);
     page.click("#field-mbs");
     page.press("\u{E013}");
-    page.until("document.querySelector('.detail .panel-note').innerText.startsWith('120.17 GiB')");
+    page.until("document.querySelector('.detail .panel-note').innerText.startsWith('122.64 GiB')");
     assert_eq!(page.eval(top), before);
 }
 
@@ -86,7 +86,7 @@ fn what_is_reserved_comes_from_a_replay_once_it_is_in_sight() {
     // What is allocated and what comes on top stay what they are: the verdict is by the factors.
     page.click("[data-testid=reserved] summary");
     page.until(
-        "document.querySelector('[data-testid=reserved] details p').innerText.includes('The verdict uses the factors')",
+        "document.querySelector('[data-testid=reserved] details p').innerText.includes('The verdict of the headline uses the factors')",
     );
     // Another job gets a replay of its own.
     page.fill("#field-mbs", "2");

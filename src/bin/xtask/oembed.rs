@@ -55,7 +55,7 @@ pub(crate) fn write(dist: &Path, address: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The answer for the job of a link in one line, such as `63.9 GiB a GPU · DeepSeek-V3 · 2,048 × H100 80 GB · Fits`.
+/// The answer for the job of a link in one line, such as `65.2 GiB a GPU · DeepSeek-V3 · 2,048 × H100 80 GB · Fits`.
 fn answer_in_words(link: &str, name: &str) -> Result<String, Error> {
     let (state, _) = share_url::decode(link);
     let config = check(&state.setup.job).config;

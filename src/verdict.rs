@@ -168,6 +168,22 @@ pub fn device(config: &Config, module: usize, amount: Bytes, graphs: Bytes) -> (
     })
 }
 
+/// The same where a replay finds that PyTorch's allocator reserves so much, from the least to the most, in place of the
+/// factors.
+#[must_use]
+pub fn device_by_replay(
+    config: &Config,
+    module: usize,
+    (amount, graphs): (Bytes, Bytes),
+    reserved: (Bytes, Bytes),
+) -> (Bytes, Bytes) {
+    let module = config.modules().get(module);
+    module.map_or(reserved, |m| {
+        let range = range_of_reserved(m, config.gpu_memory(), amount, graphs, reserved);
+        (range.low, range.high)
+    })
+}
+
 /// The standing of a job that can be estimated: what it needs, where, and the verdict on it. A job that breaks a rule has
 /// none: the verdict on it is [`Refusal::ByRules`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,12 +220,8 @@ impl Standing {
     #[must_use]
     pub fn by_replay(self, config: &Config, estimate: &Estimate, reserved: &ReservedRange) -> Self {
         let rank = &estimate.worst_rank;
-        let Some(module) = config.modules().get(self.worst.module) else {
-            return self;
-        };
-        let reserved = (reserved.low, reserved.high);
-        let range = range_of_reserved(module, config.gpu_memory(), rank.total, rank.graphs, reserved);
-        let device = (range.low, range.high);
+        let amounts = (rank.total, rank.graphs);
+        let device = device_by_replay(config, self.worst.module, amounts, (reserved.low, reserved.high));
         Self {
             device,
             verdict: Verdict::of(config, device),

@@ -81,7 +81,8 @@ pub fn reserved(range: &ReservedRange) -> Value {
     Value::Map(entries_of_reserved(range))
 }
 
-/// The same, with what the device shows then and the verdict [by that](Standing::by_replay).
+/// [`reserved`] with three more entries: the least and the most bytes that the device shows when so much is reserved, and
+/// the verdict on them ([`Standing::by_replay`]).
 #[must_use]
 pub fn reserved_on_device(range: &ReservedRange, by_replay: &Standing) -> Value {
     let (low, high) = by_replay.device;

@@ -1,11 +1,13 @@
-//! What exported arguments change in a job that Megatron-LM's own launcher cannot train, though other launchers can.
+//! The values that exported arguments have in place of a job's own, where Megatron-LM's launcher cannot train the job as
+//! it is and other launchers can.
 
 use core::fmt::Write;
 
-use crate::config::canonical::meaning;
+use super::launcher;
+use crate::config::canonical::{is_on, meaning};
 use crate::config::fields::FieldId;
 use crate::config::problem::Fix;
-use crate::config::raw::RawJob;
+use crate::config::raw::{RawJob, Settings};
 use crate::config::{check, launcher_problems};
 use crate::memory::estimate;
 use crate::report::amount::{Scale, Unit};
@@ -37,7 +39,23 @@ pub fn accepted(job: &RawJob) -> (RawJob, Vec<LauncherChange>) {
         accepted.shared.set(field, to.clone());
         changes.push(LauncherChange { field, from, to });
     }
+    if fuses_quick_geglu_alone(&accepted.shared) {
+        let field = FieldId::bias_swiglu_fusion;
+        let [from, to] = [true, false].map(Value::Bool);
+        accepted.shared.set(field, to.clone());
+        changes.push(LauncherChange { field, from, to });
+    }
     (accepted, changes)
+}
+
+/// Whether a launcher other than Megatron-LM's computes `quick_geglu` in one kernel where Megatron-LM's does not: it goes
+/// by the flag of GELU, which needs biases (`core_transformer_config_from_args`, `validate_args`). No rule says so, since
+/// jobs of Megatron-LM's launcher do not read `bias_swiglu_fusion` then.
+fn fuses_quick_geglu_alone(settings: &Settings) -> bool {
+    let on = |id| is_on(settings, id);
+    let is_quick = on(FieldId::quick_geglu) && !on(FieldId::swiglu);
+    let is_fused = on(FieldId::bias_swiglu_fusion) && !launcher::is_own(settings);
+    is_quick && is_fused && !(on(FieldId::bias_gelu_fusion) && on(FieldId::add_bias_linear))
 }
 
 /// The next change. The job broke the rules in `known` before the first one.

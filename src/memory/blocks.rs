@@ -283,11 +283,7 @@ impl<'a> CompiledTapes<'a> {
     }
 
     /// The tape of a part of a chunk.
-    pub(super) fn part_tape(&self, part: PartOfChunk, chunk: &Chunk) -> Option<&CompiledTape> {
-        self.shared_part(part, chunk).map(|tape| &**tape)
-    }
-
-    fn shared_part(&self, part: PartOfChunk, chunk: &Chunk) -> Option<&Rc<CompiledTape>> {
+    pub(super) fn shared_part(&self, part: PartOfChunk, chunk: &Chunk) -> Option<&Rc<CompiledTape>> {
         match part {
             PartOfChunk::Embedding => self.shared_tape(BlockKind::Embedding, chunk),
             PartOfChunk::Layer(place) => self.shared_layer(place, *self.architecture.specs().get(place)?),
@@ -303,10 +299,6 @@ impl<'a> CompiledTapes<'a> {
     }
 
     /// The tape of the layers at a place among the [distinct ones](Architecture::specs).
-    fn layer_tape(&self, place: usize, spec: LayerSpec) -> Option<&CompiledTape> {
-        self.shared_layer(place, spec).map(|tape| &**tape)
-    }
-
     fn shared_layer(&self, place: usize, spec: LayerSpec) -> Option<&Rc<CompiledTape>> {
         let layer = self.tapes.layers.get(place)?;
         Some(layer.get_or_init(|| {
@@ -409,7 +401,8 @@ pub(crate) struct BlockPasses<'t> {
     pub(crate) discarded_before: u64,
     /// For a layer whose group keeps only its input: the first block of the group and the one after its last.
     pub(crate) group: Option<(usize, usize)>,
-    /// What a layer of such a group reads and hands on, where that is more than the residual stream.
+    /// For a layer of such a group that has attention residuals: the bytes of its inputs and outputs, which are more than
+    /// the residual stream.
     pub(crate) handed_on: Option<HandedOn>,
 }
 
@@ -440,14 +433,6 @@ impl<'t> BlockPasses<'t> {
     }
 }
 
-/// A part of a chunk: a layer with its number over the whole model.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum ChunkPart<'a> {
-    Embedding,
-    Layer(u32, &'a LayerSpec),
-    Head,
-}
-
 /// The offloaded tensors that are on the GPU all the same between the passes of a stage: those of the last layer of the
 /// chunk whose backward pass is next. They stay (`post_warmup_callback`, `should_bulk_offload`) or are back already
 /// (`pre_reload_last_layer`), and with them reloading stays one layer ahead.
@@ -466,76 +451,25 @@ pub(crate) fn prefetched(m: &Module, tapes: &CompiledTapes<'_>, pp_rank: u32) ->
     last.max_by_key(|(_, bytes)| *bytes)
 }
 
-/// Calls `each` with the parts of a chunk in order, and their tapes.
-pub(super) fn each_block<'t>(
-    tapes: &'t CompiledTapes<'_>,
-    chunk: &Chunk,
-    mut each: impl FnMut(ChunkPart<'t>, &'t CompiledTape),
-) {
-    if chunk.embedding
-        && let Some(compiled) = tapes.tape(BlockKind::Embedding, chunk)
-    {
-        each(ChunkPart::Embedding, compiled);
-    }
-    let (mut before, mut like_before) = (None, None);
-    for layer in chunk.layers.clone() {
-        let Some(place) = tapes.architecture.place(layer) else {
-            continue;
-        };
-        let Some(spec) = tapes.architecture.specs().get(place) else {
-            continue;
-        };
-        if before != Some(place) {
-            (before, like_before) = (Some(place), tapes.layer_tape(place, *spec));
-        }
-        if let Some(compiled) = like_before {
-            each(ChunkPart::Layer(layer, spec), compiled);
-        }
-    }
-    if has_head(chunk)
-        && let Some(compiled) = tapes.tape(BlockKind::Head, chunk)
-    {
-        each(ChunkPart::Head, compiled);
-    }
-}
-
-/// The tape of the first part of a chunk, and whether that is a layer.
-pub(super) fn first_block<'t>(tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Option<(&'t CompiledTape, bool)> {
-    if chunk.embedding {
-        return Some((tapes.tape(BlockKind::Embedding, chunk)?, false));
-    }
-    if chunk.num_layers() == 0 {
-        return Some((tapes.tape(BlockKind::Head, chunk)?, false));
-    }
-    let place = tapes.architecture.place(chunk.layers.start)?;
-    let spec = tapes.architecture.specs().get(place)?;
-    Some((tapes.layer_tape(place, *spec)?, true))
-}
-
-/// The tape of the last part of a chunk.
-pub(super) fn last_block<'t>(tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Option<&'t CompiledTape> {
-    if has_head(chunk) {
-        return tapes.tape(BlockKind::Head, chunk);
-    }
-    let Some(layer) = chunk.layers.clone().last() else {
-        return tapes.tape(BlockKind::Embedding, chunk);
-    };
-    let place = tapes.architecture.place(layer)?;
-    tapes.layer_tape(place, *tapes.architecture.specs().get(place)?)
-}
-
 /// The parts of a chunk in order, with the groups that full recompute makes of its layers.
 pub(super) fn blocks<'t>(m: &Module, tapes: &'t CompiledTapes<'_>, chunk: &Chunk) -> Vec<Block<'t>> {
     let mut out: Vec<Block<'t>> = Vec::with_capacity(chunk.num_layers() as usize + 2);
-    each_block(tapes, chunk, |part, compiled| {
-        let (kind, layer) = match part {
-            ChunkPart::Embedding => (BlockKind::Embedding, None),
-            ChunkPart::Layer(layer, spec) => (BlockKind::Layer(*spec), Some(layer)),
-            ChunkPart::Head => (BlockKind::Head, None),
-        };
-        let passes = BlockPasses::new(compiled, out.last().map(|before| before.compiled));
-        out.push(Block { kind, layer, passes });
-    });
+    let mut push = |kind: BlockKind, layer: Option<u32>| {
+        if let Some(compiled) = tapes.tape(kind, chunk) {
+            let passes = BlockPasses::new(compiled, out.last().map(|before| before.compiled));
+            out.push(Block { kind, layer, passes });
+        }
+    };
+    if chunk.embedding {
+        push(BlockKind::Embedding, None);
+    }
+    for layer in chunk.layers.clone() {
+        let place = tapes.architecture.place(layer);
+        if let Some(spec) = place.and_then(|place| tapes.architecture.specs().get(place)) {
+            push(BlockKind::Layer(*spec), Some(layer));
+        }
+    }
+    push(BlockKind::Head, None);
     if recomputes_mhc(m) {
         group_by_mhc(tapes, chunk, &mut out);
     }

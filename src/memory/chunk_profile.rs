@@ -11,7 +11,7 @@ use core::ops::Range;
 use super::blocks::handed_on::HandedOn;
 use super::blocks::{
     Block, BlockKind, BlockPasses, CompiledTapes, attention_biases, attention_mask, blocks, deferred_input,
-    deferred_logits, last_block,
+    deferred_logits,
 };
 use super::chunk_graphs::ChunkGraphs;
 use super::fsdp::in_flight::BlockInFlight;
@@ -159,11 +159,18 @@ impl<'t> ChunkProfile<'t> {
     ) -> Self {
         let blocks = blocks(m, tapes, chunk);
         let recomputed = blocks.iter().any(|s| s.group.is_some());
+        let of_block = |block: Option<&Block<'t>>| block.map(|block| block.passes);
         let mut passes = Self {
             prefetched: prefetched.map(|(kind, _)| kind),
             prefetched_bytes: prefetched.map_or(0, |(_, bytes)| bytes),
             fsdp,
-            ..Self::around(m, tapes, chunk, recomputed, blocks.first().map(|first| &first.passes))
+            ..Self::around(
+                m,
+                tapes,
+                chunk,
+                recomputed,
+                [blocks.first(), blocks.last()].map(of_block),
+            )
         };
         if captures_locally(m, tapes) {
             passes.captures = captures(m, tapes, &blocks, passes.residual);
@@ -184,14 +191,15 @@ impl<'t> ChunkProfile<'t> {
         passes
     }
 
-    /// What is around the blocks of a chunk, the first of which is this one: what the chunk receives and sends, and what
-    /// it keeps beside its blocks. `recomputed` says whether any of its layers keep only the input of their group.
+    /// What is around the blocks of a chunk, of which these are the first and the last: what the chunk receives and
+    /// sends, and what it keeps beside its blocks. `recomputed` says whether any of its layers keep only the input of
+    /// their group.
     fn around(
         m: &Module,
         tapes: &CompiledTapes<'_>,
         chunk: &Chunk,
         recomputed: bool,
-        first: Option<&BlockPasses<'_>>,
+        [first, last]: [Option<BlockPasses<'_>>; 2],
     ) -> Self {
         // Graphs are captured without the tensors that stages send each other.
         let alone = tapes.graph_phase == GraphPhase::Capture;
@@ -203,7 +211,7 @@ impl<'t> ChunkProfile<'t> {
             to_next
         };
         // A graph's static output is there anyway.
-        let in_pool = || last_block(tapes, chunk).is_some_and(|last| last.pooled_output > 0);
+        let in_pool = || last.is_some_and(|last| last.compiled.pooled_output > 0);
         let deallocates = m.args.deallocate_pipeline_outputs;
         let mut passes = Self {
             received: if alone {
@@ -403,7 +411,8 @@ impl<'t> ChunkProfile<'t> {
         first..first + away
     }
 
-    /// Bytes by use that the blocks before one keep; of all of them, and of the chunk's output, when there is no such block.
+    /// Bytes by use that the blocks before one keep; of all of them, and of the chunk's output, when there is no such
+    /// block.
     pub(crate) fn before(&self, index: usize) -> Usage {
         self.before.get(index).copied().unwrap_or(self.kept)
     }

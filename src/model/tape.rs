@@ -487,20 +487,43 @@ impl AutogradTape {
     /// Whether another tape has the same operations, on tensors that may be of other sizes: then its passes allocate and
     /// free the same tensors in the same order.
     pub(crate) fn has_operations_of(&self, other: &Self) -> bool {
-        let ends = |tape: &Self| (tape.input, tape.output, tape.output_has_gradient);
+        // A new field has to say here whether passes depend on it. Sizes are those of tensors and parameters; attributes
+        // stay between passes; what a graph captures is in `graphs` once it has ended.
+        let Self {
+            tensors,
+            parameters: _,
+            ops,
+            links,
+            sections,
+            delayed,
+            offloads,
+            graphs,
+            capture: _,
+            begun: _,
+            elsewhere,
+            attributes: _,
+            on_exchange_stream,
+            gradients_on_exchange_stream,
+            input,
+            output,
+            output_has_gradient,
+            family: _,
+            source: _,
+        } = self;
         let family = |tensor: &ActivationTensor| tensor.family;
         let op = |op: &Op| (op.root, op.links);
-        self.links == other.links
-            && self.ops.iter().map(op).eq(other.ops.iter().map(op))
-            && self.tensors.iter().map(family).eq(other.tensors.iter().map(family))
-            && ends(self) == ends(other)
-            && self.sections == other.sections
-            && self.delayed == other.delayed
-            && self.offloads == other.offloads
-            && self.graphs == other.graphs
-            && self.elsewhere == other.elsewhere
-            && self.on_exchange_stream == other.on_exchange_stream
-            && self.gradients_on_exchange_stream == other.gradients_on_exchange_stream
+        *links == other.links
+            && ops.iter().map(op).eq(other.ops.iter().map(op))
+            && tensors.iter().map(family).eq(other.tensors.iter().map(family))
+            && (*input, *output) == (other.input, other.output)
+            && *output_has_gradient == other.output_has_gradient
+            && *sections == other.sections
+            && *delayed == other.delayed
+            && *offloads == other.offloads
+            && *graphs == other.graphs
+            && *elsewhere == other.elsewhere
+            && *on_exchange_stream == other.on_exchange_stream
+            && *gradients_on_exchange_stream == other.gradients_on_exchange_stream
     }
 
     /// The tensor of that id.

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use super::amount::Scale;
 use crate::config::job::Config;
 use crate::fit::{AllocatorSetting, ReservedGain};
-use crate::memory::overhead::{memory_range, range_of_reserved};
+use crate::memory::overhead::memory_range;
 use crate::memory::reserved::{LEAST_OF_REPLAY, MOST_OF_REPLAY, ReservedRange, reserved};
 use crate::memory::{Estimate, JobMoment, RankMemory, StageEstimate, StageRef};
 use crate::units::Bytes;
-use crate::verdict::{Standing, Verdict};
+use crate::verdict::{Standing, Verdict, device_by_replay};
 
-/// What a replay of the allocator finds, and what a job's standing is [by it](Standing::by_replay), in a sentence; in a
-/// second one the holes.
+/// Two sentences: what a replay of the allocator reserves, with the standing that the job has
+/// [by it](Standing::by_replay), and how much of that is holes.
 #[must_use]
 pub fn sentences(reserved: &ReservedRange, by_replay: &Standing, scale: Scale) -> String {
     format!(
@@ -28,9 +28,9 @@ pub fn sentences(reserved: &ReservedRange, by_replay: &Standing, scale: Scale) -
 fn device_words((low, high): (Bytes, Bytes), verdict: Verdict, scale: Scale) -> String {
     let device = format!("{} on the device", scale.range(low, high));
     match verdict {
-        Verdict::Fits => device + ": fits",
-        Verdict::Tight => device + ": tight",
-        Verdict::DoesNotFit => device + ": does not fit",
+        Verdict::Fits | Verdict::Tight | Verdict::DoesNotFit => {
+            format!("{device}: {}", verdict.words().to_lowercase())
+        }
         Verdict::Unknown | Verdict::NotThisJob | Verdict::Refused(_) => device,
     }
 }
@@ -64,13 +64,10 @@ impl Replayed {
         };
         let found = reserved(config, &rank, JobMoment::default())?;
         let range = (found.low, found.high);
-        let module = config.modules().get(stage.module)?;
-        let device = range_of_reserved(module, config.gpu_memory(), *total, *graphs, range);
-        let device = (device.low, device.high);
         Some(Self {
             peak: *total,
             range,
-            device,
+            device: device_by_replay(config, stage.module, (*total, *graphs), range),
             replays: found.replayed,
             holes: found.holes.free,
             moment: found.holes.moment.to_string(),

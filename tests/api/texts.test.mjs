@@ -99,8 +99,9 @@ test("every measured case's arguments import to the same job from flags and from
     const { config, error } = JSON.parse(readFileSync(new URL(file, folder)));
     if (error) continue;
     for (const format of ["json", "megatron_args", "model_args"]) {
-      const job = back(api.exportText(config, format), config, config.world_size);
-      const [expected, actual] = [config, job].map((job) => api.estimate(job).stages.map(({ chunks }) => chunks));
+      const text = api.exportText(config, format);
+      const job = back(text, config, config.world_size);
+      const [expected, actual] = [launched(text, config), job].map((job) => api.estimate(job).stages.map(({ chunks }) => chunks));
       assert.deepEqual(actual, expected, `${file} as ${format}`);
     }
     cases += 1;

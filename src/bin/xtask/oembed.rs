@@ -147,7 +147,7 @@ mod tests {
             assert!(page.contains(&format!("href=\"./{}.json\"", preset.id)));
             assert!(read("svg").starts_with("<svg"));
             if preset.id == "deepseek-v3" {
-                let said = "<meta property=\"og:description\" content=\"63.9 GiB a GPU · DeepSeek-V3 · 2,048 × H100 80 GB · Fits\">";
+                let said = "<meta property=\"og:description\" content=\"65.2 GiB a GPU · DeepSeek-V3 · 2,048 × H100 80 GB · Fits\">";
                 assert!(page.contains(said), "{page}");
             }
             let answer: serde_json::Value = serde_json::from_str(&read("json")).unwrap();

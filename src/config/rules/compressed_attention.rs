@@ -52,13 +52,13 @@ rules! { |d, a|
         format!("experimental_attention_variant dsv4_hybrid needs tensor_model_parallel_size 1, not {tp}"),
         [tensor_model_parallel_size = Number(1)];
     // `DSv4HybridSelfAttention.forward`, `CompressedSparseAttention.forward`.
-    error "compressed_attention_cp" if is_on(d) && d.splits_sequences() && !is_packed(a)
+    error "compressed_attention_cp" if is_on(d) && d.splits_sequences()
         => [context_parallel_size, experimental_attention_variant],
-        "Megatron splits sequences of experimental_attention_variant dsv4_hybrid over ranks only where they are packed",
-        [context_parallel_size = Number(1)];
-    error "compressed_attention_cp" if is_on(d) && d.splits_sequences() && is_packed(a)
-        => [context_parallel_size, experimental_attention_variant],
-        "context parallelism of packed sequences with experimental_attention_variant dsv4_hybrid is not modelled",
+        if is_packed(a) {
+            "context parallelism of packed sequences with experimental_attention_variant dsv4_hybrid is not modelled"
+        } else {
+            "Megatron splits sequences of experimental_attention_variant dsv4_hybrid over ranks only where they are packed"
+        },
         [context_parallel_size = Number(1)];
     error "compressed_attention_impl" if is_on(d) && a.transformer_impl != TransformerImpl::TransformerEngine
         => [transformer_impl, experimental_attention_variant],

@@ -1,5 +1,6 @@
-//! What Megatron-LM's own launcher refuses or has no argument for, and presets and jobs of other launchers have: problems
-//! of exported arguments and of imported commands, not of jobs.
+//! Rules that hold for Megatron-LM's own launcher alone: what it refuses (`validate_args`), and what it has no argument
+//! for. A job of another launcher may break them; they are problems of commands that are imported, and of arguments that
+//! are exported.
 
 use super::rule::FixValue::{Name, Number, Off, On};
 use super::rule::rules;

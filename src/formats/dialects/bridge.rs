@@ -429,8 +429,9 @@ pub const HYBRID_FUSIONS: Defaults = &[
     ("masked_softmax_fusion", "False"),
 ];
 
-/// What is off in `MLAModelProvider`, the class of models with latent attention, and on in `GPTModelProvider`. It derives
-/// from `MLATransformerConfig` first, whose defaults count before the others'.
+/// Settings of `MLAModelProvider`, the class of models with latent attention, that are off in it and on in
+/// `GPTModelProvider`. The class derives from both `MLATransformerConfig` and `GPTModelProvider`; the defaults of the
+/// first count.
 pub const LATENT_DEFAULTS: Defaults = &[
     ("cross_entropy_loss_fusion", "False"),
     ("deallocate_pipeline_outputs", "False"),

@@ -387,8 +387,8 @@ const OF_MEGATRON_BRIDGE: Defaults = &[
     ("moe_permute_fusion", "True"),
 ];
 
-/// What mbridge sets for the language models of Qwen3-VL, Qwen3.5 and Qwen3-Omni (`mbridge/models/qwen3_vl`, `qwen3_5` and
-/// `qwen3_omni_moe`).
+/// Fields that mbridge sets in the language models of Qwen3-VL, Qwen3.5 and Qwen3-Omni to other values than in those
+/// without towers (`mbridge/models/qwen3_vl`, `qwen3_5` and `qwen3_omni_moe`).
 const OF_QWEN3_WITH_TOWERS: [(FieldId, bool); 4] = [
     (FieldId::bias_swiglu_fusion, true),
     (FieldId::bias_dropout_fusion, true),

@@ -1,9 +1,10 @@
-//! What layers with attention residuals hand on, where full recompute keeps only the inputs of groups of layers
-//! (`checkpointed_forward` and `CheckpointFunction` of Megatron-LM, `KimiK3TransformerLayer.forward` of Megatron-Bridge).
+//! The inputs and outputs of recomputed layers with attention residuals, which are two tensors in place of one. Full
+//! recompute keeps the inputs of groups of layers (`checkpointed_forward` and `CheckpointFunction` of Megatron-LM), and
+//! these layers share a part of theirs (`KimiK3TransformerLayer.forward` of Megatron-Bridge).
 //!
-//! A layer has two inputs, the residual stream and the snapshots of it. The snapshots are one tensor, which layers pass on
-//! as it is until one of them takes another snapshot: then they are a new one. Groups that read the same snapshots keep
-//! them together. Stages send each other both as one tensor, of which the first layer of a stage makes two.
+//! A layer has two inputs, the residual stream and the snapshots of it. The snapshots are one tensor, which layers pass
+//! on as it is until one of them takes another snapshot: then they are a new one. Groups that read the same snapshots
+//! keep them together. Stages send each other both as one tensor, of which the first layer of a stage makes two.
 
 use super::CompiledTapes;
 use crate::model::{LayerSpec, received_stream, with_snapshots};

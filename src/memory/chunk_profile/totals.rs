@@ -1,26 +1,20 @@
-//! The totals of a chunk without its profile, for searches through very many chunks: kind by kind of its blocks, or
-//! block by block.
+//! The totals of a chunk without its profile, kind by kind of its blocks, for searches through very many chunks.
 
 use super::{ChunkPeak, ChunkProfile};
 use crate::config::job::Module;
-use crate::memory::blocks::handed_on::HandedOnWalk;
-use crate::memory::blocks::{
-    BlockPasses, ChunkPart, CompiledTapes, each_block, first_block, layers_in_own_groups, recomputes_mhc,
-};
+use crate::memory::blocks::{BlockPasses, CompiledTapes, layers_in_own_groups, recomputes_mhc};
 use crate::memory::chunk_graphs::ChunkGraphs;
 use crate::memory::like_blocks::{ChunkBlocks, LastBlock, PartOfChunk};
 use crate::memory::stage_totals::ChunkTotals;
-use crate::model::tape::liveness::{CompiledTape, Usage};
+use crate::model::tape::liveness::Usage;
 use crate::model::tape::{ActivationTensor, Family};
 use crate::parallel::stages::Chunk;
 use crate::units::add_times;
 
-/// The most kinds of blocks of a chunk that are told apart; each further block is one of its own.
-const MOST_KINDS: usize = 8;
-
 /// The totals of a chunk without FSDP and of which nothing is fetched from the host, the same as those of its profile.
-/// `None` where blocks depend on more than the block before them: where layers are offloaded, run again in groups of
-/// several, or are captured in local CUDA graphs. `blocks` are those of the chunk.
+/// `None` where blocks of a kind differ in more than what is kept before them: where some layers alone are recomputed,
+/// or several in a group, where layers are offloaded or captured in local CUDA graphs, and where recomputed ones have
+/// attention residuals. `blocks` are those of the chunk.
 pub(crate) fn totals_of_blocks(
     m: &Module,
     tapes: &CompiledTapes<'_>,
@@ -31,44 +25,26 @@ pub(crate) fn totals_of_blocks(
     if offloads || recomputes_mhc(m) || super::captures_locally(m, tapes) {
         return None;
     }
-    let alone = layers_in_own_groups(m)?;
-    let first = first_block(tapes, chunk).map(|(compiled, is_layer)| BlockPasses {
-        group: (is_layer && alone > 0).then_some((0, 1)),
-        ..BlockPasses::new(compiled, None)
-    });
-    let recomputed = alone > 0 && chunk.num_layers() > 0;
-    let around = ChunkProfile::around(m, tapes, chunk, recomputed, first.as_ref());
+    let recomputed = match layers_in_own_groups(m)? {
+        0 => false,
+        usize::MAX if !tapes.have_attention_residuals() => true,
+        _ => return None,
+    };
+    let kinds = passes_of_kinds(tapes, (chunk, blocks), recomputed)?;
+    let of_block = |kind: Option<&usize>| kinds.get(*kind?).copied();
+    let ends = [blocks.blocks.first(), blocks.blocks.last()].map(of_block);
+    let around = ChunkProfile::around(m, tapes, chunk, recomputed && chunk.num_layers() > 0, ends);
+    let kinds: Option<Vec<LikePasses<'_>>> = kinds.into_iter().map(|block| LikePasses::new(&around, block)).collect();
     let mut walk = Walk {
         around: &around,
         retained,
-        index: 0,
-        latest: None,
         kept: around.kept_around(),
-        kinds: [None; MOST_KINDS],
         forward: Heaviest::default(),
         backward: Heaviest::default(),
         attributes: 0,
         graphs: ChunkGraphs::default(),
     };
-    let all_alike = alone == 0 || alone == usize::MAX && !tapes.have_attention_residuals();
-    let kinds = all_alike.then(|| LikePasses::each(&around, tapes, (chunk, blocks), alone > 0));
-    if let Some(kinds) = kinds.flatten() {
-        walk.take_all(blocks, &kinds);
-    } else {
-        let (mut layers, mut handed_on) = (0, HandedOnWalk::default());
-        each_block(tapes, chunk, |part, compiled| {
-            let mut block = BlockPasses::new(compiled, walk.latest.as_ref().map(|latest| latest.block.compiled));
-            if let ChunkPart::Layer(layer, spec) = part {
-                if layers < alone {
-                    block.group = Some((walk.index, walk.index + 1));
-                    block.handed_on = handed_on.next(tapes, (chunk, layer), spec, true);
-                }
-                layers += 1;
-            }
-            walk.go_on(block);
-        });
-        walk.finish();
-    }
+    walk.take_all(blocks, &kinds?);
     around.keep_output(&mut walk.kept);
     Some(ChunkTotals {
         kept: walk.kept,
@@ -84,6 +60,25 @@ pub(crate) fn totals_of_blocks(
     })
 }
 
+/// The passes over the blocks of each kind of a chunk, whose layers are all groups of their own where they are
+/// `recomputed`.
+fn passes_of_kinds<'t>(
+    tapes: &'t CompiledTapes<'_>,
+    (chunk, blocks): (&Chunk, &ChunkBlocks),
+    recomputed: bool,
+) -> Option<Vec<BlockPasses<'t>>> {
+    let tape = |part: usize| tapes.shared_part(*blocks.parts.get(part)?, chunk);
+    let passes = blocks.kinds.iter().map(|(kind, _)| {
+        let before = kind.behind.and_then(tape).map(|before| &**before);
+        let is_layer = matches!(blocks.parts.get(kind.part), Some(PartOfChunk::Layer(_)));
+        Some(BlockPasses {
+            group: (recomputed && is_layer).then_some((0, 1)),
+            ..BlockPasses::new(tape(kind.part)?, before)
+        })
+    });
+    passes.collect()
+}
+
 /// The passes over blocks that are alike, and what a live micro batch keeps of each.
 struct LikePasses<'t> {
     block: BlockPasses<'t>,
@@ -91,33 +86,15 @@ struct LikePasses<'t> {
 }
 
 impl<'t> LikePasses<'t> {
-    /// The passes over each kind of blocks of a chunk, whose layers are all groups of their own where they are
-    /// `recomputed`; `None` where blocks keep less than they take off what is kept before them.
-    fn each(
-        around: &ChunkProfile<'_>,
-        tapes: &'t CompiledTapes<'_>,
-        (chunk, blocks): (&Chunk, &ChunkBlocks),
-        recomputed: bool,
-    ) -> Option<Vec<Self>> {
-        let parts = blocks.parts.iter();
-        let parts: Option<Vec<&CompiledTape>> = parts.map(|part| tapes.part_tape(*part, chunk)).collect();
-        let parts = parts?;
-        let kinds = blocks.kinds.iter().map(|(kind, _)| {
-            let before = kind.behind.and_then(|part| parts.get(part)).copied();
-            let is_layer = matches!(blocks.parts.get(kind.part), Some(PartOfChunk::Layer(_)));
-            let block = BlockPasses {
-                group: (recomputed && is_layer).then_some((0, 1)),
-                ..BlockPasses::new(parts.get(kind.part)?, before)
-            };
-            let residual = block.compiled.kept.0.get(Family::Residual as usize);
-            if block.group.is_none() && residual.is_none_or(|kept| *kept < block.pooled_kept()) {
-                return None;
-            }
-            let mut kept = Usage::default();
-            around.keep_block(&mut kept, 0, &block);
-            Some(Self { block, kept })
-        });
-        kinds.collect()
+    /// `None` where such a block keeps less than it takes off what is kept before it.
+    fn new(around: &ChunkProfile<'_>, block: BlockPasses<'t>) -> Option<Self> {
+        let residual = block.compiled.kept.0.get(Family::Residual as usize);
+        if block.group.is_none() && residual.is_none_or(|kept| *kept < block.pooled_kept()) {
+            return None;
+        }
+        let mut kept = Usage::default();
+        around.keep_block(&mut kept, 0, &block);
+        Some(Self { block, kept })
     }
 
     /// One of the blocks with what is kept before it, which is as much before each of these numbers.
@@ -174,14 +151,8 @@ struct Walk<'t> {
     around: &'t ChunkProfile<'t>,
     /// Whether the gradient of the chunk's output is retained.
     retained: bool,
-    /// The number of the block that comes next.
-    index: usize,
-    /// The block before that.
-    latest: Option<PlacedBlock<'t>>,
     /// Bytes by use that all blocks so far keep.
     kept: Usage,
-    /// The blocks before the latest that are still to be looked at, one of each kind.
-    kinds: [Option<PlacedBlock<'t>>; MOST_KINDS],
     forward: Heaviest,
     backward: Heaviest,
     attributes: u64,
@@ -189,51 +160,6 @@ struct Walk<'t> {
 }
 
 impl<'t> Walk<'t> {
-    /// Goes on to the next block.
-    fn go_on(&mut self, block: BlockPasses<'t>) {
-        let placed = PlacedBlock {
-            block,
-            before: self.kept,
-            numbers: [self.index; 2],
-        };
-        if let Some(latest) = self.latest.replace(placed) {
-            self.keep_in_mind(latest);
-        }
-        self.around.keep_block(&mut self.kept, self.index, &block);
-        let attributes = block.compiled.attributes().map(ActivationTensor::allocated);
-        self.attributes = attributes.fold(self.attributes, u64::saturating_add);
-        if self.around.captured {
-            self.graphs.add(block.compiled, 1, self.around.residual);
-        }
-        self.index += 1;
-    }
-
-    /// A block comes in place of the one that is like it, if that one surely has lighter moments.
-    fn keep_in_mind(&mut self, later: PlacedBlock<'t>) {
-        let alike = |one: &BlockPasses<'_>, other: &BlockPasses<'_>| {
-            core::ptr::eq(one.compiled, other.compiled)
-                && one.pooled == other.pooled
-                && one.handed_on == other.handed_on
-                && one.group.is_some() == other.group.is_some()
-        };
-        let mut slots = self.kinds.iter_mut();
-        let slot = slots.find(|slot| slot.as_ref().is_none_or(|known| alike(&known.block, &later.block)));
-        let Some(slot) = slot else {
-            self.look_at(&later, true);
-            return;
-        };
-        let Some(earlier) = slot.replace(later) else {
-            return;
-        };
-        if earlier.before == later.before {
-            if let Some(slot) = slot {
-                slot.numbers = [earlier.numbers[0], later.numbers[1]];
-            }
-        } else if !earlier.before.0.iter().zip(&later.before.0).all(|(a, b)| a <= b) {
-            self.look_at(&earlier, true);
-        }
-    }
-
     /// Finds the heaviest moments of a block, with others `behind` it or none.
     fn look_at(&mut self, placed: &PlacedBlock<'t>, behind: bool) {
         let PlacedBlock { block, before, numbers } = placed;
@@ -282,16 +208,6 @@ impl<'t> Walk<'t> {
                 let first = first_with_as_much_before(blocks, kinds, *number);
                 self.look_at(&passes.placed(self.kept, [first, *number]), true);
             }
-        }
-    }
-
-    /// Looks at all blocks that are still to be looked at.
-    fn finish(&mut self) {
-        for placed in self.kinds.into_iter().flatten() {
-            self.look_at(&placed, true);
-        }
-        if let Some(latest) = self.latest {
-            self.look_at(&latest, false);
         }
     }
 }

@@ -63,20 +63,20 @@ pub fn settings(function: &str) -> Option<Settings> {
     })
 }
 
-/// What a function sets in a configuration that a recipe passes to it.
+/// The keys that a helper function sets in the configuration that a recipe calls it with.
 #[derive(Clone, Copy, Debug)]
 pub struct Changes {
-    /// What it sets whatever its arguments are.
+    /// Keys that it always sets, with their values.
     pub settings: Settings,
-    /// The parameter whose value it writes to a key.
+    /// The parameter of the function whose value becomes that of [`key`](Self::key).
     pub parameter: &'static str,
-    /// The parameter's default.
+    /// The value of the parameter where a recipe leaves it out.
     pub default: &'static str,
-    /// The key.
+    /// The key that has the parameter's value.
     pub key: &'static str,
 }
 
-/// All performance recipes call it.
+/// The keys that `_benchmark_common` sets, which every performance recipe calls.
 const BENCHMARK: Changes = Changes {
     settings: &[
         ("ddp.grad_reduce_in_fp32", "False"),
@@ -88,7 +88,7 @@ const BENCHMARK: Changes = Changes {
     key: "model.cross_entropy_fusion_impl",
 };
 
-/// What a function sets in the configuration that it is given; `None` for functions that recipes do not call.
+/// The keys that the helper function of this name sets; `None` for names of other functions.
 #[must_use]
 pub fn changes(function: &str) -> Option<Changes> {
     (function == "_benchmark_common").then_some(BENCHMARK)

@@ -35,7 +35,7 @@ fn device_words((low, high): (Bytes, Bytes), verdict: Verdict, scale: Scale) -> 
     }
 }
 
-/// What a replay of the allocator finds for a pipeline stage.
+/// What a replay of the allocator finds for a pipeline stage, or for the rank that needs most.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replayed {
     /// The allocated peak.
@@ -53,26 +53,47 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// Replays the allocator in later iterations; `None` where there is no such stage, or [`reserved`] has no result.
+    /// Replays the allocator of a stage in later iterations; `None` where there is no such stage, or [`reserved`] has no
+    /// result.
     #[must_use]
     pub fn of(config: &Config, estimate: &Estimate, stage: StageRef) -> Option<Self> {
         let StageEstimate { total, graphs, .. } = estimate.stage(stage)?;
         let rank = RankMemory {
             stages: vec![stage],
             total: *total,
+            graphs: *graphs,
             ..RankMemory::default()
         };
-        let found = reserved(config, &rank, JobMoment::default())?;
+        Self::of_rank(config, stage.module, &rank)
+    }
+
+    /// The same of the rank that needs most, which the verdict is on.
+    #[must_use]
+    pub fn of_worst_rank(config: &Config, estimate: &Estimate) -> Option<Self> {
+        Self::of_rank(config, estimate.worst.module, &estimate.worst_rank)
+    }
+
+    fn of_rank(config: &Config, module: usize, rank: &RankMemory) -> Option<Self> {
+        let found = reserved(config, rank, JobMoment::default())?;
         let range = (found.low, found.high);
         Some(Self {
-            peak: *total,
+            peak: rank.total,
             range,
-            device: device_by_replay(config, stage.module, (*total, *graphs), range),
+            device: device_by_replay(config, module, (rank.total, rank.graphs), range),
             replays: found.replayed,
             holes: found.holes.free,
             moment: found.holes.moment.to_string(),
         })
     }
+}
+
+/// What a replay says of a job that is tight by the factors, in a sentence that follows theirs.
+#[must_use]
+pub fn of_tight(config: &Config, found: &Replayed, scale: Scale) -> String {
+    format!(
+        "A replay of PyTorch's allocator gives {}.",
+        device_words(found.device, Verdict::of(config, found.device), scale)
+    )
 }
 
 /// What a replay finds for a stage of a job, in a line.

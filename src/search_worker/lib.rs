@@ -70,8 +70,8 @@ pub enum Request {
     Reserve {
         /// The job, as the fragment of a share link.
         link: String,
-        /// The stage whose ranks are replayed.
-        stage: StageRef,
+        /// The stage whose ranks are replayed; `None` for the rank that needs most.
+        stage: Option<StageRef>,
     },
     /// Replay what PyTorch's allocator would reserve less with expandable segments.
     Gain {

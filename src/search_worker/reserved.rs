@@ -6,12 +6,16 @@ use megatron_memory::formats::share_url;
 use megatron_memory::memory::{StageRef, estimate};
 use megatron_memory::report::reserved::{Gained, Replayed};
 
-/// What a replay finds for a stage of a job, the fragment of a share link; `None` where the job cannot run or its
-/// allocator is not replayed.
-pub(crate) fn replayed(link: &str, stage: StageRef) -> Option<Replayed> {
+/// What a replay finds for a stage of a job, the fragment of a share link, or for the rank that needs most; `None` where
+/// the job cannot run or its allocator is not replayed.
+pub(crate) fn replayed(link: &str, stage: Option<StageRef>) -> Option<Replayed> {
     let job = share_url::visit(link).state.setup.job;
     let config = check(&job).config?;
-    Replayed::of(&config, &estimate(&config), stage)
+    let estimate = estimate(&config);
+    match stage {
+        Some(stage) => Replayed::of(&config, &estimate, stage),
+        None => Replayed::of_worst_rank(&config, &estimate),
+    }
 }
 
 /// What a job, the fragment of a share link, would gain by settings of the allocator.

@@ -18,7 +18,7 @@ use super::results::Results;
 use super::state::{
     MeasuredLog, OpenDialog, OutOfMemoryErrors, PlottedField, ResultsState, ResultsTab, SavedPlans, State,
 };
-use super::summary::{Answers, OutOfMemoryNotes, Remarks, Summary};
+use super::summary::{Answers, OutOfMemoryNotes, Remarks, ReplayOfTight, Summary};
 use super::title::Title;
 use super::url_sync::UrlSync;
 use megatron_memory::report::grouping::Grouping;
@@ -55,6 +55,7 @@ fn Page() -> impl IntoView {
             <InTurn>
                 <Summary
                     notes=|| view! { <OutOfMemoryNotes /> }.into_any()
+                    below=|| view! { <ReplayOfTight /> }.into_any()
                     answers=|| view! { <Answers /> }.into_any()
                 />
             </InTurn>

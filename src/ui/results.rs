@@ -32,6 +32,7 @@ use leptos::prelude::*;
 use super::lazy_parts::LazyPart;
 use super::parts::{NearFirst, Part, TabList};
 use super::state::{ResultsTab, State};
+pub(super) use answer_in_sight::answer_in_sight;
 pub(super) use chart::pixel_width;
 use chart::{Chart, MarkRole};
 pub(super) use checks::{EvidencePanel, OneGpuPanel};

@@ -8,6 +8,7 @@ mod marks;
 mod notes;
 mod out_of_memory;
 mod refusal;
+mod replay_of_tight;
 
 use leptos::prelude::*;
 
@@ -28,6 +29,7 @@ use megatron_memory::report::verdict::refused;
 use notes::{Details, Notes};
 pub(super) use out_of_memory::OutOfMemoryNotes;
 use refusal::Refusal;
+pub(super) use replay_of_tight::ReplayOfTight;
 
 /// The headline, which stays in sight while the rest of the page scrolls.
 #[component]
@@ -35,6 +37,9 @@ pub(super) fn Summary(
     /// What is noted above the headline's own lines; nothing in an embed.
     #[prop(optional)]
     notes: Option<fn() -> AnyView>,
+    /// What is noted below the headline's own lines; nothing in an embed.
+    #[prop(optional)]
+    below: Option<fn() -> AnyView>,
     /// What can be done about the job. Nothing in an embed: its reader may not change the job, and the link below leads
     /// to the page.
     #[prop(optional)]
@@ -56,6 +61,7 @@ pub(super) fn Summary(
                     <Refusal />
                     {notes.map(|notes| notes())}
                     <InTurn><Notes headline=headline /></InTurn>
+                    {below.map(|below| below())}
                 </div>
                 <InTurn>{answers.map(|answers| answers())}</InTurn>
             </div>

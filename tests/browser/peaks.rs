@@ -123,3 +123,25 @@ fn a_choice_of_the_ledger_becomes_the_job() {
     );
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
+
+#[test]
+fn the_headline_of_a_tight_job_has_what_a_replay_gives() {
+    let page = Page::open("v1;m=ministral-3-14b@2");
+    page.until("document.querySelector('[data-testid=verdict]').innerText === 'Tight'");
+    let line = "document.querySelector('[data-testid=replay-of-tight]')";
+    let below = "document.querySelector('.results').getBoundingClientRect().top";
+    page.until(line);
+    let top = page.eval(below);
+    page.until(&format!(
+        "{line}.innerText.startsWith(\"A replay of PyTorch's allocator gives 7\")"
+    ));
+    assert!(
+        page.text("[data-testid=replay-of-tight]")
+            .ends_with(" GiB on the device: fits.")
+    );
+    assert_eq!(page.eval(below), top, "what is below has moved");
+    // A job that fits says nothing of it.
+    page.fill("#field-gpus", "8");
+    page.until("document.querySelector('[data-testid=verdict]').innerText === 'Fits'");
+    page.until(&format!("!{line}"));
+}

@@ -26,7 +26,7 @@ pub(super) fn ReservedLine() -> impl IntoView {
         place,
         move || results.stage.track(),
         move |link| {
-            let stage = results.stage.get_untracked()?;
+            let stage = Some(results.stage.get_untracked()?);
             Some(Request::Reserve { link, stage })
         },
         |answer| match answer {

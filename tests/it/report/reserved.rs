@@ -1,7 +1,7 @@
 use megatron_memory::memory::JobMoment;
 use megatron_memory::memory::reserved::reserved;
 use megatron_memory::report::amount::{Scale, Unit};
-use megatron_memory::report::reserved::{Replayed, by_factors, derivation, line, sentences};
+use megatron_memory::report::reserved::{Replayed, by_factors, derivation, line, of_tight, sentences};
 use megatron_memory::units::Bytes;
 use megatron_memory::verdict::{Standing, Verdict};
 use serde_json::json;
@@ -73,6 +73,35 @@ fn the_standing_by_a_replay_has_its_reserved_memory_in_place_of_the_factors() {
         assert_eq!(standing.verdict, expected, "{standing:?}");
     }
     assert_ne!(by_factors.verdict, by_replay.verdict);
+}
+
+/// The sentence for a tight job is of the rank that needs most over all of its modules, as its verdict by a replay is.
+#[test]
+fn the_sentence_for_a_tight_job_is_its_standing_by_the_replay() {
+    let colocated = json!({
+        "world_size": 8, "colocate_modules": true, "bf16": true, "num_layers": 4, "hidden_size": 1024,
+        "num_attention_heads": 16, "gpu_memory_mib": 12_000,
+        "modules": [
+            { "name": "language", "seq_length": 1024, "max_position_embeddings": 1024, "vocab_size": 8192 },
+            { "name": "images", "front_end": "patches", "img_h": 336, "img_w": 336, "patch_dim": 14, "projector": "mlp",
+              "projector_hidden_size": 4096, "class_token_len": 1 },
+        ],
+    });
+    for job in [Job::small(json!({ "gpu_memory_mib": 12_000 })), Job::new(&colocated)] {
+        let found = reserved(&job.config, &job.estimate.worst_rank, JobMoment::default()).unwrap();
+        let standing = Standing::new(&job.config, &job.estimate).by_replay(&job.config, &job.estimate, &found);
+        let (low, high) = standing.device;
+        let scale = Scale::coarse(Unit::Gib);
+        let replayed = Replayed::of_worst_rank(&job.config, &job.estimate).unwrap();
+        assert_eq!(
+            of_tight(&job.config, &replayed, scale),
+            format!(
+                "A replay of PyTorch's allocator gives {} on the device: {}.",
+                scale.range(low, high),
+                standing.verdict.words().to_lowercase()
+            )
+        );
+    }
 }
 
 /// With factors of its own a job is not replayed, and the line by the factors has them.

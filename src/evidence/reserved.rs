@@ -27,10 +27,11 @@ pub struct ReservedComparison {
 }
 
 impl ReservedComparison {
-    /// The reserved memory of a run that is compared; `None` where it was not measured, or no replay is run.
+    /// The reserved memory of a run that is compared; `None` where it was not measured or is that of another job, and where
+    /// no replay is run.
     #[must_use]
     pub fn of(run: &Run, comparison: &Comparison) -> Option<Self> {
-        let measured = run.measured.peak_reserved?;
+        let measured = run.measured.peak_reserved.filter(|_| run.stale.is_none())?;
         let config = check(&run.job_with_software()?).config?;
         let estimate = estimate_at(&config, run.moment);
         let stages = match run.stage? {

@@ -12,10 +12,9 @@ use crate::units::Bytes;
 /// job differ.
 pub const LEAST_OF_REPLAY: Decimal = Decimal(995_000);
 /// What a rank reserves at the most for each byte of the replay that reserves most. The replay gives a tensor back once
-/// nothing refers to it; streams and Python do so later, at other times on every rank. Of a hundred pairs of ranks of one
-/// stage, in one the second reserves more than this times what the first does. One in a hundred is a choice: with one in
-/// twenty, 1.021, more than one in ten of the evidence's runs were outside of their intervals.
-pub const MOST_OF_REPLAY: Decimal = Decimal(1_031_000);
+/// nothing refers to it; streams and Python do so later, at other times on every rank. Of twenty pairs of ranks of one stage,
+/// in one the larger reserves more than this times what the smaller does.
+pub const MOST_OF_REPLAY: Decimal = Decimal(1_021_000);
 
 /// What PyTorch's allocator reserves on a rank while the GPU has room for it (`torch.cuda.max_memory_reserved`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

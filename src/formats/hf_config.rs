@@ -267,7 +267,9 @@ fn report_the_rest(source: &mut Source<'_>) {
 fn report_towers_beside(source: &mut Source<'_>, root: &Node, part: &str) {
     let entries = root.get(part).map_or([].as_slice(), Node::entries);
     for key in keys::OTHER_TOWERS {
-        if let Some(entry) = source::last(entries, key) {
+        if let Some(entry) = source::last(entries, key)
+            && has_tower(entry)
+        {
             source.report.push(KeyReport {
                 key: format!("{part}.{key}").into(),
                 value: shown_data(&entry.node.data),
@@ -280,6 +282,11 @@ fn report_towers_beside(source: &mut Source<'_>, root: &Node, part: &str) {
     }
 }
 
+/// Whether the key of a tower has its sizes: models without one keep the key with no value.
+fn has_tower(entry: &Entry) -> bool {
+    !matches!(entry.node.data, Data::Null)
+}
+
 fn status_of_unused(family: &Family, entry: &Entry, outer: bool, has_experts: bool) -> (KeyStatus, &'static str) {
     let key = entry.key.as_str();
     if key == "model_type" {
@@ -288,7 +295,7 @@ fn status_of_unused(family: &Family, entry: &Entry, outer: bool, has_experts: bo
     if keys::is_map(key) {
         return (KeyStatus::Mapped, "the keys in it");
     }
-    if keys::OTHER_TOWERS.contains(&key) {
+    if keys::OTHER_TOWERS.contains(&key) && has_tower(entry) {
         return (KeyStatus::NotModelled, "only the language model is read");
     }
     if outer {

@@ -66,7 +66,7 @@ fn listed(source: &mut Source<'_>, layers: usize) -> Option<Vec<bool>> {
                 Data::Int(i @ 0..=1) => Some(*i == 1),
                 Data::Text(kind) => match kind.as_str() {
                     "dense" => Some(false),
-                    "sparse" | "moe" => Some(true),
+                    "sparse" | "moe" | "hash_moe" => Some(true),
                     _ => None,
                 },
                 _ => None,

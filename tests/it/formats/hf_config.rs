@@ -430,6 +430,9 @@ fn multimodal_files_nest_the_language_model() {
         ["vision_config: only the language model is read"]
     );
     assert_eq!(statuses(text, KeyStatus::Unknown), ["text_config.new: "]);
+    let without = r#"{"model_type": "qwen3_vl_moe", "vision_config": null, "audio_config": null,
+        "text_config": {"model_type": "qwen3_vl_moe_text"}}"#;
+    assert_eq!(statuses(without, KeyStatus::NotModelled), [""; 0]);
     let deep = r#"{"model_type": "qwen3_omni_moe", "thinker_config": {"text_config": {"model_type": "qwen3_omni_moe_text", "head_dim": 7}}}"#;
     assert_eq!(settings(deep, "kv_channels"), "7");
     let by_outer = r#"{"model_type": "kimi_k25", "text_config": {"num_hidden_layers": 1}}"#;

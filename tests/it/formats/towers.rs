@@ -311,6 +311,23 @@ fn the_audio_tower_is_frozen_by_parts() {
     }
 }
 
+/// A class whose tower is not followed leaves a mark, also where its name says nothing of images or sounds.
+#[test]
+fn a_model_with_a_tower_that_is_not_followed_is_marked() {
+    for class in [
+        "qwen3_asr_provider.Qwen3ASRModelProvider",
+        "qwen25_omni_provider.Qwen25OmniModelProvider",
+    ] {
+        let text = format!(
+            "model:\n  _target_: megatron.bridge.models.{class}\n  num_layers: 28\n  hidden_size: 2048\n  \
+             ffn_hidden_size: 6144\n  num_attention_heads: 16\n  num_query_groups: 8\n  vocab_size: 151936\n  \
+             seq_length: 4096\ntrain:\n  micro_batch_size: 1\n  global_batch_size: 8\n"
+        );
+        let imported = import_text(&text, &ImportOptions::default()).unwrap().import;
+        assert_eq!(marks(&imported.state.setup.job), ["model._target_"], "{class}");
+    }
+}
+
 /// A model that is chosen as a preset is that of its file: the same tower, and the same memory.
 #[test]
 fn presets_with_encoders_are_models_of_texts() {

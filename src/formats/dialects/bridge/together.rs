@@ -127,6 +127,7 @@ const CLASSES: &[(&str, &str)] = &[
     ("VL", ENCODER),
     ("Omni", ENCODER),
     ("Audio", ENCODER),
+    ("Qwen3ASR", ENCODER),
     ("Ministral3", ENCODER),
     ("Exaone45", ENCODER),
     ("GLM45V", ENCODER),

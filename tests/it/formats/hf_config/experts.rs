@@ -102,6 +102,10 @@ fn every_way_to_say_which_layers_have_experts() {
             "[0,1,1]",
         ),
         (
+            r#"{"model_type": "glm_moe_dsa", "num_hidden_layers": 3, "mlp_layer_types": ["dense", "hash_moe", "moe"]}"#,
+            "[0,1,1]",
+        ),
+        (
             r#"{"model_type": "exaone_moe", "num_hidden_layers": 3, "is_moe_layer": [false, true, true]}"#,
             "[0,1,1]",
         ),

@@ -20,14 +20,15 @@ const GROUPS: u64 = 4;
 /// The most passes of one direction that are replayed. A larger schedule gets the formula for chunks of equal work.
 const MOST_PASSES: u64 = 1 << 20;
 
-/// PP, VPP, micro batches, and the vocabulary of the output layer, whose padding depends on TP.
+/// PP, VPP, the micro batches that are replayed, and the vocabulary of the output layer, whose padding depends on TP.
 type Pipeline = (u32, Option<u32>, u64, u64);
 
-/// The work and the waiting of the stages of a pipeline.
+/// The work and the waiting of the stages of a pipeline, whatever the number of micro batches behind those that are
+/// replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PipelineWork {
-    /// The pipeline bubble in millionths of the working time.
-    pub(super) bubble_ppm: u64,
+    /// `None` where there is one stage alone, or where too many passes would be replayed.
+    replay: Option<Replay>,
     /// Recomputation of all stages, in millionths of the matrix products of their forward passes.
     pub(super) recomputed_ppm: u64,
     /// The pipeline rank that works longest, which the others wait for.
@@ -38,7 +39,18 @@ pub(super) struct PipelineWork {
     pub(super) mean_forward: u128,
 }
 
-/// The work of the layouts that were looked at, by PP, VPP, micro batches and vocabulary, and then by what is
+/// A replay of the schedules of all ranks, in the time of one multiplication for each token of a micro batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Replay {
+    /// From the first to the last pass of the micro batches that are replayed.
+    makespan: u128,
+    /// The passes of one micro batch on the rank that works longest.
+    slowest: u128,
+    /// The passes of one micro batch on all ranks.
+    worked: u128,
+}
+
+/// The work of the layouts that were looked at, by PP, VPP, replayed micro batches and vocabulary, and then by what is
 /// recomputed.
 #[derive(Clone, Debug, Default)]
 pub struct Bubbles(BTreeMap<Pipeline, Vec<(Choice, PipelineWork)>>);
@@ -48,7 +60,7 @@ impl Bubbles {
     pub(super) fn work(&mut self, m: &Module, choice: Choice) -> PipelineWork {
         let stages = &m.stages;
         let vocabulary = m.padded_vocab_size;
-        let key = (stages.pp(), stages.vpp(), m.num_microbatches, vocabulary);
+        let key = (stages.pp(), stages.vpp(), replayed_microbatches(m), vocabulary);
         let known = self.0.entry(key).or_default();
         if let Some((_, work)) = known.iter().find(|(of, _)| *of == choice) {
             return *work;
@@ -78,56 +90,81 @@ impl PipelineWork {
             all += of_rank;
         }
         Self {
-            bubble_ppm: bubble(m, &work),
+            replay: Replay::of(m, &work),
             recomputed_ppm: share_ppm(all),
             slowest: slowest.0,
             slowest_again: slowest.1.again,
             mean_forward: all.forward / u128::from(pp).max(1),
         }
     }
+
+    /// The pipeline bubble of a layout with this work, in millionths of the working time.
+    pub(super) fn bubble_ppm(&self, m: &Module) -> u64 {
+        let pp = u128::from(m.stages.pp());
+        if pp < 2 {
+            return 0;
+        }
+        let all = m.num_microbatches;
+        let (idle, worked) = match self.replay {
+            Some(replay) => {
+                let behind = all.saturating_sub(replayed_microbatches(m));
+                let makespan = replay.makespan + replay.slowest * u128::from(behind);
+                let worked = replay.worked * u128::from(all);
+                ((makespan * pp).saturating_sub(worked), worked)
+            }
+            None => (pp - 1, u128::from(m.stages.chunks_per_rank()) * u128::from(all.max(1))),
+        };
+        let ppm = (idle * 1_000_000).checked_div(worked).unwrap_or(0);
+        u64::try_from(ppm).unwrap_or(u64::MAX)
+    }
 }
 
 /// The bubble of a layout in millionths of the working time.
 #[must_use]
 pub fn bubble_ppm(m: &Module, choice: Choice) -> u64 {
-    PipelineWork::of(m, choice).bubble_ppm
+    PipelineWork::of(m, choice).bubble_ppm(m)
 }
 
-/// The bubble of a layout whose chunks, rank by rank, compute this for one token.
-fn bubble(m: &Module, work: &[Vec<ChunkWork>]) -> u64 {
-    let pp = m.stages.pp();
-    if pp < 2 {
-        return 0;
-    }
-    let of_rank = |chunks: &Vec<ChunkWork>| chunks.iter().copied().map(duration).collect();
-    let durations: Vec<Vec<Duration>> = work.iter().map(of_rank).collect();
+/// The number of micro batches that are replayed of a layout.
+fn replayed_microbatches(m: &Module) -> u64 {
+    let pp = u64::from(m.stages.pp());
     let group = match m.stages.vpp() {
-        None => u64::from(pp),
+        None => pp,
         Some(_) => m
             .args()
             .microbatch_group_size_per_virtual_pipeline_stage
-            .unwrap_or_else(|| pp.into())
+            .unwrap_or(pp)
             .max(1),
     };
     let all = m.num_microbatches;
-    let replayed = if all > GROUPS * group {
+    if all > GROUPS * group {
         all % group + (GROUPS - 1) * group
     } else {
         all
-    };
-    let stages = u64::try_from(m.stages.chunks().len()).unwrap_or(u64::MAX);
-    if stages.saturating_mul(replayed) > MOST_PASSES {
-        let passes = u128::from(m.stages.chunks_per_rank()) * u128::from(all.max(1));
-        let ppm = u128::from(pp - 1) * 1_000_000 / passes;
-        return u64::try_from(ppm).unwrap_or(u64::MAX);
     }
-    let total = |rank: &Vec<Duration>| rank.iter().map(|d| d.forward + d.backward).sum::<u128>();
-    let slowest = durations.iter().map(total).max().unwrap_or(0);
-    let makespan = makespan(m, &durations, replayed) + slowest * u128::from(all.saturating_sub(replayed));
-    let worked: u128 = durations.iter().map(total).sum::<u128>() * u128::from(all);
-    let idle = (makespan * u128::from(pp)).saturating_sub(worked);
-    let ppm = (idle * 1_000_000).checked_div(worked).unwrap_or(0);
-    u64::try_from(ppm).unwrap_or(u64::MAX)
+}
+
+impl Replay {
+    /// The replay of a layout whose chunks, rank by rank, compute this for one token.
+    fn of(m: &Module, work: &[Vec<ChunkWork>]) -> Option<Self> {
+        let replayed = replayed_microbatches(m);
+        let stages = u64::try_from(m.stages.chunks().len()).unwrap_or(u64::MAX);
+        if m.stages.pp() < 2 || stages.saturating_mul(replayed) > MOST_PASSES {
+            return None;
+        }
+        let of_rank = |chunks: &Vec<ChunkWork>| chunks.iter().copied().map(duration).collect();
+        let durations: Vec<Vec<Duration>> = work.iter().map(of_rank).collect();
+        let of_ranks = || {
+            durations
+                .iter()
+                .map(|rank| rank.iter().map(|d| d.forward + d.backward).sum())
+        };
+        Some(Self {
+            makespan: makespan(m, &durations, replayed),
+            slowest: of_ranks().max().unwrap_or(0),
+            worked: of_ranks().sum(),
+        })
+    }
 }
 
 /// How long the passes of a chunk with this work take.

@@ -60,7 +60,7 @@ impl StepCost {
         // Forward and backward passes multiply three times as much as the forward pass alone.
         let operations = operations_of_step(m, work.mean_forward.saturating_mul(3));
         Self {
-            bubble_ppm: work.bubble_ppm,
+            bubble_ppm: work.bubble_ppm(m),
             recomputed_ppm: work.recomputed_ppm,
             recomputed_flops: u64::try_from(operations_of_step(m, work.slowest_again)).unwrap_or(u64::MAX),
             traffic,

@@ -59,22 +59,29 @@ pub(super) struct PassOrder {
     pub(super) input_gradient: Option<usize>,
 }
 
-impl PassOrder {
-    /// Bytes of a slot of a tape whose tensors take these.
-    fn bytes(&self, slot: usize, allocated: &[u64]) -> u64 {
-        let counted = self.slots.get(slot).filter(|slot| !slot.elsewhere);
-        let bytes = counted.and_then(|slot| allocated.get(slot.of.0 as usize));
-        bytes.copied().unwrap_or(0)
-    }
+/// The bytes of the slots of a pass, in their order.
+struct SlotBytes(Vec<u64>);
 
-    /// Bytes of the first slots of a list.
-    fn bytes_of(&self, slots: &[usize], allocated: &[u64]) -> u64 {
-        let bytes = slots.iter().map(|slot| self.bytes(*slot, allocated));
-        bytes.fold(0, u64::saturating_add)
+impl SlotBytes {
+    /// Bytes of a slot; none where they are counted elsewhere.
+    fn of(&self, slot: usize) -> u64 {
+        self.0.get(slot).copied().unwrap_or(0)
+    }
+}
+
+impl PassOrder {
+    /// The bytes of slots of a tape whose tensors take these.
+    fn bytes(&self, allocated: &[u64]) -> SlotBytes {
+        let of = |slot: &Slot| match allocated.get(slot.of.0 as usize) {
+            Some(bytes) if !slot.elsewhere => *bytes,
+            _ => 0,
+        };
+        SlotBytes(self.slots.iter().map(of).collect())
     }
 
     /// The heaviest moment of the pass over a tape whose tensors take these [bytes](allocated).
     pub(super) fn peak(&self, allocated: &[u64]) -> Peak {
+        let bytes = self.bytes(allocated);
         let mut peak = Peak::default();
         let mut needed = self.needed.as_slice();
         let (mut total, mut most, mut moment) = (0u64, 0, 0);
@@ -83,15 +90,15 @@ impl PassOrder {
         let (mut before_delayed, mut without, mut made) = (0, 0, 0u64);
         for (index, step) in self.steps.iter().enumerate() {
             match *step {
-                Step::Allocate(slot) => total = total.saturating_add(self.bytes(slot, allocated)),
-                Step::Free(slot) => total = total.saturating_sub(self.bytes(slot, allocated)),
+                Step::Allocate(slot) => total = total.saturating_add(bytes.of(slot)),
+                Step::Free(slot) => total = total.saturating_sub(bytes.of(slot)),
                 Step::Work {
                     op,
                     again,
                     needed: count,
                 } => {
-                    let own = needed.split_off(..count).unwrap_or_default();
-                    let own = self.bytes_of(own, allocated);
+                    let own = needed.split_off(..count).unwrap_or_default().iter();
+                    let own = own.map(|slot| bytes.of(*slot)).fold(0, u64::saturating_add);
                     if total.saturating_add(own) > most {
                         most = total.saturating_add(own);
                         until = (index, own);
@@ -106,19 +113,19 @@ impl PassOrder {
             }
         }
         let (steps, own) = until;
-        peak.usage = self.usage(steps, allocated);
+        peak.usage = self.usage(steps, &bytes);
         peak.usage.add_to(TRANSIENT, own);
         peak
     }
 
     /// Bytes by use that are alive after so many steps.
-    fn usage(&self, steps: usize, allocated: &[u64]) -> Usage {
+    fn usage(&self, steps: usize, bytes: &SlotBytes) -> Usage {
         let mut usage = Usage::default();
         let of = |slot: usize| self.slots.get(slot).map_or(TRANSIENT, |slot| slot.usage);
         for step in self.steps.iter().take(steps) {
             match *step {
-                Step::Allocate(slot) => usage.add_to(of(slot), self.bytes(slot, allocated)),
-                Step::Free(slot) => usage.take(of(slot), self.bytes(slot, allocated)),
+                Step::Allocate(slot) => usage.add_to(of(slot), bytes.of(slot)),
+                Step::Free(slot) => usage.take(of(slot), bytes.of(slot)),
                 Step::Work { .. }
                 | Step::DelayedBegin
                 | Step::WeightGradientBegin
@@ -157,9 +164,9 @@ impl PassOrder {
 
     /// What is alive, slot by slot, with what only the operation at work needs.
     fn captured(&self, alive: &[bool], own: &[usize], (tape, allocated): (&AutogradTape, &[u64])) -> Vec<Alive> {
-        let slots = self.slots.iter().zip(alive).enumerate();
-        let alive = slots.filter_map(|(index, (slot, alive))| {
-            let bytes = self.bytes(index, allocated);
+        let bytes = self.bytes(allocated).0;
+        let slots = self.slots.iter().zip(bytes).zip(alive);
+        let alive = slots.filter_map(|((slot, bytes), alive)| {
             (*alive && bytes > 0).then_some((slot.of, slot.gradient, slot.usage, bytes))
         });
         let own = own.iter().filter_map(|slot| {
@@ -179,11 +186,11 @@ impl PassOrder {
 
     /// The pass over a tape as the allocator sees it, which keeps these tensors.
     pub(super) fn script(&self, tape: &AutogradTape, kept: &[TensorId]) -> PassScript {
-        let allocated = allocated(tape);
+        let bytes = self.bytes(&allocated(tape));
         let slot = |id: Option<TensorId>| id.map(|id| id.0 as usize);
         let allocate = |slot: usize| StorageEvent::Allocate {
             slot,
-            bytes: self.bytes(slot, &allocated),
+            bytes: bytes.of(slot),
             exchange: self.slots.get(slot).is_some_and(|slot| slot.exchange),
         };
         let mut needed = self.needed.as_slice();

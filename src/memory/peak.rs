@@ -312,27 +312,23 @@ impl<'a> Stages<'a> {
 
     /// The totals of the chunks of a layout's stages in all phases of their graphs. The stages are
     /// [shared](Self::shared).
-    pub(crate) fn phases(&self, layout: &LayoutShapes) -> Vec<StagePhases> {
-        let totals = |graph_phase| self.totals(layout, graph_phase).into_iter();
-        let plain = totals(GraphPhase::Plain);
-        if self.graphs.is_none() {
-            return plain.map(|plain| StagePhases { plain, graphs: None }).collect();
-        }
-        let graphs = totals(GraphPhase::Capture).zip(totals(GraphPhase::Replay));
-        let phases = plain.zip(graphs).map(|(plain, (capture, replay))| StagePhases {
+    pub(crate) fn phases(&self, layout: &LayoutShapes) -> impl Iterator<Item = StagePhases> {
+        let totals = |graph_phase| self.totals(layout, graph_phase);
+        let in_graphs = || totals(GraphPhase::Capture).zip(totals(GraphPhase::Replay));
+        let mut graphs = self.graphs.is_some().then(in_graphs).into_iter().flatten();
+        totals(GraphPhase::Plain).map(move |plain| StagePhases {
             plain,
-            graphs: Some([capture, replay]),
-        });
-        phases.collect()
+            graphs: graphs.next().map(|(capture, replay)| [capture, replay]),
+        })
     }
 
     /// The totals of the chunks of a layout's stages in a phase, those of chunks with the same shape and tapes worked
     /// out once. The stages are [shared](Self::shared).
-    fn totals(&self, layout: &LayoutShapes, graph_phase: GraphPhase) -> Vec<StageTotals> {
+    fn totals(&self, layout: &LayoutShapes, graph_phase: GraphPhase) -> impl Iterator<Item = StageTotals> {
         let (m, tapes) = (self.m, self.tapes(graph_phase));
         // By shape, and by whether gradients of outputs are retained.
         let mut known: Vec<[Option<WeighedChunk>; 2]> = vec![[None, None]; layout.shapes.len()];
-        let stages = layout.stages.iter().map(|stage| {
+        layout.stages.iter().map(move |stage| {
             let place = self.place(stage.pp_rank, graph_phase);
             let prefetched = prefetched(m, tapes, stage.pp_rank);
             let chunks = m.stages.rank(stage.pp_rank).iter().zip(&stage.chunks);
@@ -358,8 +354,7 @@ impl<'a> Stages<'a> {
                 }
             });
             StageTotals::of_weighed(&place, chunks)
-        });
-        stages.collect()
+        })
     }
 
     /// The memory of a stage that does not change during an iteration.

@@ -21,6 +21,9 @@ pub(crate) struct ComparedStage {
     pub(crate) phases: StagePhases,
 }
 
+/// The most phases of CUDA graphs that a stage goes through.
+const MOST_PHASES: usize = 3;
+
 /// A stage in one phase of its CUDA graphs.
 struct StageInPhase<'s> {
     stage: &'s ComparedStage,
@@ -61,8 +64,10 @@ impl Stages<'_> {
         stages: &[ComparedStage],
         too_large: impl Fn(Bytes) -> bool,
     ) -> Option<(u32, StageBytes)> {
-        let phases = stages.iter().flat_map(|stage| self.in_phases(stage));
-        let mut phases: Vec<(Bytes, StageInPhase<'_>)> = phases.map(|phase| (phase.most(), phase)).collect();
+        let mut phases: Vec<(Bytes, StageInPhase<'_>)> = Vec::with_capacity(MOST_PHASES * stages.len());
+        for stage in stages {
+            phases.extend(self.in_phases(stage).map(|phase| (phase.most(), phase)));
+        }
         phases.sort_by_key(|(most, _)| Reverse(*most));
         let mut known: Vec<(&StageInPhase<'_>, StageBytes)> = Vec::new();
         let mut largest = Bytes::ZERO;
@@ -104,28 +109,33 @@ impl Stages<'_> {
     }
 
     /// A stage in each phase that it goes through.
-    fn in_phases<'s>(&self, stage: &'s ComparedStage) -> Vec<StageInPhase<'s>> {
-        let Some([capture, replay]) = &stage.phases.graphs else {
-            return vec![StageInPhase::without_graphs(GraphPhase::Plain, stage)];
+    fn in_phases<'s>(&self, stage: &'s ComparedStage) -> impl Iterator<Item = StageInPhase<'s>> {
+        let phases: [Option<StageInPhase<'s>>; MOST_PHASES] = match &stage.phases.graphs {
+            None => [Some(StageInPhase::without_graphs(GraphPhase::Plain, stage)), None, None],
+            Some([capture, replay]) => {
+                let static_tensors = graphs::buffers(self.tapes(GraphPhase::Capture), capture, &self.in_flight);
+                let buffers = static_tensors.iter().map(|b| Bytes(b.bytes)).sum();
+                let with_graphs = |graph_phase, totals, beside| StageInPhase {
+                    stage,
+                    graph_phase,
+                    totals,
+                    buffers,
+                    beside,
+                };
+                let warms_up = self.warms_up();
+                let left = if warms_up {
+                    replay.idle() + stage.baseline.copies.kept
+                } else {
+                    Bytes::ZERO
+                };
+                [
+                    Some(with_graphs(GraphPhase::Replay, replay, Bytes::ZERO)),
+                    Some(with_graphs(GraphPhase::Capture, capture, left)),
+                    warms_up.then(|| StageInPhase::without_graphs(GraphPhase::BeforeCapture, stage)),
+                ]
+            }
         };
-        let static_tensors = graphs::buffers(self.tapes(GraphPhase::Capture), capture, &self.in_flight);
-        let buffers = static_tensors.iter().map(|b| Bytes(b.bytes)).sum();
-        let with_graphs = |graph_phase, totals, beside| StageInPhase {
-            stage,
-            graph_phase,
-            totals,
-            buffers,
-            beside,
-        };
-        let mut phases = vec![with_graphs(GraphPhase::Replay, replay, Bytes::ZERO)];
-        if self.warms_up() {
-            let left = replay.idle() + stage.baseline.copies.kept;
-            phases.push(with_graphs(GraphPhase::Capture, capture, left));
-            phases.push(StageInPhase::without_graphs(GraphPhase::BeforeCapture, stage));
-        } else {
-            phases.push(with_graphs(GraphPhase::Capture, capture, Bytes::ZERO));
-        }
-        phases
+        phases.into_iter().flatten()
     }
 
     /// The bytes of a stage in a phase, as [`need`](Self::need) has them in later iterations.

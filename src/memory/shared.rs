@@ -113,13 +113,18 @@ pub(crate) struct BaselineTables {
 
 impl BaselineTables {
     fn of(&self, stages: &Stages<'_>, pp_rank: u32) -> StageBaseline {
-        let mut known = self.by_pp_rank.borrow_mut();
-        if let Some((_, baseline)) = known.iter().find(|(of, _)| *of == pp_rank) {
-            return *baseline;
-        }
-        let baseline = stages.baseline(pp_rank);
-        known.push((pp_rank, baseline));
-        baseline
+        self.known(pp_rank).unwrap_or_else(|| {
+            let baseline = stages.baseline(pp_rank);
+            self.by_pp_rank.borrow_mut().push((pp_rank, baseline));
+            baseline
+        })
+    }
+
+    /// The memory of a stage that was asked for before.
+    fn known(&self, pp_rank: u32) -> Option<StageBaseline> {
+        let known = self.by_pp_rank.borrow();
+        let known = known.iter().find(|(of, _)| *of == pp_rank);
+        known.map(|(_, baseline)| *baseline)
     }
 }
 
@@ -228,8 +233,11 @@ impl SharedTables {
     /// The memory of a stage between iterations, by bucket.
     pub(crate) fn states(&mut self, m: &Module, pp_rank: u32) -> ByBucket {
         let key = self.key(m);
-        let tables = self.tables(key, m);
         let baseline = self.baseline(key, m);
+        if let Some(known) = baseline.known(pp_rank) {
+            return known.memory();
+        }
+        let tables = self.tables(key, m);
         let stages = self.stages(key, m, &tables, &baseline);
         baseline.of(&stages, pp_rank).memory()
     }

@@ -17,11 +17,16 @@ const TRUNK: &str = "0.21.14";
 /// The version of Firefox's driver, which the system's packages lack.
 const GECKODRIVER: &str = "0.37.1";
 
-/// The parts of wasm-bindgen that read and write modules, which are optimized: after every edit they go through all of
-/// the unoptimized page, some fifty megabytes. Its server for tests and the rest are not, since they take longer to
-/// build than that saves.
-const READS_MODULES: [&str; 5] = [
+/// The parts of wasm-bindgen that read and write modules, with what they call for every item, which are optimized: after
+/// every edit they go through all of the unoptimized page, some fifty megabytes. Its server for tests and the rest are
+/// not, since they take longer to build than that saves.
+const READS_MODULES: [&str; 10] = [
     "gimli",
+    "hashbrown",
+    "id-arena",
+    "indexmap",
+    "leb128fmt",
+    "rustc-demangle",
     "walrus",
     "wasm-bindgen-cli-support",
     "wasm-encoder",
@@ -46,8 +51,11 @@ pub(crate) fn for_build(shell: &Shell) -> Result<(), Error> {
 pub(crate) fn for_modules(shell: &Shell) -> Result<(), Error> {
     put_first_on_path(shell)?;
     let bindgen = locked("wasm-bindgen")?;
-    let optimized = READS_MODULES.map(|package| format!("profile.dev.package.{package}.opt-level=1"));
+    let optimized = READS_MODULES.map(|package| format!("profile.dev.package.{package}.opt-level=2"));
     let mut programs = vec!["--bin", "wasm-bindgen", "--bin", "wasm-bindgen-test-runner"];
+    // Checks of the standard library's own, in code that each of these packages compiles for itself.
+    programs.extend(["--config", "profile.dev.debug-assertions=false"]);
+    programs.extend(["--config", "profile.dev.overflow-checks=false"]);
     programs.extend(optimized.iter().flat_map(|setting| ["--config", setting]));
     // Not with its own lock file, which names a release of a dependency that is not to be had.
     cargo_install(shell, "wasm-bindgen", "wasm-bindgen-cli", &bindgen, &programs)

@@ -161,6 +161,7 @@ const BUILT_BY_CLASS: &[(&str, FieldId, &str)] = &[
     ("Gemma3", FieldId::post_layernorm, "True"),
     ("OlMoE", FieldId::qk_layernorm_all_heads, "True"),
     ("ExaoneMoe", FieldId::mtp_dense, "True"),
+    ("MiMoV2Flash", FieldId::mtp_dense, "True"),
     ("GLM45V", FieldId::bias_swiglu_fusion, "True"),
     ("LlamaNemotron", FieldId::bias_swiglu_fusion, "True"),
     ("LlamaNemotron", FieldId::apply_rope_fusion, "True"),

@@ -36,10 +36,10 @@ pub(super) const FAMILIES: &[Family] = &[
             "a norm before the gate of its Mamba mixers, which Megatron-Core does not have",
         )],
         mamba_beside_attention: true,
+        qkv_bias: Switch::Key("attention_bias"),
         linear_bias: Switch::Key("projectors_bias"),
         fixed: MAMBA_BESIDE_ATTENTION,
         not_modelled: &[
-            ("attention_bias", "Megatron-Bridge builds no biases in attention"),
             ("mlp_bias", "Megatron-Bridge builds no biases in MLPs"),
             ("mamba_proj_bias", MAMBA_BIAS),
         ],

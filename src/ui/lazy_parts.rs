@@ -39,6 +39,8 @@ pub enum LazyPart {
     Detail,
     /// The timeline of a stage by itself.
     Timeline,
+    /// What a replay of the allocator says of a tight job.
+    ReplayOfTight,
     /// The table of all stages.
     Numbers,
     /// Ranks, and what a step takes.

@@ -7,7 +7,8 @@ use crate::lazy_parts::LazyPart;
 use crate::parts::InTurn;
 use crate::results::{
     ComparePanel, DetailPanel, EvidencePanel, FitPanel, FrameworksPanel, GpusPanel, MeasuredPanel, MethodsPanel,
-    NumbersPanel, OneGpuPanel, PlansPanel, PlotPanel, RanksPanel, SavingsPanel, StepTimePanel, TimelinePanel,
+    NumbersPanel, OneGpuPanel, PlansPanel, PlotPanel, RanksPanel, ReplaySentence, SavingsPanel, StepTimePanel,
+    TimelinePanel,
 };
 
 /// A part that is loaded; nothing where only the loading matters.
@@ -17,6 +18,7 @@ pub fn part(part: Option<LazyPart>) -> AnyView {
     match part {
         LazyPart::Detail => view! { <DetailPanel /> }.into_any(),
         LazyPart::Timeline => view! { <TimelinePanel /> }.into_any(),
+        LazyPart::ReplayOfTight => view! { <ReplaySentence /> }.into_any(),
         LazyPart::Numbers => view! { <NumbersPanel /> }.into_any(),
         LazyPart::Ranks => view! {
             <RanksPanel />

@@ -14,7 +14,7 @@ use search_worker::{Answer, Request};
 /// once the reader pauses with the place in sight. Answers about what was there before are dropped.
 ///
 /// `track` reads what the request depends on besides the job, and `request` makes it of the job's link.
-pub(crate) fn answer_in_sight<T: Send + Sync + 'static>(
+pub(super) fn answer_in_sight<T: Send + Sync + 'static>(
     place: NodeRef<Div>,
     track: impl Fn() + Copy + 'static,
     request: impl Fn(String) -> Option<Request> + Copy + 'static,

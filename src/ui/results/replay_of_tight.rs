@@ -1,0 +1,35 @@
+//! What a replay of PyTorch's allocator says of a job that is tight by the factors, in a sentence.
+
+use leptos::html::Div;
+use leptos::prelude::*;
+
+use super::answer_in_sight::answer_in_sight;
+use crate::state::State;
+use megatron_memory::report::amount::Scale;
+use megatron_memory::report::reserved::of_tight;
+use search_worker::{Answer, Request};
+
+/// The sentence, once a worker has run the replay.
+#[component]
+pub(crate) fn ReplaySentence() -> impl IntoView {
+    let state = expect_context::<State>();
+    let place = NodeRef::<Div>::new();
+    let replayed = answer_in_sight(
+        place,
+        || (),
+        |link| Some(Request::Reserve { link, stage: None }),
+        |answer| match answer {
+            Answer::Reserved(found) => Some(found),
+            _ => None,
+        },
+    );
+    let words = move || {
+        let scale = Scale::coarse(state.preferences.unit.get());
+        match (replayed.read().as_ref(), state.outcome.read().as_ref()) {
+            (Some(Some(found)), Some(outcome)) => of_tight(&outcome.config, found, scale),
+            (Some(None), _) => String::from("PyTorch's allocator is not replayed for such a job."),
+            (None, _) | (_, None) => String::from("PyTorch's allocator is being replayed…"),
+        }
+    };
+    view! { <div node_ref=place data-testid="replay-of-tight">{words}</div> }
+}

@@ -298,13 +298,15 @@ impl Page {
             .collect()
     }
 
-    /// The addresses that were requested since the last call; those of the page relative to it.
+    /// The addresses that were requested since the last call; those of the page relative to it. Not those of the tab that
+    /// the browser opens by itself, which may still be loading.
     pub fn requests(&self) -> Vec<String> {
         let sent = |entry: Value| {
             let event: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
-            let message = &event["message"];
-            let address = message["params"]["request"]["url"].as_str()?;
-            (message["method"] == "Network.requestWillBeSent").then(|| address.replace(SITE.as_str(), "./"))
+            let (method, parameters) = (&event["message"]["method"], &event["message"]["params"]);
+            let address = parameters["request"]["url"].as_str()?;
+            let is_of_browser = parameters["documentURL"].as_str()?.starts_with("chrome:");
+            (method == "Network.requestWillBeSent" && !is_of_browser).then(|| address.replace(SITE.as_str(), "./"))
         };
         self.browser.log("performance").into_iter().filter_map(sent).collect()
     }

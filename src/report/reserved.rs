@@ -35,7 +35,8 @@ fn device_words((low, high): (Bytes, Bytes), verdict: Verdict, scale: Scale) -> 
     }
 }
 
-/// What a replay of the allocator finds for a pipeline stage, or for the rank that needs most.
+/// The memory that PyTorch's allocator reserves on a pipeline stage, or on the rank with the largest peak, as a replay of
+/// all that is allocated and freed there finds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replayed {
     /// The allocated peak.
@@ -67,7 +68,8 @@ impl Replayed {
         Self::of_rank(config, stage.module, &rank)
     }
 
-    /// The same of the rank that needs most, which the verdict is on.
+    /// Replays the allocator of the rank with the largest peak, with the stages of all modules that run on it. The verdict on
+    /// a job is about that rank. `None` where [`reserved`] has no result.
     #[must_use]
     pub fn of_worst_rank(config: &Config, estimate: &Estimate) -> Option<Self> {
         Self::of_rank(config, estimate.worst.module, &estimate.worst_rank)
@@ -87,7 +89,8 @@ impl Replayed {
     }
 }
 
-/// What a replay says of a job that is tight by the factors, in a sentence that follows theirs.
+/// The memory that the device shows by a replay, and whether the job fits with it, in a sentence: for a job whose verdict,
+/// which uses the factors of reserved over allocated memory, is [`Verdict::Tight`].
 #[must_use]
 pub fn of_tight(config: &Config, found: &Replayed, scale: Scale) -> String {
     format!(

@@ -70,7 +70,7 @@ pub enum Request {
     Reserve {
         /// The job, as the fragment of a share link.
         link: String,
-        /// The stage whose ranks are replayed; `None` for the rank that needs most.
+        /// The stage whose ranks are replayed; `None` for the rank with the largest peak.
         stage: Option<StageRef>,
     },
     /// Replay what PyTorch's allocator would reserve less with expandable segments.

@@ -6,8 +6,8 @@ use megatron_memory::formats::share_url;
 use megatron_memory::memory::{StageRef, estimate};
 use megatron_memory::report::reserved::{Gained, Replayed};
 
-/// What a replay finds for a stage of a job, the fragment of a share link, or for the rank that needs most; `None` where
-/// the job cannot run or its allocator is not replayed.
+/// Replays the allocator of the job in `link`, the fragment of a share link: on the ranks of `stage`, or without one on the
+/// rank with the largest peak. `None` where the job cannot run, or its allocator is not replayed.
 pub(crate) fn replayed(link: &str, stage: Option<StageRef>) -> Option<Replayed> {
     let job = share_url::visit(link).state.setup.job;
     let config = check(&job).config?;

@@ -39,7 +39,7 @@ pub enum LazyPart {
     Detail,
     /// The timeline of a stage by itself.
     Timeline,
-    /// What a replay of the allocator says of a tight job.
+    /// The sentence about a replay of the allocator, below the headline of a job whose verdict is "Tight".
     ReplayOfTight,
     /// The table of all stages.
     Numbers,

@@ -37,7 +37,7 @@ pub(super) fn Summary(
     /// What is noted above the headline's own lines; nothing in an embed.
     #[prop(optional)]
     notes: Option<fn() -> AnyView>,
-    /// What is noted below the headline's own lines; nothing in an embed.
+    /// Views that follow the lines of the headline; an embed has none.
     #[prop(optional)]
     below: Option<fn() -> AnyView>,
     /// What can be done about the job. Nothing in an embed: its reader may not change the job, and the link below leads

@@ -305,7 +305,9 @@ impl Page {
             let event: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
             let (method, parameters) = (&event["message"]["method"], &event["message"]["params"]);
             let address = parameters["request"]["url"].as_str()?;
-            let is_of_browser = parameters["documentURL"].as_str()?.starts_with("chrome:");
+            let is_of_browser = parameters["documentURL"]
+                .as_str()
+                .is_some_and(|of| of.starts_with("chrome:"));
             (method == "Network.requestWillBeSent" && !is_of_browser).then(|| address.replace(SITE.as_str(), "./"))
         };
         self.browser.log("performance").into_iter().filter_map(sent).collect()

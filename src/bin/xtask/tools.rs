@@ -53,7 +53,7 @@ pub(crate) fn for_modules(shell: &Shell) -> Result<(), Error> {
     let bindgen = locked("wasm-bindgen")?;
     let optimized = READS_MODULES.map(|package| format!("profile.dev.package.{package}.opt-level=2"));
     let mut programs = vec!["--bin", "wasm-bindgen", "--bin", "wasm-bindgen-test-runner"];
-    // Checks of the standard library's own, in code that each of these packages compiles for itself.
+    // The standard library asserts and checks for overflow in generic code, which these packages compile for themselves.
     programs.extend(["--config", "profile.dev.debug-assertions=false"]);
     programs.extend(["--config", "profile.dev.overflow-checks=false"]);
     programs.extend(optimized.iter().flat_map(|setting| ["--config", setting]));

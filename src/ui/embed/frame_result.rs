@@ -4,7 +4,6 @@ use leptos::prelude::*;
 use serde::Serialize;
 
 use crate::state::State;
-use megatron_memory::report::summary::Standing;
 
 /// The result of an embed; `src/web/frame.js` reads it from the root element.
 #[derive(Serialize)]
@@ -40,7 +39,7 @@ impl<'a> FrameResult<'a> {
         let outcome = outcome.as_ref().filter(|_| valid);
         let outcome = outcome.filter(|outcome| outcome.config.refused_at_launch().is_empty());
         let valid = outcome.is_some();
-        let summary = outcome.map(|outcome| Standing::new(&outcome.config, &outcome.estimate));
+        let summary = outcome.map(|outcome| outcome.standing());
         let marks = outcome.into_iter().flat_map(|outcome| outcome.config.not_modelled());
         let estimate = outcome.map(|outcome| &outcome.estimate);
         let worst = estimate.and_then(|estimate| estimate.worst_stage());

@@ -15,7 +15,7 @@ use assistant::Assistant;
 pub(crate) use found::{FoundChanges, apply, call_to_use};
 use limits::Limits;
 pub(crate) use limits::{LargestSize, LimitSize};
-use megatron_memory::report::summary::{Standing, Verdict};
+use megatron_memory::report::summary::Verdict;
 
 /// The largest sizes that fit, and changes with which a job fits.
 #[component]
@@ -23,8 +23,7 @@ pub(crate) fn FitPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let verdict = Memo::new(move |_| {
         let outcome = state.outcome.read();
-        let verdict = |o: &crate::state::Outcome| Standing::new(&o.config, &o.estimate).verdict;
-        outcome.as_ref().map(|outcome| verdict(outcome))
+        outcome.as_ref().map(|outcome| outcome.standing().verdict)
     });
     let has_changes = Memo::new(move |_| {
         use Verdict::{DoesNotFit, Fits, Tight};

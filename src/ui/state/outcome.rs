@@ -12,6 +12,7 @@ use megatron_memory::config::job::{Config, Module};
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::state::Setup;
 use megatron_memory::memory::{Estimate, estimate};
+use megatron_memory::verdict::Standing;
 
 /// A valid job and the memory that it needs.
 #[derive(Clone, Debug)]
@@ -30,6 +31,12 @@ impl Outcome {
             estimate: estimate(config),
             config: config.clone(),
         }
+    }
+
+    /// What the job needs, and whether it fits.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        Standing::new(&self.config, &self.estimate)
     }
 
     /// The module with this index.

@@ -16,7 +16,7 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::problem::Fix;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::offers::OfferRow;
-use megatron_memory::verdict::{Standing, Verdict};
+use megatron_memory::verdict::Verdict;
 
 /// The id of the heading of the panel with changes.
 const CHANGES: &str = "fit-title";
@@ -202,9 +202,7 @@ fn LargestSizeButton(size: LimitSize, primary: bool) -> impl IntoView {
 /// Whether the job can run and does not fit safely: only then a change is offered.
 fn lacks_memory(state: State) -> bool {
     let outcome = state.outcome.read();
-    let verdict = outcome
-        .as_ref()
-        .map(|outcome| Standing::new(&outcome.config, &outcome.estimate).verdict);
+    let verdict = outcome.as_ref().map(|outcome| outcome.standing().verdict);
     !state.stale.get() && matches!(verdict, Some(Verdict::Tight | Verdict::DoesNotFit))
 }
 
@@ -244,7 +242,7 @@ fn answers(state: State, is_promising: bool) -> Vec<Answer> {
     let Some(outcome) = outcome.as_ref() else {
         return Vec::new();
     };
-    match Standing::new(&outcome.config, &outcome.estimate).verdict {
+    match outcome.standing().verdict {
         Verdict::Fits => vec![Answer::ShowChanges("Use the free memory")],
         Verdict::Tight | Verdict::DoesNotFit => {
             let largest = asked.and_then(LimitSize::of_field).map(Answer::Largest);

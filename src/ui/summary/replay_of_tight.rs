@@ -1,21 +1,19 @@
-//! The place below the headline of a tight job, for what a replay of PyTorch's allocator says of it.
+//! Where the headline says, of a job whose verdict is "Tight", what a replay of PyTorch's allocator finds.
 
 use leptos::prelude::*;
 
 use crate::lazy_parts::LazyPart;
 use crate::state::State;
-use megatron_memory::report::summary::{Standing, Verdict};
+use megatron_memory::report::summary::Verdict;
 
-/// What a replay says of a job that is tight by the factors: nothing of others. It has its height before it is there, so
-/// that nothing below moves.
+/// The sentence of the replay where the verdict is "Tight", and nothing otherwise. The place is as high as one line before
+/// the sentence is loaded, so that what is below does not move.
 #[component]
 pub(crate) fn ReplayOfTight() -> impl IntoView {
     let state = expect_context::<State>();
     let is_tight = Memo::new(move |_| {
         let outcome = state.outcome.read();
-        let verdict = outcome
-            .as_ref()
-            .map(|outcome| Standing::new(&outcome.config, &outcome.estimate).verdict);
+        let verdict = outcome.as_ref().map(|outcome| outcome.standing().verdict);
         !state.stale.get() && verdict == Some(Verdict::Tight)
     });
     view! {

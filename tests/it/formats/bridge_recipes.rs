@@ -162,3 +162,18 @@ fn rows_of_the_performance_table_are_jobs() {
         );
     }
 }
+
+/// The class of MiMo-V2-Flash builds layers of MTP without experts; without such layers there is nothing to say.
+#[test]
+fn the_predicted_layers_of_mimo_have_no_experts() {
+    for (layers, expected) in [(1, Some(Value::Bool(true))), (0, None)] {
+        let text = format!(
+            "model:\n  _target_: megatron.bridge.models.mimo_v2_flash.mimo_v2_flash_provider.MiMoV2FlashModelProvider\n  \
+             num_layers: 4\n  hidden_size: 512\n  num_attention_heads: 8\n  num_moe_experts: 8\n  mtp_num_layers: {layers}\n  \
+             seq_length: 1024\n  vocab_size: 32000\ntrain:\n  micro_batch_size: 1\n  global_batch_size: 8\n"
+        );
+        let imported = import_text(&text, &ImportOptions::default()).unwrap().import;
+        let job = &imported.state.setup.job;
+        assert_eq!(job.get(0, FieldId::mtp_dense).cloned(), expected, "{layers}");
+    }
+}

@@ -90,10 +90,9 @@ impl PlanColumn {
 
     /// Something of the result; a dash where the job cannot run.
     fn result(&self, read: impl FnOnce(&Outcome, &Standing) -> String) -> String {
-        self.outcome.as_ref().map_or_else(
-            || String::from("–"),
-            |outcome| read(outcome, &Standing::new(&outcome.config, &outcome.estimate)),
-        )
+        self.outcome
+            .as_ref()
+            .map_or_else(|| String::from("–"), |outcome| read(outcome, &outcome.standing()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a replay of PyTorch's allocator says of a job that is tight by the factors, in a sentence.
+//! Below the headline of a job whose verdict is "Tight": what the device shows by a replay of PyTorch's allocator.
 
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -9,7 +9,7 @@ use megatron_memory::report::amount::Scale;
 use megatron_memory::report::reserved::of_tight;
 use search_worker::{Answer, Request};
 
-/// The sentence, once a worker has run the replay.
+/// A sentence with the memory that the device shows and whether the job fits with it, once a worker has run the replay.
 #[component]
 pub(crate) fn ReplaySentence() -> impl IntoView {
     let state = expect_context::<State>();

@@ -235,14 +235,13 @@ fn ranks_are_shared_and_a_line_parts_what_leaves_little_memory_free() {
     }
     let table = format!("document.querySelector('{DIALOG} .layouts-table')");
     let line = format!("{DIALOG} .layouts-line");
-    // Scrolls on until the first line is in the page.
+    // Scrolls on until the first line is in the page, and stays there: its row is drawn anew wherever the table is scrolled
+    // to, and may be gone a moment later.
     let find_line = || {
         page.eval(&format!("({table}).scrollTop = 0"));
         page.until(&format!(
-            "document.querySelector('{line}') ?? (({table}).scrollTop += 200, null)"
-        ));
-        page.eval(&format!(
-            "document.querySelector('{line}').scrollIntoView({{ block: 'center' }})"
+            "((line) => line ? (line.scrollIntoView({{ block: 'center' }}), true) : (({table}).scrollTop += 200, null))\
+             (document.querySelector('{line}'))"
         ));
     };
     find_line();

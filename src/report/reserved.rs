@@ -89,13 +89,15 @@ impl Replayed {
     }
 }
 
-/// The memory that the device shows by a replay, and whether the job fits with it, in a sentence: for a job whose verdict,
+/// Whether a job fits by a replay, and the memory that the device shows then, in a sentence: for a job whose verdict,
 /// which uses the factors of reserved over allocated memory, is [`Verdict::Tight`].
 #[must_use]
 pub fn of_tight(config: &Config, found: &Replayed, scale: Scale) -> String {
+    let (low, high) = found.device;
+    let verdict = Verdict::of(config, found.device).words();
     format!(
-        "A replay of PyTorch's allocator gives {}.",
-        device_words(found.device, Verdict::of(config, found.device), scale)
+        "{verdict} by a replay of PyTorch's allocator: {}.",
+        scale.range(low, high)
     )
 }
 

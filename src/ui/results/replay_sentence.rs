@@ -27,7 +27,7 @@ pub(crate) fn ReplaySentence() -> impl IntoView {
         let scale = Scale::coarse(state.preferences.unit.get());
         match (replayed.read().as_ref(), state.outcome.read().as_ref()) {
             (Some(Some(found)), Some(outcome)) => of_tight(&outcome.config, found, scale),
-            (Some(None), _) => String::from("PyTorch's allocator is not replayed for such a job."),
+            (Some(None), _) => String::from("PyTorch's allocator is not replayed for this job."),
             (None, _) | (_, None) => String::from("PyTorch's allocator is being replayed…"),
         }
     };

@@ -96,9 +96,9 @@ fn the_sentence_for_a_tight_job_is_its_standing_by_the_replay() {
         assert_eq!(
             of_tight(&job.config, &replayed, scale),
             format!(
-                "A replay of PyTorch's allocator gives {} on the device: {}.",
-                scale.range(low, high),
-                standing.verdict.words().to_lowercase()
+                "{} by a replay of PyTorch's allocator: {}.",
+                standing.verdict.words(),
+                scale.range(low, high)
             )
         );
     }

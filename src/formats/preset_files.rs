@@ -72,6 +72,14 @@ impl Preset {
         let source = root.get("source")?;
         let published = root.get("published_parameters")?;
         let job = root.get("job")?;
+        let model = import.settings.into_iter();
+        let model: Settings = model
+            .map(|setting| Some((FieldId::by_name(setting.field)?, setting.value)))
+            .collect::<Option<_>>()?;
+        let mut towers = towers::of_model(&root, config.get("model_type"));
+        for tower in &mut towers {
+            tower.joins(&model);
+        }
         Some(Contents {
             source_url: text(source.get("url")?)?,
             source_date: text(source.get("date")?)?,
@@ -84,13 +92,9 @@ impl Preset {
                 active: published.get("active").and_then(count),
                 note: text(published.get("note")?)?,
             },
-            model: import
-                .settings
-                .into_iter()
-                .map(|setting| Some((FieldId::by_name(setting.field)?, setting.value)))
-                .collect::<Option<Settings>>()?,
+            model,
             model_type: text(config.get("model_type")?)?,
-            towers: towers::of_model(&root, config.get("model_type")),
+            towers,
             report: import.report,
             job_source: text(job.get("source")?)?,
             job: fields(job.get("settings")?)?,

@@ -258,6 +258,9 @@ const IRRELEVANT: [(&str, &[&str]); 5] = [
     (
         "model",
         &[
+            "audio_end_token_id",
+            "audio_start_token_id",
+            "audio_token_id",
             "batch_p2p_comm",
             "beta_fast",
             "beta_slow",
@@ -272,8 +275,11 @@ const IRRELEVANT: [(&str, &[&str]); 5] = [
             "layernorm_epsilon",
             "parallel_output",
             "persist_layer_norm",
+            "position_id_per_seconds",
+            "pretrained_model_name",
             "rope_scaling",
             "rope_scaling_factor",
+            "seconds_per_chunk",
             "use_transformer_engine_full_layer_spec",
             "variable_seq_lengths",
             "video_token_id",
@@ -296,7 +302,15 @@ const IRRELEVANT: [(&str, &[&str]); 5] = [
 
 /// Whether a key of the model is one of a rotary embedding, or repeats what the Hugging Face model says of itself.
 fn repeats(name: &str) -> bool {
-    name.starts_with("yarn_") || name.starts_with("hf_text_config") || name.starts_with("hf_config")
+    let beginnings = [
+        "yarn_",
+        "hf_text_config",
+        "hf_config",
+        "thinker_config",
+        "talker_config",
+        "token2wav_config",
+    ];
+    beginnings.iter().any(|beginning| name.starts_with(beginning))
 }
 
 /// The meaning of a key, given with its sections before it and dots between them; `None` for a key that is not known.

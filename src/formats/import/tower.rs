@@ -5,10 +5,14 @@ use crate::config::raw::Settings;
 use crate::value::Value;
 
 /// The key of a model's file under which its vision tower is, and of the mark while the tower is left out.
-pub(super) const CONFIG: &str = "vision_config";
+pub(in crate::formats) const CONFIG: &str = "vision_config";
 
 /// The key of a model's file under which its audio tower is, and of the mark while the tower is left out.
-pub(super) const AUDIO: &str = "audio_config";
+pub(in crate::formats) const AUDIO: &str = "audio_config";
+
+/// The key of a model's file under which the part is that has the language model and the towers, where another part
+/// speaks.
+pub(in crate::formats) const THINKER: &str = "thinker_config";
 
 /// The mark of a configuration of Megatron-Bridge while the tower is left out.
 pub(in crate::formats) const CLASS: &str = "model._target_";
@@ -85,6 +89,13 @@ impl Tower {
         self.settings.set(FieldId::frozen, Value::Bool(frozen.layers));
         let id = FieldId::projector_frozen;
         self.settings.set(id, Value::Bool(frozen.projector));
+    }
+
+    /// Gives it the width of a language model where its file says none.
+    pub(in crate::formats) fn joins(&mut self, language: &Settings) {
+        if self.output.is_none() {
+            self.output = language.get(FieldId::hidden_size).cloned();
+        }
     }
 
     /// Makes it the module of Hugging Face, which knows nothing of tensor parallelism.

@@ -4,7 +4,7 @@
 pub(in crate::formats) mod sizes;
 
 use super::imported::{Choice, Import, Question};
-use super::tower::{AUDIO, AUDIO_TOKENS, CLASS, CONFIG, Outcome, Recompute, TOKENS, Tower};
+use super::tower::{AUDIO, AUDIO_TOKENS, CLASS, CONFIG, Outcome, Recompute, THINKER, TOKENS, Tower};
 use super::values::{truth, word};
 use crate::config::edit::module_name;
 use crate::config::fields::FieldId;
@@ -22,7 +22,7 @@ pub(crate) fn of_model(file: &Node, model_type: Option<&Node>) -> Vec<Tower> {
         return Vec::new();
     };
     // In Qwen3-Omni they belong to the thinker, as the language model does.
-    let file = file.get("thinker_config").unwrap_or(file);
+    let file = file.get(THINKER).unwrap_or(file);
     let tower = |settings, output: Option<&Node>, asks, mark| Tower {
         settings,
         output: output.map(Node::to_value),
@@ -188,22 +188,27 @@ pub(in crate::formats) fn attach(import: &mut Import) {
     if job.modules.is_empty() {
         // Those of the language model, which become its own beside another module.
         let shared = job.shared.clone();
-        for tower in towers {
-            attach_one(import, &shared, tower);
+        let (attached, left_out): (Vec<_>, Vec<_>) = towers.into_iter().partition(|tower| joins(tower, &shared));
+        let marks: Vec<&str> = left_out.iter().map(|tower| tower.mark).collect();
+        for tower in attached {
+            attach_one(import, &shared, tower, &marks);
         }
     }
 }
 
-/// `shared` has the settings of the job without towers.
-fn attach_one(import: &mut Import, shared: &Settings, mut tower: Tower) {
+/// Whether a tower can be a module of the job with these settings.
+fn joins(tower: &Tower, shared: &Settings) -> bool {
+    let joins = tower.output.as_ref() == shared.get(FieldId::hidden_size);
+    let has_gpus = shared.get(FieldId::world_size).is_some();
+    joins && has_gpus && tower.open().is_none()
+}
+
+/// `shared` has the settings of the job without towers; the job keeps the marks `kept`, which are of towers that are no
+/// modules.
+fn attach_one(import: &mut Import, shared: &Settings, mut tower: Tower, kept: &[&str]) {
     let is_of_bridge = tower.mark == CLASS;
     let job = &mut import.state.setup.job;
-    let joins = tower.output.as_ref() == shared.get(FieldId::hidden_size);
     let has_adapters = shared.get(FieldId::peft_type).is_some();
-    let has_gpus = shared.get(FieldId::world_size).is_some();
-    if !joins || !has_gpus || tower.open().is_some() {
-        return;
-    }
     let own = &mut tower.settings;
     for id in [FieldId::tensor_model_parallel_size, FieldId::context_parallel_size] {
         if let Some(value) = shared.get(id) {
@@ -215,29 +220,48 @@ fn attach_one(import: &mut Import, shared: &Settings, mut tower: Tower) {
         let none = Value::Text(String::from("none"));
         own.set(FieldId::peft_type, none);
     }
+    let is_audio = tower.is_audio();
     job.shared.set(FieldId::colocate_modules, Value::Bool(true));
     job.add_module(module_name(&tower.settings), tower.settings);
     if tower.language_frozen {
         job.put(0, FieldId::frozen, Value::Bool(true));
     }
-    forget_marks(import, &[tower.mark]);
+    if !kept.contains(&tower.mark) {
+        forget_marks(import, &[tower.mark]);
+    }
     forget_marks(import, tower.honoured);
+    let note = if is_audio {
+        "of the module with the audio tower"
+    } else {
+        "of the module with the vision tower"
+    };
     for row in &mut import.report {
         let frozen = row.key.starts_with("model.freeze_");
         let is_unread = matches!(row.status, KeyStatus::NotModelled | KeyStatus::Ignored);
         if is_unread && tower.honoured.contains(&last(&row.key)) {
             row.status = KeyStatus::Mapped;
             row.effect = None;
-            row.note = "of the module with the vision tower".into();
-        } else if let Some(key) = row.key.strip_prefix("model.vision_config.") {
-            let counts = sizes::SIZES.iter().any(|(name, _)| *name == key);
+            row.note = note.into();
+        } else if let Some(key) = of_tower(&row.key, is_audio) {
+            let counts = sizes::is_size(is_audio, key);
             row.status = if counts { KeyStatus::Mapped } else { KeyStatus::Ignored };
-            row.note = "of the module with the vision tower".into();
+            row.note = note.into();
         } else if frozen && is_of_bridge {
             row.status = KeyStatus::Mapped;
             row.note = "".into();
         }
     }
+}
+
+/// The key in the part of a configuration of Megatron-Bridge that describes a tower.
+fn of_tower(key: &str, is_audio: bool) -> Option<&str> {
+    let parts: &[&str] = if is_audio {
+        &["thinker_config.audio_config.", "hf_config.audio_config."]
+    } else {
+        &["vision_config.", "thinker_config.vision_config."]
+    };
+    let key = key.strip_prefix("model.")?;
+    parts.iter().find_map(|part| key.strip_prefix(part))
 }
 
 /// Sets which layers are recomputed.

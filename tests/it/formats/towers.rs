@@ -328,6 +328,120 @@ fn a_model_with_a_tower_that_is_not_followed_is_marked() {
     }
 }
 
+/// The part of a configuration of Qwen2.5-Omni that has its towers.
+const THINKER_OF_OMNI: &str = "  thinker_config:\n    audio_config:\n      d_model: 1280\n      encoder_layers: 32\n      \
+    encoder_ffn_dim: 5120\n      encoder_attention_heads: 20\n      num_mel_bins: 128\n      n_window: 100\n      \
+    output_dim: 3584\n    vision_config:\n      depth: 32\n      hidden_size: 1280\n      intermediate_size: 3420\n      \
+    num_heads: 16\n      out_hidden_size: 3584\n      patch_size: 14\n      spatial_merge_size: 2\n";
+
+/// A configuration of Megatron-Bridge with sounds: the class, the language model, the towers, and other keys of the
+/// model.
+fn with_sounds(class: &str, language: &str, towers: &str, more: &str) -> String {
+    format!(
+        "model:\n  _target_: megatron.bridge.models.{class}\n{language}{towers}{more}  normalization: RMSNorm\n  \
+         gated_linear_unit: true\n  add_bias_linear: false\n  seq_length: 4096\n  bf16: true\n  \
+         tensor_model_parallel_size: 4\n  pipeline_model_parallel_size: 2\n  sequence_parallel: true\n\
+         train:\n  micro_batch_size: 1\n  global_batch_size: 8\nddp:\n  use_distributed_optimizer: true\n  \
+         grad_reduce_in_fp32: true\n"
+    )
+}
+
+const QWEN2_AUDIO: [&str; 3] = [
+    "qwen_audio.qwen2_audio_provider.Qwen2AudioModelProvider",
+    "  num_layers: 32\n  hidden_size: 4096\n  ffn_hidden_size: 11008\n  num_attention_heads: 32\n  vocab_size: 156032\n  \
+     add_qkv_bias: true\n  share_embeddings_and_output_weights: false\n  position_embedding_type: rope\n",
+    "  hf_config:\n    audio_config:\n      d_model: 1280\n      encoder_layers: 32\n      encoder_ffn_dim: 5120\n      \
+     encoder_attention_heads: 20\n      num_mel_bins: 128\n",
+];
+
+const QWEN2_5_OMNI: [&str; 3] = [
+    "qwen_omni.qwen25_omni_provider.Qwen25OmniModelProvider",
+    "  num_layers: 28\n  hidden_size: 3584\n  ffn_hidden_size: 18944\n  num_attention_heads: 28\n  num_query_groups: 4\n  \
+     vocab_size: 152064\n  add_qkv_bias: true\n  share_embeddings_and_output_weights: false\n  \
+     position_embedding_type: mrope\n",
+    THINKER_OF_OMNI,
+];
+
+const QWEN3_ASR: [&str; 3] = [
+    "qwen3_asr.qwen3_asr_provider.Qwen3ASRModelProvider",
+    "  num_layers: 28\n  hidden_size: 2048\n  ffn_hidden_size: 6144\n  num_attention_heads: 16\n  num_query_groups: 8\n  \
+     kv_channels: 128\n  vocab_size: 151936\n  qk_layernorm: true\n  share_embeddings_and_output_weights: true\n  \
+     position_embedding_type: mrope\n",
+    "  thinker_config:\n    audio_config:\n      d_model: 1024\n      encoder_layers: 24\n      encoder_ffn_dim: 4096\n      \
+     encoder_attention_heads: 16\n      num_mel_bins: 128\n      downsample_hidden_size: 480\n      n_window: 50\n      \
+     output_dim: 2048\n",
+];
+
+/// The job of such a configuration on eight GPUs.
+#[track_caller]
+fn job_with_sounds([class, language, towers]: [&str; 3], more: &str) -> RawJob {
+    let options = ImportOptions {
+        gpus: Some(8),
+        fields: vec![(TOKENS, Value::Int(64)), (AUDIO_TOKENS, Value::Int(130))],
+        ..ImportOptions::default()
+    };
+    let text = with_sounds(class, language, towers, more);
+    let imported = import_text(&text, &options).unwrap().import;
+    assert_eq!(imported.questions, [], "{class}");
+    imported.state.setup.job
+}
+
+/// Positions in the tower of Qwen2-Audio, which are parameters that are never trained.
+const POSITIONS: u64 = 1_500 * 1_280;
+
+/// As many parameters as the real modules have on the first tensor-parallel rank of two stages, by module: the language
+/// model split over four ranks, and whole towers of Hugging Face beside its first stage.
+#[test]
+fn towers_of_sounds_in_configurations_are_those_of_the_real_modules() {
+    // Without the 7168 parameters of `audio_bos_eos_token`, which no pass reads.
+    let omni = vec![952_026_880, 676_550_144, 639_647_232 - 7_168];
+    for (model, mut first, last, fixed) in [
+        (QWEN2_AUDIO, vec![969_457_664, 642_215_936], 969_461_760, POSITIONS),
+        (QWEN2_5_OMNI, omni, 952_030_464, 0),
+        (QWEN3_ASR, vec![254_012_928, 317_477_504], 254_014_976, 0),
+    ] {
+        let job = job_with_sounds(model, "");
+        assert_eq!(marks(&job), Vec::<&str>::new(), "{}", model[0]);
+        assert_eq!(on_rank(&job, State::Weights), first, "{}", model[0]);
+        first[1] -= fixed;
+        assert_eq!(on_rank(&job, State::MainGrads), first, "{}", model[0]);
+        let config = check(&job).config.unwrap();
+        let language = &estimate(&config).modules[0];
+        assert_eq!(language.stages[1].parameters().total(), last, "{}", model[0]);
+    }
+}
+
+/// A thinker freezes its towers with their projections, and Qwen2-Audio each alone.
+#[test]
+fn towers_of_sounds_in_configurations_are_frozen_by_parts() {
+    let (projector, whole) = (5_246_976, 642_215_936 - POSITIONS);
+    let (images, sounds) = (676_550_144, 639_647_232 - 7_168);
+    for (model, key, expected) in [
+        (QWEN2_AUDIO, "freeze_audio_model", vec![projector]),
+        (QWEN2_AUDIO, "freeze_audio_projection", vec![whole - projector]),
+        (QWEN2_5_OMNI, "freeze_audio_model", vec![images, 0]),
+        (QWEN2_5_OMNI, "freeze_vision_model", vec![0, sounds]),
+        (QWEN3_ASR, "freeze_audio_model", vec![0]),
+    ] {
+        let job = job_with_sounds(model, &format!("  {key}: true\n"));
+        let gradients = on_rank(&job, State::MainGrads);
+        assert!(gradients[0] > 0, "{}: {key}", model[0]);
+        assert_eq!(gradients[1..], expected, "{}: {key}", model[0]);
+    }
+    let frozen = job_with_sounds(QWEN3_ASR, "  freeze_language_model: true\n");
+    assert_eq!(on_rank(&frozen, State::MainGrads), [0, 317_477_504]);
+}
+
+/// One tower of two does not make the model: a thinker with a part of no known sizes stays marked.
+#[test]
+fn a_thinker_with_a_tower_of_unknown_sizes_is_marked() {
+    let towers = THINKER_OF_OMNI.replace("      d_model: 1280\n", "");
+    let [class, language, _] = QWEN2_5_OMNI;
+    let job = job_with_sounds([class, language, &towers], "");
+    assert_eq!(marks(&job), ["model._target_"]);
+    assert!(job.modules.is_empty());
+}
+
 /// A model that is chosen as a preset is that of its file: the same tower, and the same memory.
 #[test]
 fn presets_with_encoders_are_models_of_texts() {

@@ -241,7 +241,7 @@ fn known_names(id: FieldId, value: &Value) -> Option<(Value, Vec<String>)> {
 
 /// Marks a job whose model has more than a language model, by the class of the model.
 pub(super) fn model_class(draft: &mut JobDraft, root: &Node) -> Result<(), ImportError> {
-    draft.towers = tower::read(root).into_iter().collect();
+    draft.towers = tower::read(root);
     let model = root.get("model").map_or([].as_slice(), Node::entries);
     let Some(entry) = model.iter().find(|entry| entry.key == "_target_") else {
         return Ok(());

@@ -1,14 +1,17 @@
-//! The vision tower in a configuration of Megatron-Bridge, with the images of its dataset.
+//! The towers in a configuration of Megatron-Bridge, with the images of its dataset.
 //!
 //! `get_vision_model_config` makes the configuration of the towers of Qwen3-VL, Qwen3.5 and Qwen3.6: it takes TP and
 //! recomputation from the language model, and neither sequence parallelism nor fp8 nor CUDA graphs. Qwen2.5-VL has the
-//! tower of Hugging Face, which recomputes nothing and is whole on every rank (`Qwen25VLModel.__init__`). Both are
-//! built on the first stage only (`pre_process`), with the first virtual chunk, and do all of their work on every rank
-//! of CP.
+//! tower of Hugging Face, which recomputes nothing and is whole on every rank (`Qwen25VLModel.__init__`). So are all
+//! towers of Qwen2-Audio, Qwen2.5-Omni and Qwen3-ASR (`Qwen2AudioModel.__init__`, `Qwen25OmniThinkerModel.__init__`,
+//! `Qwen3ASRThinkerModel.__init__`). Towers are built on the first stage only (`pre_process`), with the first virtual
+//! chunk, and do all of their work on every rank of CP.
 
 use crate::config::fields::FieldId;
 use crate::formats::import::imported::Import;
-use crate::formats::import::tower::{AUDIO_TOKENS, CLASS, Frozen, Outcome, Recompute, TOKENS, Tower};
+use crate::formats::import::tower::{
+    AUDIO, AUDIO_TOKENS, CLASS, CONFIG, Frozen, Outcome, Recompute, THINKER, TOKENS, Tower,
+};
 use crate::formats::import::towers::sizes::{self, TowerOfClass, int};
 use crate::formats::import::values::word;
 use crate::formats::node::Node;
@@ -20,20 +23,35 @@ const MOCK_EDGE: i128 = 256;
 /// The image processors enlarge images of fewer pixels.
 const FEWEST_PIXELS: i128 = 256 * 256;
 
-/// Reads the tower; `None` where the model has none of a known kind. The images of real datasets have many sizes: of
-/// these the import asks how many tokens they become.
-pub(super) fn read(root: &Node) -> Option<Tower> {
-    let model = root.get("model")?;
-    let class = class(model)?;
-    if let Some(known) = TowerOfClass::find(&class) {
-        return of_class(model, known);
+/// Reads the towers; none where the model has none of a known kind. The images of real datasets have many sizes, and
+/// their sounds many lengths: of these the import asks how many tokens they become.
+pub(super) fn read(root: &Node) -> Vec<Tower> {
+    let Some((model, class)) = root.get("model").and_then(|model| Some((model, class(model)?))) else {
+        return Vec::new();
+    };
+    let sounds = sounds(model, &class);
+    if let Some(known) = TowerOfClass::find(&class).filter(|_| sounds.is_none()) {
+        return of_class(model, known).into_iter().collect();
     }
-    let preset = sizes::preset_of_class(&class)?;
+    let images = images(root, model, &class);
+    // One of two does not say what the model has.
+    let thinks = model.get(THINKER);
+    let has_both = |thinker: &Node| thinker.get(CONFIG).is_none() || images.is_some() && sounds.is_some();
+    if thinks.is_none_or(has_both) {
+        images.into_iter().chain(sounds).collect()
+    } else {
+        Vec::new()
+    }
+}
+
+/// The tower of images that the configuration describes.
+fn images(root: &Node, model: &Node, class: &str) -> Option<Tower> {
+    let preset = sizes::preset_of_class(class)?;
     let graphs = model.get("vision_cuda_graph_impl").map(|node| word(&node.to_value()));
     if graphs.is_some_and(|graphs| graphs != "none") {
         return None;
     }
-    let tower = model.get("vision_config")?;
+    let tower = model.get(THINKER).unwrap_or(model).get(CONFIG)?;
     let mut settings = sizes::settings(tower, preset)?;
     let images = root.get("dataset").and_then(|dataset| mock_images(dataset, tower));
     if let Some([width, height, number]) = images {
@@ -46,55 +64,91 @@ pub(super) fn read(root: &Node) -> Option<Tower> {
             settings.set(id, Value::Int(count));
         }
     }
-    let is_frozen = |key| model.get(key).map(Node::to_value) == Some(Value::Bool(true));
     let of_hugging_face = preset == "qwen2.5-vl-vit";
     let mut tower = Tower {
         output: tower.get("out_hidden_size").map(Node::to_value),
         recompute: Recompute::LikeLanguageModel,
-        language_frozen: is_frozen("freeze_language_model"),
+        language_frozen: is_on(model, "freeze_language_model"),
         asks: images.is_none().then_some(TOKENS),
         mark: CLASS,
         honoured: &[],
         settings,
     };
-    tower.freeze(Frozen {
-        layers: is_frozen("freeze_vision_model"),
-        projector: is_frozen("freeze_vision_projection"),
-    });
+    tower.freeze(frozen(model, ["freeze_vision_model", "freeze_vision_projection"]));
     if of_hugging_face {
         tower.is_of_hugging_face(Recompute::Nothing);
     }
     Some(tower)
 }
 
+/// The tower of sounds whose sizes are in a configuration of Hugging Face within that of the model.
+fn sounds(model: &Node, class: &str) -> Option<Tower> {
+    let within = [THINKER, "hf_config"].into_iter();
+    let tower = within
+        .filter_map(|key| model.get(key))
+        .find_map(|part| part.get(AUDIO))?;
+    let output = tower.get("output_dim").or_else(|| model.get("hidden_size"));
+    let mut tower = Tower {
+        settings: sizes::of_sounds_of_class(tower, class)?,
+        output: output.map(Node::to_value),
+        recompute: Recompute::Nothing,
+        language_frozen: is_on(model, "freeze_language_model"),
+        asks: Some(AUDIO_TOKENS),
+        mark: CLASS,
+        honoured: &[],
+    };
+    tower.freeze(frozen(model, SOUNDS_FROZEN));
+    tower.is_of_hugging_face(Recompute::Nothing);
+    Some(tower)
+}
+
+/// The keys that freeze the layers of a tower of sounds and its projection.
+const SOUNDS_FROZEN: [&str; 2] = ["freeze_audio_model", "freeze_audio_projection"];
+
+/// What a model freezes of a tower by the keys for its layers and for its projection, which is a part of the tower in a
+/// thinker.
+fn frozen(model: &Node, [layers, projector]: [&str; 2]) -> Frozen {
+    let projector = if model.get(THINKER).is_some() {
+        layers
+    } else {
+        projector
+    };
+    Frozen {
+        layers: is_on(model, layers),
+        projector: is_on(model, projector),
+    }
+}
+
+fn is_on(model: &Node, key: &str) -> bool {
+    model.get(key).map(Node::to_value) == Some(Value::Bool(true))
+}
+
 /// A tower that the configuration does not describe. Neither those of Hugging Face nor RADIO recompute anything
 /// (`_build_vision_config`).
 fn of_class(model: &Node, known: TowerOfClass) -> Option<Tower> {
-    let is_on = |key| model.get(key).map(Node::to_value) == Some(Value::Bool(true));
     // Nemotron Omni has an encoder of sounds then, or one of videos, which are not known.
-    if is_on("has_sound") || is_on("separate_video_embedder") || int(model, "temporal_patch_dim").is_some_and(|n| n > 1)
-    {
+    let has_more = ["has_sound", "separate_video_embedder"]
+        .into_iter()
+        .any(|key| is_on(model, key));
+    if has_more || int(model, "temporal_patch_dim").is_some_and(|n| n > 1) {
         return None;
     }
     let mut tower = Tower {
         output: model.get("hidden_size").map(Node::to_value),
         recompute: Recompute::Nothing,
-        language_frozen: is_on("freeze_language_model"),
+        language_frozen: is_on(model, "freeze_language_model"),
         asks: None,
         mark: CLASS,
         honoured: &[],
         settings: sizes::of_preset(known.preset)?,
     };
     tower.asks = Some(if tower.is_audio() { AUDIO_TOKENS } else { TOKENS });
-    let [layers, projector] = if tower.is_audio() {
-        ["freeze_audio_model", "freeze_audio_projection"]
+    let parts = if tower.is_audio() {
+        SOUNDS_FROZEN
     } else {
         ["freeze_vision_model", "freeze_vision_projection"]
     };
-    tower.freeze(Frozen {
-        layers: is_on(layers),
-        projector: is_on(projector),
-    });
+    tower.freeze(frozen(model, parts));
     let class_tokens = int(model, "vision_class_token_len").or(known.class_tokens);
     if let Some(tokens) = class_tokens {
         tower.settings.set(FieldId::class_token_len, Value::Int(tokens));
@@ -106,8 +160,8 @@ fn of_class(model: &Node, known: TowerOfClass) -> Option<Tower> {
 }
 
 /// The tower of a job that trains adapters: adapters go into Megatron's linear layers in every part of the model, towers
-/// included, and all other weights are frozen (`PEFT.freeze_model`). The tower of Hugging Face has layers of other names. Names with the place of a layer
-/// in them are not followed.
+/// included, and all other weights are frozen (`PEFT.freeze_model`). The tower of Hugging Face has layers of other
+/// names. Names with the place of a layer in them are not followed.
 pub(in crate::formats) fn beside_adapters(import: &Import, mut tower: Tower) -> Outcome {
     let shared = &import.state.setup.job.shared;
     let text = |id| shared.get(id).map(word);

@@ -21,8 +21,17 @@ const CONVOLUTION_SIZES: [(&str, FieldId); 2] = [
     ("n_window", FieldId::n_window),
 ];
 
+/// Whether a size of a tower of sounds, or of images, follows from a key of its configuration.
+pub(super) fn is_size(is_audio: bool, key: &str) -> bool {
+    if is_audio {
+        let mut sizes = AUDIO_SIZES.iter().chain(&CONVOLUTION_SIZES);
+        return sizes.any(|(name, _)| *name == key);
+    }
+    SIZES.iter().any(|(name, _)| *name == key)
+}
+
 /// The keys of `vision_config` that sizes follow from, each with the field that it is.
-pub(super) const SIZES: [(&str, FieldId); 6] = [
+const SIZES: [(&str, FieldId); 6] = [
     ("depth", FieldId::num_layers),
     ("hidden_size", FieldId::hidden_size),
     ("intermediate_size", FieldId::ffn_hidden_size),
@@ -38,16 +47,16 @@ const FAMILIES: [(&str, Option<&str>, &str); 6] = [
     ("qwen3_omni_moe", None, "qwen3-vl-vit"),
     ("qwen3_5", Some("Qwen35VL"), "qwen3.5-vl-vit"),
     ("qwen2_5_vl", Some("Qwen25VL"), "qwen2.5-vl-vit"),
-    ("qwen2_5_omni", None, "qwen2.5-vl-vit"),
+    ("qwen2_5_omni", Some("Qwen25Omni"), "qwen2.5-vl-vit"),
     ("exaone4_5", Some("Exaone45"), "exaone-4.5-vit"),
 ];
 
-/// The families whose audio towers are known: the beginning of their `model_type`, and the encoder preset.
-const AUDIO_FAMILIES: [(&str, &str); 4] = [
-    ("qwen3_omni_moe", "qwen3-omni-audio"),
-    ("qwen3_asr", "qwen3-omni-audio"),
-    ("qwen2_audio", "qwen2-audio"),
-    ("qwen2_5_omni", "qwen2.5-omni-audio"),
+/// The families whose audio towers are known, as [`FAMILIES`] has those of images.
+const AUDIO_FAMILIES: [(&str, Option<&str>, &str); 4] = [
+    ("qwen3_omni_moe", None, "qwen3-omni-audio"),
+    ("qwen3_asr", Some("Qwen3ASR"), "qwen3-omni-audio"),
+    ("qwen2_audio", Some("Qwen2Audio"), "qwen2-audio"),
+    ("qwen2_5_omni", Some("Qwen25Omni"), "qwen2.5-omni-audio"),
 ];
 
 /// A tower that a configuration of Megatron-Bridge does not describe, or not in keys of its own. All published models
@@ -114,7 +123,7 @@ const OF_MODEL: [FieldId; 7] = [
 /// The fields of a tower by its encoder preset and the fields of one model, and whether it encodes sounds; `None` where
 /// the preset is of no known family.
 pub(super) fn of_model(preset: &str, model: &Settings) -> Option<(Settings, bool)> {
-    let is_audio = AUDIO_FAMILIES.iter().any(|(_, known)| *known == preset);
+    let is_audio = AUDIO_FAMILIES.iter().any(|(.., known)| *known == preset);
     if !is_audio && FAMILIES.iter().all(|(.., known)| *known != preset) {
         return None;
     }
@@ -199,7 +208,18 @@ pub(in crate::formats) fn settings(tower: &Node, preset: &str) -> Option<Setting
 /// of no known family.
 pub(super) fn of_sounds(tower: &Node, model_type: &str) -> Option<Settings> {
     let mut families = AUDIO_FAMILIES.iter();
-    let (_, preset) = families.find(|(start, _)| model_type.starts_with(start))?;
+    let (.., preset) = families.find(|(start, ..)| model_type.starts_with(start))?;
+    of_sounds_of(tower, preset)
+}
+
+/// The same of a model by its class in Megatron-Bridge.
+pub(in crate::formats) fn of_sounds_of_class(tower: &Node, class: &str) -> Option<Settings> {
+    let mut families = AUDIO_FAMILIES.iter();
+    let (.., preset) = families.find(|(_, start, _)| start.is_some_and(|start| class.starts_with(start)))?;
+    of_sounds_of(tower, preset)
+}
+
+fn of_sounds_of(tower: &Node, preset: &str) -> Option<Settings> {
     let mut settings = of_preset(preset)?;
     let of_convolutions = settings.get(FieldId::downsample_hidden_size).is_some();
     let convolutions = CONVOLUTION_SIZES.iter().filter(|_| of_convolutions);

@@ -361,6 +361,10 @@ fn parts_that_megatron_core_lacks_are_named() {
             r#"{"model_type": "opt", "do_layer_norm_before": false}"#,
             "line 1: `do_layer_norm_before` asks for norms after attention and MLP",
         ),
+        (
+            r#"{"model_type": "falcon_h1", "mamba_conv_bias": false}"#,
+            "line 1: `mamba_conv_bias` asks for convolutions without biases in its Mamba mixers",
+        ),
         (r#"{"model_type": "falcon"}"#, "Falcon cannot be estimated"),
         (r#"{"model_type": "bloom"}"#, "ALiBi"),
         (r#"{"model_type": "phi"}"#, "side by side"),

@@ -30,11 +30,19 @@ pub(super) const FAMILIES: &[Family] = &[
             "tie_word_embeddings": false, "attention_dropout": 0.0, "projectors_bias": false, "mamba_num_heads": 128,
             "mamba_head_dim": 8, "n_groups": 1, "ssm_state_size": 256, "mamba_rms_norm": false,
             "mamba_chunk_size": 256, "conv_kernel": 4}"#,
-        unsupported: &[(
-            "mamba_norm_before_gate",
-            Is::On,
-            "a norm before the gate of its Mamba mixers, which Megatron-Core does not have",
-        )],
+        unsupported: &[
+            (
+                "mamba_norm_before_gate",
+                Is::On,
+                "a norm before the gate of its Mamba mixers, which Megatron-Core does not have",
+            ),
+            // `MambaMixer.__init__` asserts `conv_bias`, which Megatron-Bridge takes from this key.
+            (
+                "mamba_conv_bias",
+                Is::Off,
+                "convolutions without biases in its Mamba mixers, which Megatron-Core refuses",
+            ),
+        ],
         mamba_beside_attention: true,
         qkv_bias: Switch::Key("attention_bias"),
         linear_bias: Switch::Key("projectors_bias"),

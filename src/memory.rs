@@ -46,10 +46,11 @@ pub use estimate::{
 pub use job_moment::JobMoment;
 pub use largest_states::largest_states;
 pub use loading::scattered_to_load;
+pub(crate) use plain_tapes::LayoutPlainTapes;
 pub use ranks::rank_memory;
 pub(crate) use ranks_apart::are_apart;
 pub use saving::gathered_to_save;
-pub(crate) use shared::{SharedTables, TooLarge};
+pub(crate) use shared::{LanguageStages, SharedTables, TooLarge};
 pub(crate) use stage_bytes::StageBytes;
 pub use timeline::{Timeline, TimelinePoint, timeline};
 

@@ -249,13 +249,11 @@ impl<'a> CompiledTapes<'a> {
     fn shared_tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&Rc<CompiledTape>> {
         match kind {
             BlockKind::Embedding => Some(self.tapes.embedding.get_or_init(|| {
-                let make = || embedding_tape(&self.sizes);
                 if let Some(plain) = &self.plain {
-                    let tape = plain.embedding().get_or_init(|| plain.plain(make()));
-                    self.of_plain(tape, |_, _| WITH_AUTOGRAD)
+                    self.of_plain(plain.embedding(&self.sizes), |_, _| WITH_AUTOGRAD)
                 } else {
                     let known = self.architecture.embedding().cloned();
-                    self.own(known.unwrap_or_else(|| Arc::new(make())))
+                    self.own(known.unwrap_or_else(|| Arc::new(embedding_tape(&self.sizes))))
                 }
             })),
             BlockKind::Layer(spec) => {
@@ -267,14 +265,10 @@ impl<'a> CompiledTapes<'a> {
                 let head = self.tapes.heads.get(usize::from(mtp))?.get(usize::from(output))?;
                 Some(head.get_or_init(|| {
                     let (depths, bucket) = (u64::from(chunk.mtp), self.gradient_bucket);
-                    let make = || head_tape(&self.sizes, depths, output, bucket);
                     let plain = self.plain.as_ref();
-                    match plain.and_then(|plain| Some((plain, plain.head(mtp, output)?))) {
-                        Some((plain, head)) => {
-                            let passes = |graph_phase, _| passes_of_head(output, graph_phase);
-                            self.of_plain(head.get_or_init(|| plain.plain(make())), passes)
-                        }
-                        None => self.own(Arc::new(make())),
+                    match plain.and_then(|plain| plain.head(&self.sizes, depths, output)) {
+                        Some(head) => self.of_plain(head, |graph_phase, _| passes_of_head(output, graph_phase)),
+                        None => self.own(Arc::new(head_tape(&self.sizes, depths, output, bucket))),
                     }
                 }))
             }
@@ -302,17 +296,14 @@ impl<'a> CompiledTapes<'a> {
     fn shared_layer(&self, place: usize, spec: LayerSpec) -> Option<&Rc<CompiledTape>> {
         let layer = self.tapes.layers.get(place)?;
         Some(layer.get_or_init(|| {
-            let make = || layer_tape(&self.sizes, spec);
-            match self.plain.as_ref().map(|plain| (plain, plain.layer(place, spec))) {
-                Some((plain, Some(layer))) => {
-                    let passes = |_, options| passes_of_layer(options);
-                    self.of_plain(layer.get_or_init(|| plain.plain(make())), passes)
-                }
-                Some((_, None)) => self.own(Arc::new(make())),
-                None => {
-                    let known = self.architecture.layer_tapes().get(place).cloned();
-                    self.own(known.unwrap_or_else(|| Arc::new(make())))
-                }
+            let make = || Arc::new(layer_tape(&self.sizes, spec));
+            let Some(plain) = &self.plain else {
+                let known = self.architecture.layer_tapes().get(place).cloned();
+                return self.own(known.unwrap_or_else(make));
+            };
+            match plain.layer(&self.sizes, place, spec) {
+                Some(layer) => self.of_plain(layer, |_, options| passes_of_layer(options)),
+                None => self.own(make()),
             }
         }))
     }

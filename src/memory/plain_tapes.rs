@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use super::graph_phase::GraphPhase;
 use super::stage_totals::ChunkTotals;
+use crate::model::sizes::Sizes;
 use crate::model::tape::AutogradTape;
 use crate::model::tape::liveness::{CompiledTape, PassKind, PlannedTape};
 use crate::model::tape::recompute::RecomputeOptions;
-use crate::model::{Architecture, LayerSpec};
+use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape};
 
 /// Tapes with the same operations, whatever the sizes of their tensors. Layouts differ in few operations, and much in
 /// sizes.
@@ -189,11 +190,6 @@ pub(crate) struct LayoutPlainTapes {
 }
 
 impl LayoutPlainTapes {
-    /// A tape before anything is recomputed or offloaded.
-    pub(super) fn plain(&self, tape: AutogradTape) -> PlainTape {
-        PlainTape::new(tape, &self.operations)
-    }
-
     /// The totals of a chunk, which `totals` works out the first time.
     pub(super) fn totals(&self, of: ChunkTapes, totals: impl FnOnce() -> ChunkTotals) -> Rc<ChunkTotals> {
         let mut known = self.with_experts.totals.borrow_mut();
@@ -205,19 +201,40 @@ impl LayoutPlainTapes {
         totals
     }
 
-    /// The tape of the embedding.
-    pub(super) fn embedding(&self) -> &OnceCell<PlainTape> {
-        &self.without_experts.embedding
+    /// The tape of the embedding of a layout with these sizes.
+    pub(super) fn embedding(&self, sizes: &Sizes<'_>) -> &PlainTape {
+        let known = &self.without_experts.embedding;
+        known.get_or_init(|| PlainTape::new(embedding_tape(sizes), &self.operations))
     }
 
     /// The tape of the layers at a place among the [distinct ones](Architecture::specs).
-    pub(super) fn layer(&self, place: usize, spec: LayerSpec) -> Option<&OnceCell<PlainTape>> {
-        self.of(spec.experts().is_some()).layers.get(place)
+    pub(super) fn layer(&self, sizes: &Sizes<'_>, place: usize, spec: LayerSpec) -> Option<&PlainTape> {
+        let known = self.of(spec.experts().is_some()).layers.get(place)?;
+        Some(known.get_or_init(|| PlainTape::new(layer_tape(sizes, spec), &self.operations)))
     }
 
-    /// The tape of what follows the layers of a chunk, by whether it has MTP depths and the output layer.
-    pub(super) fn head(&self, mtp: bool, output: bool) -> Option<&OnceCell<PlainTape>> {
-        self.of(mtp).heads.get(usize::from(mtp))?.get(usize::from(output))
+    /// The tape of what follows the layers of a chunk, by its number of MTP depths, of which it has all or none, and by
+    /// whether it has the output layer.
+    pub(super) fn head(&self, sizes: &Sizes<'_>, depths: u64, output: bool) -> Option<&PlainTape> {
+        let mtp = depths > 0;
+        let known = self.of(mtp).heads.get(usize::from(mtp))?.get(usize::from(output))?;
+        // Without FSDP no bucket holds the gradient of the output layer's weight.
+        Some(known.get_or_init(|| PlainTape::new(head_tape(sizes, depths, output, 0), &self.operations)))
+    }
+
+    /// The operations of the embedding of a layout with these sizes.
+    pub(crate) fn embedding_tape(&self, sizes: &Sizes<'_>) -> Arc<AutogradTape> {
+        self.embedding(sizes).tape.clone()
+    }
+
+    /// The operations of the layers at a place among the distinct ones.
+    pub(crate) fn layer_tape(&self, sizes: &Sizes<'_>, place: usize, spec: LayerSpec) -> Option<Arc<AutogradTape>> {
+        Some(self.layer(sizes, place, spec)?.tape.clone())
+    }
+
+    /// The operations of the output layer, behind all MTP depths.
+    pub(crate) fn output_tape(&self, sizes: &Sizes<'_>) -> Option<Arc<AutogradTape>> {
+        Some(self.head(sizes, sizes.m.mtp_num_layers, true)?.tape.clone())
     }
 
     fn of(&self, experts: bool) -> &PlainTapes {

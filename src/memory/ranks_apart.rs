@@ -2,10 +2,9 @@
 
 use core::cmp::Reverse;
 
-use super::bucket::ByBucket;
 use super::estimate::StageRef;
 use super::job_moment::JobMoment;
-use super::shared::{SharedTables, TooLarge};
+use super::shared::{LanguageStages, SharedTables, TooLarge};
 use super::stage_bytes::StageBytes;
 use super::{Replayed, estimate_module};
 use crate::config::job::Module;
@@ -43,8 +42,8 @@ impl HeaviestOfEncoders {
 
 impl SharedTables {
     /// The stage that needs most in later iterations of a job whose modules [are apart](are_apart), on the first rank of
-    /// several that need as much. It is the worst one of [`estimate`](super::estimate). Beside it the memory of the language
-    /// model's stages, as [`worst_stage`](Self::worst_stage) has it.
+    /// several that need as much. It is the worst one of [`estimate`](super::estimate). Beside it the stages of the language
+    /// model, if there is one.
     ///
     /// # Errors
     /// Where a stage of the language model has a peak that is `too_large`.
@@ -52,13 +51,13 @@ impl SharedTables {
         &mut self,
         modules: &[Module],
         too_large: impl Fn(Bytes) -> bool,
-    ) -> Result<(StageRef, StageBytes, Vec<ByBucket>), TooLarge> {
+    ) -> Result<(StageRef, StageBytes, Option<LanguageStages>), TooLarge> {
         let mut worst: Option<((Bytes, Reverse<u64>), StageRef, StageBytes)> = None;
-        let mut of_language = Vec::new();
+        let mut of_language = None;
         for (module, m) in modules.iter().enumerate() {
             let (pp_rank, stage) = if m.io.is_language() {
                 let (pp_rank, stage, stages) = self.worst_stage(m, &too_large)?;
-                of_language = stages;
+                of_language = Some(stages);
                 (pp_rank, stage)
             } else {
                 let heaviest = self.encoders.of(m);

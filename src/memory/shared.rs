@@ -59,6 +59,40 @@ struct TapeKey {
     saved: SavedKey,
 }
 
+impl TapeKey {
+    fn of(m: &Module, parameters: ParameterKey) -> Self {
+        let a = &m.args;
+        Self {
+            parameters,
+            micro_batch_size: a.micro_batch_size,
+            seq_length: a.seq_length,
+            received: m.boundary.received,
+            saved: SavedKey {
+                recompute_granularity: a.recompute_granularity.map(|of| of as u8),
+                recompute_method: a.recompute_method.map(|of| of as u8),
+                recompute_num_layers: a.recompute_num_layers,
+                recompute_modules: a.recompute_modules.bits(),
+                distribute_saved_activations: a.distribute_saved_activations,
+                fine_grained_activation_offloading: a.fine_grained_activation_offloading,
+                offload_modules: a.offload_modules.bits(),
+                cpu_offloading_num_layers: a.cpu_offloading_num_layers,
+            },
+        }
+    }
+
+    /// The sizes that the tapes of a module depend on before anything is recomputed.
+    fn of_plain(self, m: &Module) -> Self {
+        // Linear layers in fp8 keep other inputs where a module is recomputed (`Sizes::sharing_with`).
+        match Fp8::of(m) {
+            Some(_) => self,
+            None => Self {
+                saved: SavedKey::default(),
+                ..self
+            },
+        }
+    }
+}
+
 /// The settings of recomputation and offloading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SavedKey {
@@ -128,6 +162,15 @@ impl BaselineTables {
     }
 }
 
+/// What the time of a step depends on of the memory of a language model.
+pub(crate) struct LanguageStages {
+    /// The memory of all stages by bucket, with model states as between iterations: of stages that have the same states,
+    /// at least one.
+    pub(crate) memory: Vec<ByBucket>,
+    /// The tapes of their blocks before anything is recomputed.
+    pub(crate) tapes: LayoutPlainTapes,
+}
+
 /// With which micro batches a layout needs too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TooLarge {
@@ -176,8 +219,7 @@ impl SharedTables {
     }
 
     /// The stage that needs most in later iterations, the first of several: its pipeline rank and its bytes, which are
-    /// those of [`estimate`](super::estimate). Beside it the memory of all stages by bucket, with model states as between
-    /// iterations: of stages that have the same states, at least one.
+    /// those of [`estimate`](super::estimate). Beside it all stages.
     ///
     /// # Errors
     /// Where a stage has a peak that is `too_large`.
@@ -185,11 +227,13 @@ impl SharedTables {
         &mut self,
         m: &Module,
         too_large: impl Fn(Bytes) -> bool,
-    ) -> Result<(u32, StageBytes, Vec<ByBucket>), TooLarge> {
+    ) -> Result<(u32, StageBytes, LanguageStages), TooLarge> {
         let key = self.key(m);
         let tables = self.tables(key, m);
         let baseline = self.baseline(key, m);
-        let stages = self.stages(key, m, &tables, &baseline);
+        let plain = self.plain(TapeKey::of(m, key).of_plain(m), &tables.architecture);
+        let stages = self.stages(key, m, (&tables, plain.clone()), &baseline);
+        let language = |memory| LanguageStages { memory, tapes: plain };
         let layout = tables.shapes.heaviest_stages(m, &stages);
         if m.args.overlap_moe_expert_parallel_comm {
             let mut worst: Option<(u32, StageBytes)> = None;
@@ -206,7 +250,7 @@ impl SharedTables {
                 }
             }
             let (pp_rank, worst) = worst.ok_or(TooLarge::WithThisMicroBatch)?;
-            return Ok((pp_rank, worst, all));
+            return Ok((pp_rank, worst, language(all)));
         }
         let of_stages = layout.stages.iter().zip(stages.phases(&layout));
         let compared = of_stages.map(|(stage, phases)| ComparedStage {
@@ -227,7 +271,7 @@ impl SharedTables {
         let heaviest = stages.heaviest_stage(&compared, too_large);
         let (pp_rank, heaviest) = heaviest.ok_or(TooLarge::WithThisMicroBatch)?;
         let all = compared.iter().map(|stage| stage.baseline.memory()).collect();
-        Ok((pp_rank, heaviest, all))
+        Ok((pp_rank, heaviest, language(all)))
     }
 
     /// The memory of a stage between iterations, by bucket.
@@ -238,7 +282,8 @@ impl SharedTables {
             return known.memory();
         }
         let tables = self.tables(key, m);
-        let stages = self.stages(key, m, &tables, &baseline);
+        let plain = self.plain(TapeKey::of(m, key).of_plain(m), &tables.architecture);
+        let stages = self.stages(key, m, (&tables, plain), &baseline);
         baseline.of(&stages, pp_rank).memory()
     }
 
@@ -286,40 +331,15 @@ impl SharedTables {
         known.clone()
     }
 
-    /// The stages of a module with these tables.
+    /// The stages of a module with these tables and these `plain` tapes.
     fn stages<'a>(
         &mut self,
         parameters: ParameterKey,
         m: &'a Module,
-        tables: &'a ParameterTables,
+        (tables, plain): (&'a ParameterTables, LayoutPlainTapes),
         baseline: &BaselineTables,
     ) -> Stages<'a> {
-        let a = &m.args;
-        let key = TapeKey {
-            parameters,
-            micro_batch_size: a.micro_batch_size,
-            seq_length: a.seq_length,
-            received: m.boundary.received,
-            saved: SavedKey {
-                recompute_granularity: a.recompute_granularity.map(|of| of as u8),
-                recompute_method: a.recompute_method.map(|of| of as u8),
-                recompute_num_layers: a.recompute_num_layers,
-                recompute_modules: a.recompute_modules.bits(),
-                distribute_saved_activations: a.distribute_saved_activations,
-                fine_grained_activation_offloading: a.fine_grained_activation_offloading,
-                offload_modules: a.offload_modules.bits(),
-                cpu_offloading_num_layers: a.cpu_offloading_num_layers,
-            },
-        };
-        // Linear layers in fp8 keep other inputs where a module is recomputed (`Sizes::sharing_with`).
-        let plain = match Fp8::of(m) {
-            Some(_) => key,
-            None => TapeKey {
-                saved: SavedKey::default(),
-                ..key
-            },
-        };
-        let plain = self.plain(plain, &tables.architecture);
+        let key = TapeKey::of(m, parameters);
         if self.tapes.len() >= MOST_TAPES && !self.tapes.contains_key(&key) {
             self.tapes.clear();
         }

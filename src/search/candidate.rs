@@ -11,7 +11,7 @@ use crate::config::gpus::GpuMemory;
 use crate::config::job::{Config, Module};
 use crate::memory::bucket::ByBucket;
 use crate::memory::savings::choice_of;
-use crate::memory::{Estimate, StageRef};
+use crate::memory::{Estimate, LayoutPlainTapes, StageRef};
 use crate::time::TimeTables;
 use crate::units::{Bytes, narrow};
 use crate::verdict::{Verdict, device};
@@ -89,6 +89,8 @@ pub(super) struct LanguageMemory {
     pub(super) slowest: ByBucket,
     /// On all stages, of those with the same model states at least one.
     pub(super) stages: Vec<ByBucket>,
+    /// The tapes of blocks that the layout shares with others, where it does.
+    pub(super) tapes: Option<LayoutPlainTapes>,
 }
 
 impl LanguageMemory {
@@ -98,6 +100,7 @@ impl LanguageMemory {
         Some(Self {
             slowest: stages.get(usize::try_from(slowest).ok()?)?.memory,
             stages: stages.iter().map(|stage| stage.memory).collect(),
+            tapes: None,
         })
     }
 }
@@ -159,7 +162,7 @@ impl Candidate {
             traffic: cost.traffic,
             exchange_ppm: cost.exchange_ppm,
             weights_ppm: cost.weights_ppm,
-            step_nanoseconds: times.step_nanoseconds(config, memory.stages),
+            step_nanoseconds: times.step_nanoseconds_of(config, memory.stages, memory.tapes.as_ref()),
             order: Order::default(),
             splits_short_sequences: splits_short_sequences(language),
         })

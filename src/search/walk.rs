@@ -14,7 +14,9 @@ use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
 use crate::config::{KnownModules, Prepared, validate_known};
 use crate::memory::overhead::memory_range;
-use crate::memory::{self, LatestEncoders, SharedTables, StageRef, are_apart, estimate_within, largest_states};
+use crate::memory::{
+    self, LanguageStages, LatestEncoders, SharedTables, StageRef, are_apart, estimate_within, largest_states,
+};
 use crate::parallel::stages::StageLayout;
 use crate::time::TimeTables;
 use crate::units::Bytes;
@@ -294,13 +296,15 @@ impl Walk<'_> {
                 pp_rank: usize::try_from(slowest).unwrap_or(usize::MAX),
             };
             let memory = |slowest| {
+                let LanguageStages { memory, tapes } = stages?;
                 Some(LanguageMemory {
                     slowest: if stage_of(slowest) == worst {
                         stage.memory
                     } else {
                         shared.states(m, slowest)
                     },
-                    stages,
+                    stages: memory,
+                    tapes: Some(tapes),
                 })
             };
             let worst = WorstStage {

@@ -1,5 +1,7 @@
 //! The times of the distinct blocks of a module, from which those of its chunks are added up.
 
+use std::sync::Arc;
+
 use super::contents::ChunkContents;
 use super::cost::{Seconds, Time};
 use super::exchange::{Exchanges, ends, exchanges};
@@ -7,6 +9,7 @@ use super::hardware::Hardware;
 use super::passes::{Passes, launched, passes, wide};
 use crate::config::choices::{RecomputeGranularity, RecomputeModule};
 use crate::config::job::Module;
+use crate::memory::LayoutPlainTapes;
 use crate::model::sizes::Sizes;
 use crate::model::tape::AutogradTape;
 use crate::model::tape::recompute::RecomputeOptions;
@@ -28,10 +31,37 @@ impl Default for Software {
 /// How often a norm that is part of a linear layer reads or writes its input forwards and backwards, fused or not.
 const NORM_PASSES: [[f64; 2]; 2] = [[10.0, 11.0], [2.0, 3.0]];
 
+/// The operations of the blocks of a module, whatever of them is recomputed.
+pub(super) struct BlockTapes {
+    /// The distinct layers, in their order.
+    layers: Vec<Arc<AutogradTape>>,
+    embedding: Arc<AutogradTape>,
+    /// Norm, output layer and loss, with the MTP depths before them where the module has any.
+    head: Arc<AutogradTape>,
+}
+
+impl BlockTapes {
+    /// Those of a module with these distinct layers. Layouts that have these `plain` tapes share them.
+    pub(super) fn new(m: &Module, specs: &[LayerSpec], plain: Option<&LayoutPlainTapes>) -> Self {
+        let sizes = &Sizes::new(m);
+        let layers = specs.iter().enumerate().map(|(place, spec)| {
+            let known = plain.and_then(|plain| plain.layer_tape(sizes, place, *spec));
+            known.unwrap_or_else(|| Arc::new(layer_tape(sizes, *spec)))
+        });
+        let embedding = plain.map(|plain| plain.embedding_tape(sizes));
+        let head = plain.and_then(|plain| plain.output_tape(sizes));
+        Self {
+            layers: layers.collect(),
+            embedding: embedding.unwrap_or_else(|| Arc::new(embedding_tape(sizes))),
+            head: head.unwrap_or_else(|| Arc::new(head_tape(sizes, m.mtp_num_layers, true, 0))),
+        }
+    }
+}
+
 /// A block of a chunk: its operations, and how long they take.
 #[derive(Debug)]
 struct Block<T> {
-    tape: AutogradTape,
+    tape: Arc<AutogradTape>,
     passes: Passes<T>,
     exchanges: Exchanges<T>,
 }
@@ -47,32 +77,31 @@ pub(super) struct Blocks<T> {
 }
 
 impl<T: Time> Blocks<T> {
-    /// The blocks of a module with these distinct layers, whose layers have these `places` among them. `sum` makes
+    /// The blocks of a module with these tapes, whose layers have these `places` among the distinct ones. `sum` makes
     /// times of nominal seconds.
     pub(super) fn new(
         m: &Module,
-        (specs, places): (&[LayerSpec], &[usize]),
+        (tapes, places): (BlockTapes, &[usize]),
         (on, software): (&Hardware, Software),
         sum: impl Fn(Seconds) -> T,
     ) -> Self {
-        let sizes = Sizes::new(m);
         let [of_chain, of_kernel] = NORM_PASSES;
         let norm = if software.fused_norm { of_kernel } else { of_chain };
-        let block = |tape: AutogradTape, exchanged: &Exchanges<Seconds>| Block {
+        let block = |tape: Arc<AutogradTape>, exchanged: &Exchanges<Seconds>| Block {
             passes: passes(&tape, (on, launched(m)), norm, &sum),
             exchanges: exchanged.summed(&sum),
             tape,
         };
-        let layers = (0..).zip(specs).map(|(place, spec)| {
+        let layers = (0..).zip(tapes.layers).map(|(place, tape)| {
             let index = places.iter().position(|other| *other == place);
             let layer = index.and_then(|index| m.layers().decoder().get(index));
             let exchanged = layer.map_or_else(Exchanges::default, |layer| exchanges(m, *layer, on));
-            block(layer_tape(&sizes, *spec), &exchanged)
+            block(tape, &exchanged)
         });
         Self {
             layers: layers.collect(),
-            embedding: block(embedding_tape(&sizes), &Exchanges::default()),
-            head: block(head_tape(&sizes, m.mtp_num_layers, true, 0), &ends(m, on)),
+            embedding: block(tapes.embedding, &Exchanges::default()),
+            head: block(tapes.head, &ends(m, on)),
         }
     }
 }

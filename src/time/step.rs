@@ -7,7 +7,7 @@ use super::contents::PipelineContents;
 use super::cost::{Cost, Seconds};
 use super::exchange::ring_speed;
 use super::hardware::Hardware;
-use super::layers::{Blocks, ChunkTimes, LayerTimes, Software};
+use super::layers::{BlockTapes, Blocks, ChunkTimes, LayerTimes, Software};
 use super::passes::{launched, wide};
 use super::pipeline::{ChunkTime, Pipeline, Replay};
 use super::placement::{GroupKind, group};
@@ -125,7 +125,8 @@ impl Nominal {
     #[must_use]
     pub fn new(m: &Module, stages: &[StageEstimate], on: &Hardware, software: Software) -> Self {
         let (specs, places) = LayerSpec::distinct(m);
-        let blocks = Blocks::new(m, (&specs, &places), (on, software), |seconds| seconds);
+        let tapes = BlockTapes::new(m, &specs, None);
+        let blocks = Blocks::new(m, (tapes, &places), (on, software), |seconds| seconds);
         let layers = LayerTimes::new(m, &blocks);
         let contents = PipelineContents::new(m, &places, specs.len());
         let chunks: Vec<ChunkTimes<Seconds>> = contents.chunks.iter().map(|chunk| layers.chunk(chunk)).collect();

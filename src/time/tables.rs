@@ -7,11 +7,12 @@ use super::coefficients::Coefficients;
 use super::contents::{PipelineContents, recomputed_layers};
 use super::cost::Seconds;
 use super::hardware::Hardware;
-use super::layers::{Blocks, LayerTimes, Software};
+use super::layers::{BlockTapes, Blocks, LayerTimes, Software};
 use super::step::Beside;
 use super::timed;
 use crate::config::job::{Config, Module};
 use crate::config::layers::Layers;
+use crate::memory::LayoutPlainTapes;
 use crate::memory::bucket::ByBucket;
 use crate::model::LayerSpec;
 use crate::model::quantization::Fp8;
@@ -115,9 +116,15 @@ impl Model {
         contents
     }
 
-    fn blocks(&self, m: &Module, (on, with): (&Hardware, &Coefficients)) -> Blocks<f64> {
+    fn blocks(
+        &self,
+        m: &Module,
+        plain: Option<&LayoutPlainTapes>,
+        (on, with): (&Hardware, &Coefficients),
+    ) -> Blocks<f64> {
         let sum = |seconds: Seconds| seconds.total(with);
-        Blocks::new(m, (&self.specs, &self.places), (on, Software::default()), sum)
+        let tapes = BlockTapes::new(m, &self.specs, plain);
+        Blocks::new(m, (tapes, &self.places), (on, Software::default()), sum)
     }
 }
 
@@ -130,7 +137,13 @@ struct KnownLayers {
 }
 
 impl KnownLayers {
-    fn of(&mut self, key: Key, m: &Module, model: &Model, by: (&Hardware, &Coefficients)) -> Rc<LayerTimes<f64>> {
+    fn of(
+        &mut self,
+        key: Key,
+        (m, plain): (&Module, Option<&LayoutPlainTapes>),
+        model: &Model,
+        by: (&Hardware, &Coefficients),
+    ) -> Rc<LayerTimes<f64>> {
         if let Some(known) = self.times.get(&key) {
             return known.clone();
         }
@@ -140,7 +153,7 @@ impl KnownLayers {
         let of_blocks = key.of_blocks(m);
         let blocks = match &self.blocks {
             Some((of, blocks)) if *of == of_blocks => blocks,
-            _ => &self.blocks.insert((of_blocks, model.blocks(m, by))).1,
+            _ => &self.blocks.insert((of_blocks, model.blocks(m, plain, by))).1,
         };
         let times = Rc::new(LayerTimes::new(m, blocks));
         self.times.insert(key, times.clone());
@@ -161,13 +174,23 @@ impl TimeTables {
     /// Nanoseconds of a step of a layout whose stages have this memory by bucket, with the closed form of its pipeline;
     /// `None` where the prediction does not follow the job. Of stages with the same model states one is enough.
     pub fn step_nanoseconds(&mut self, config: &Config, stages: impl IntoIterator<Item = ByBucket>) -> Option<u64> {
+        self.step_nanoseconds_of(config, stages, None)
+    }
+
+    /// The same for a layout that shares its `plain` tapes with others, where it does.
+    pub(crate) fn step_nanoseconds_of(
+        &mut self,
+        config: &Config,
+        stages: impl IntoIterator<Item = ByBucket>,
+        plain: Option<&LayoutPlainTapes>,
+    ) -> Option<u64> {
         let (m, on) = timed(config).ok()?;
         let with = Coefficients::of(m);
         let beside = Beside::new(m, stages, &on);
         if m.adapters().is_some() {
             // Which layers have adapters depends on the stages.
             let mut model = Model::new(m);
-            let layers = LayerTimes::new(m, &model.blocks(m, (&on, &with)));
+            let layers = LayerTimes::new(m, &model.blocks(m, None, (&on, &with)));
             return Some(nanoseconds(beside.seconds(m, (&model.pipeline(m), &layers), &with)));
         }
         let known = self.models.iter().position(|model| model.layers == *m.layers());
@@ -176,7 +199,7 @@ impl TimeTables {
             self.models.len() - 1
         });
         let model = self.models.get_mut(place)?;
-        let layers = self.layers.of(Key::of(m, place), m, model, (&on, &with));
+        let layers = self.layers.of(Key::of(m, place), (m, plain), model, (&on, &with));
         Some(nanoseconds(beside.seconds(m, (&model.pipeline(m), &layers), &with)))
     }
 }

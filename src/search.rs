@@ -18,6 +18,7 @@ mod fields;
 mod frontier;
 mod options;
 mod placement;
+mod rank_layers;
 mod reference;
 mod room;
 mod savings;

@@ -7,7 +7,9 @@
 //! batches), the formula of [`PIPELINE_BUBBLE`]; with unequal chunks the other ranks wait for the slowest one too.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
+use super::rank_layers::RankLayers;
 use crate::config::job::Module;
 use crate::memory::savings::{Choice, ChunkWork, chunk_work, share_ppm};
 #[allow(unused_imports, reason = "a link of the documentation")]
@@ -25,7 +27,7 @@ type Pipeline = (u32, Option<u32>, u64, u64);
 
 /// The work and the waiting of the stages of a pipeline, whatever the number of micro batches behind those that are
 /// replayed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PipelineWork {
     /// `None` where there is one stage alone, or where too many passes would be replayed.
     replay: Option<Replay>,
@@ -33,6 +35,8 @@ pub(super) struct PipelineWork {
     pub(super) recomputed_ppm: u64,
     /// The pipeline rank that works longest, which the others wait for.
     pub(super) slowest: u32,
+    /// The layers of that rank.
+    pub(super) slowest_layers: Rc<RankLayers>,
     /// Multiplications of matrix products for one token that the slowest rank runs again.
     pub(super) slowest_again: u128,
     /// Multiplications of one token's forward pass through the stage of an average rank.
@@ -63,10 +67,10 @@ impl Bubbles {
         let key = (stages.pp(), stages.vpp(), replayed_microbatches(m), vocabulary);
         let known = self.0.entry(key).or_default();
         if let Some((_, work)) = known.iter().find(|(of, _)| *of == choice) {
-            return *work;
+            return work.clone();
         }
         let work = PipelineWork::of(m, choice);
-        known.push((choice, work));
+        known.push((choice, work.clone()));
         work
     }
 }
@@ -93,6 +97,7 @@ impl PipelineWork {
             replay: Replay::of(m, &work),
             recomputed_ppm: share_ppm(all),
             slowest: slowest.0,
+            slowest_layers: Rc::new(RankLayers::of(m, slowest.0, choice)),
             slowest_again: slowest.1.again,
             mean_forward: all.forward / u128::from(pp).max(1),
         }

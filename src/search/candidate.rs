@@ -136,10 +136,9 @@ impl Candidate {
         let language = config.modules().iter().find(|m| m.io().is_language())?;
         let derived = language.derived();
         let (least, most) = device(config, worst.at.module, worst.peak, worst.graphs);
-        let choice = choice_of(language);
-        let work = bubbles.work(language, choice);
+        let work = bubbles.work(language, choice_of(language));
         let memory = memory(work.slowest)?;
-        let cost = StepCost::new(language, &memory.slowest, choice, work);
+        let cost = StepCost::new(language, &memory.slowest, &work);
         Some(Self {
             index,
             adapters: language.adapters().is_some(),

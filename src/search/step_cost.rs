@@ -11,7 +11,7 @@ use super::bubble::{Bubbles, PipelineWork};
 use super::traffic::{Traffic, traffic_of};
 use crate::config::job::{Config, Module};
 use crate::memory::bucket::{Bucket, ByBucket};
-use crate::memory::savings::{Choice, OPERATIONS_PER_MEMORY_BYTE, choice_of, operations_of_step};
+use crate::memory::savings::{OPERATIONS_PER_MEMORY_BYTE, choice_of, operations_of_step};
 use crate::memory::{Estimate, StageRef};
 
 /// How many times longer collectives take in jobs than their bytes do at the nominal rates of the links: 1.9 to 2.6 for
@@ -44,17 +44,16 @@ impl StepCost {
         let mut modules = config.modules().iter();
         let module = modules.position(|m| m.io().is_language()).unwrap_or(0);
         let m = config.modules().get(module)?;
-        let choice = choice_of(m);
-        let work = Bubbles::default().work(m, choice);
+        let work = Bubbles::default().work(m, choice_of(m));
         let pp_rank = usize::try_from(work.slowest).ok()?;
         let stage = estimate.stage(StageRef { module, pp_rank })?;
-        Some(Self::new(m, &stage.memory, choice, work))
+        Some(Self::new(m, &stage.memory, &work))
     }
 
     /// The cost of a module whose slowest stage has this memory by bucket.
-    pub(super) fn new(m: &Module, memory: &ByBucket, choice: Choice, work: PipelineWork) -> Self {
+    pub(super) fn new(m: &Module, memory: &ByBucket, work: &PipelineWork) -> Self {
         let mut traffic = Traffic::default();
-        for of_group in traffic_of(m, memory, work.slowest, choice) {
+        for of_group in traffic_of(m, memory, &work.slowest_layers) {
             traffic += of_group.traffic;
         }
         // Forward and backward passes multiply three times as much as the forward pass alone.

@@ -25,7 +25,8 @@ use core::ops::AddAssign;
 use serde::{Deserialize, Serialize};
 
 use super::placement::{Group, GroupKind, group};
-use crate::config::choices::{RecomputeModule, TokenDispatcher};
+use super::rank_layers::{Again, RankLayers};
+use crate::config::choices::TokenDispatcher;
 use crate::config::job::Module;
 use crate::config::layers::{Layer, MlpKind};
 use crate::memory::StageEstimate;
@@ -92,18 +93,17 @@ enum Pattern {
 /// Bytes that a GPU of a stage sends in one step, by group; groups that send nothing are left out.
 #[must_use]
 pub fn traffic(m: &Module, stage: &StageEstimate, pp_rank: u32, choice: Choice) -> Vec<GroupTraffic> {
-    let all = traffic_of(m, &stage.memory, pp_rank, choice);
+    let all = traffic_of(m, &stage.memory, &RankLayers::of(m, pp_rank, choice));
     all.filter(|of| of.traffic != Traffic::default()).collect()
 }
 
-/// Bytes that a GPU of a stage with this memory by bucket sends in one step, by group.
-pub(super) fn traffic_of(
-    m: &Module,
+/// Bytes that a GPU of a stage with this memory by bucket and these layers sends in one step, by group.
+pub(super) fn traffic_of<'m>(
+    m: &'m Module,
     memory: &ByBucket,
-    pp_rank: u32,
-    choice: Choice,
-) -> impl Iterator<Item = GroupTraffic> {
-    let sent = Sent::new(m, memory, pp_rank, choice);
+    layers: &RankLayers,
+) -> impl Iterator<Item = GroupTraffic> + use<'m> {
+    let sent = Sent::new(m, memory, layers);
     let of = move |kind: GroupKind| {
         let group = group(m, kind);
         let (bytes, pattern) = sent.of(kind);
@@ -166,37 +166,14 @@ fn others_share(whole: u128, n: u64) -> u128 {
 }
 
 impl Sent {
-    fn new(m: &Module, memory: &ByBucket, pp_rank: u32, choice: Choice) -> Self {
+    fn new(m: &Module, memory: &ByBucket, rank: &RankLayers) -> Self {
         let micro_batches = u128::from(m.num_microbatches);
-        let mut layers: Vec<((Layer, Again), u128)> = Vec::new();
-        let mut count = |layer: Layer, again: Again| {
-            let known = layers.iter_mut().find(|(of, _)| *of == (layer, again));
-            match known {
-                Some((_, count)) => *count += 1,
-                None => layers.push(((layer, again), 1)),
-            }
-        };
-        let mut ends = (0, 0);
-        for chunk in m.stages.rank(pp_rank) {
-            let range = chunk.layers.start as usize..chunk.layers.end as usize;
-            let of_chunk = m.layers().decoder().get(range).unwrap_or_default();
-            for (index, layer) in (0u64..).zip(of_chunk) {
-                count(*layer, Again::of(choice, index));
-            }
-            for _ in 0..chunk.mtp {
-                for layer in m.layers().mtp() {
-                    count(*layer, Again::of(choice, 0));
-                }
-            }
-            ends.0 += u128::from(chunk.embedding);
-            ends.1 += u128::from(chunk.output);
-        }
         let mut each = Layered::default();
-        for ((layer, again), times) in layers {
-            each.add(m, layer, again, times);
+        for (layer, again, times) in &rank.layers {
+            each.add(m, *layer, *again, *times);
         }
-        each.tensor += ends.0 * sent::for_embedding(m).in_passes(1);
-        each.tensor += ends.1 * sent::for_output_layer(m).in_passes(1);
+        each.tensor += rank.embeddings * sent::for_embedding(m).in_passes(1);
+        each.tensor += rank.outputs * sent::for_output_layer(m).in_passes(1);
         let sizes = Sizes::new(m);
         let boundary = u128::from(sizes.widest_message().elements()) * u128::from(sizes.stream_width());
         let chunks = u128::from(m.stages.chunks_per_rank());
@@ -254,34 +231,6 @@ fn expert_pattern(m: &Module) -> Pattern {
     match m.args().moe_token_dispatcher_type {
         TokenDispatcher::AllGather => Pattern::Ring,
         TokenDispatcher::AllToAll | TokenDispatcher::Flex => Pattern::AllToAll,
-    }
-}
-
-/// The parts of a layer whose forward pass runs again.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Again {
-    attention: bool,
-    mlp: bool,
-    experts: bool,
-}
-
-impl Again {
-    /// The parts of the layer at this place of its chunk that run again.
-    fn of(choice: Choice, index: u64) -> Self {
-        let whole = match choice {
-            Choice::Uniform(_) => true,
-            Choice::Block(layers) => index < layers,
-            Choice::Nothing | Choice::Selective(_) | Choice::Offload(_) => false,
-        };
-        let has = |module| match choice {
-            Choice::Selective(modules) => modules.contains(module),
-            Choice::Nothing | Choice::Uniform(_) | Choice::Block(_) | Choice::Offload(_) => whole,
-        };
-        Self {
-            attention: whole,
-            mlp: has(RecomputeModule::Mlp),
-            experts: has(RecomputeModule::Moe),
-        }
     }
 }
 

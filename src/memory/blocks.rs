@@ -12,8 +12,9 @@ use std::sync::Arc;
 use self::groups::{group_by_mhc, group_recomputed, recomputes_groups};
 pub(super) use self::groups::{layers_in_own_groups, recomputes_mhc};
 use self::handed_on::HandedOn;
+use super::chunk_graphs::ChunkGraphs;
 use super::graph_phase::GraphPhase;
-use super::like_blocks::{NumberedShape, PartOfChunk};
+use super::like_blocks::{ChunkBlocks, NumberedShape, PartOfChunk};
 use super::plain_tapes::{ChunkTapes, LayoutPlainTapes, PlainTape};
 use super::stage_totals::ChunkTotals;
 use crate::config::choices::CudaGraphImpl;
@@ -24,8 +25,9 @@ use crate::model::tape::recompute::RecomputeOptions;
 use crate::model::tape::{AutogradTape, Part, block};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape, received_stream, sent_stream};
+use crate::parallel::schedule::Schedule;
 use crate::parallel::stages::Chunk;
-use crate::units::multiply;
+use crate::units::{Bytes, multiply};
 
 /// A part of a chunk whose passes the schedule runs as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,6 +227,27 @@ impl<'a> CompiledTapes<'a> {
         totals
     }
 
+    /// Bytes of the static tensors of the CUDA graphs of a stage with this schedule, which `bytes` works out once for all
+    /// layouts with the same tapes before anything is recomputed.
+    pub(crate) fn static_tensors(&self, schedule: Schedule, bytes: impl FnOnce() -> Bytes) -> Bytes {
+        match &self.plain {
+            Some(plain) => plain.static_tensors((&self.sizes.m.stages, schedule), bytes),
+            None => bytes(),
+        }
+    }
+
+    /// The graphs that the layers of a chunk with these blocks are captured in, where these are the tapes of a capture.
+    pub(crate) fn graphs(&self, chunk: &Chunk, blocks: &ChunkBlocks) -> ChunkGraphs {
+        let mut graphs = ChunkGraphs::default();
+        for (kind, count) in &blocks.kinds {
+            let part = blocks.parts.get(kind.part);
+            if let Some(tape) = part.and_then(|part| self.shared_part(*part, chunk)) {
+                graphs.add(tape, *count, self.residual());
+            }
+        }
+        graphs
+    }
+
     /// The tapes of a chunk with all else that its totals depend on; `None` where recompute module `mhc` makes groups of
     /// its layers.
     fn chunk_tapes(&self, (chunk, shape): (&Chunk, &NumberedShape), retained: bool) -> Option<ChunkTapes> {
@@ -411,7 +434,7 @@ impl<'t> BlockPasses<'t> {
     pub(super) fn new(compiled: &'t CompiledTape, before: Option<&CompiledTape>) -> Self {
         Self {
             compiled,
-            pooled: before.map_or(0, |before| before.pooled_output),
+            pooled: before.map_or(0, |before| before.lasting.pooled_output),
             discarded_before: 0,
             group: None,
             handed_on: None,

@@ -26,7 +26,7 @@ pub(crate) struct ChunkGraphs {
 impl ChunkGraphs {
     /// Adds the graphs of so many blocks, where the residual stream has so many bytes.
     pub(crate) fn add(&mut self, block: &CompiledTape, blocks: u64, stream: u64) {
-        for outputs in &block.static_outputs {
+        for outputs in &block.lasting.static_outputs {
             self.count += blocks;
             let mut kind = GraphOutputs::default();
             for output in outputs {

@@ -134,8 +134,6 @@ pub(crate) struct ChunkProfile<'t> {
     fsdp: Vec<BlockInFlight>,
     /// Bytes that the capture of local CUDA graphs holds for each block; empty where none is captured.
     pub(crate) captures: Vec<BlockCapture>,
-    /// Whether its passes are those of a capture.
-    captured: bool,
     /// Bytes by use that a micro batch has in the graphs' pool at the heaviest moment of their forward graphs.
     pool: Usage,
 }
@@ -211,7 +209,7 @@ impl<'t> ChunkProfile<'t> {
             to_next
         };
         // A graph's static output is there anyway.
-        let in_pool = || last.is_some_and(|last| last.compiled.pooled_output > 0);
+        let in_pool = || last.is_some_and(|last| last.compiled.lasting.pooled_output > 0);
         let deallocates = m.args.deallocate_pipeline_outputs;
         let mut passes = Self {
             received: if alone {
@@ -223,7 +221,6 @@ impl<'t> ChunkProfile<'t> {
             },
             sent,
             output_kept: if deallocates || alone || in_pool() { 0 } else { sent },
-            captured: alone,
             residual,
             distributed: m.args.distribute_saved_activations && !m.sequence_parallel,
             ..Self::default()
@@ -339,7 +336,7 @@ impl<'t> ChunkProfile<'t> {
 
     /// The sizes of the chunk.
     pub(crate) fn totals(&self) -> ChunkTotals {
-        let attributes = self.blocks.iter().flat_map(|b| b.compiled.attributes());
+        let attributes = self.blocks.iter().flat_map(|b| &b.compiled.lasting.attributes);
         ChunkTotals {
             kept: self.kept,
             forward: self.forward.usage,
@@ -350,14 +347,16 @@ impl<'t> ChunkProfile<'t> {
             deferred: self.deferred,
             deferrals: self.deferrals,
             attributes: attributes.map(ActivationTensor::allocated).fold(0, u64::saturating_add),
-            graphs: self.captured.then(|| {
-                let mut graphs = ChunkGraphs::default();
-                self.blocks
-                    .iter()
-                    .for_each(|block| graphs.add(block.compiled, 1, self.residual));
-                Box::new(graphs)
-            }),
         }
+    }
+
+    /// The graphs that its layers are captured in, where its passes are those of a capture.
+    pub(crate) fn graphs(&self) -> ChunkGraphs {
+        let mut graphs = ChunkGraphs::default();
+        for block in &self.blocks {
+            graphs.add(block.compiled, 1, self.residual);
+        }
+        graphs
     }
 
     /// The sizes of the chunk as far as they are in the pool of local CUDA graphs.

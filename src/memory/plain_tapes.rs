@@ -9,9 +9,12 @@ use super::graph_phase::GraphPhase;
 use super::stage_totals::ChunkTotals;
 use crate::model::sizes::Sizes;
 use crate::model::tape::AutogradTape;
-use crate::model::tape::liveness::{CompiledTape, PassKind, PlannedTape};
+use crate::model::tape::liveness::{CompiledTape, LastingTensors, NoOperations, PassKind, PlannedTape};
 use crate::model::tape::recompute::RecomputeOptions;
 use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape};
+use crate::parallel::schedule::Schedule;
+use crate::parallel::stages::StageLayout;
+use crate::units::Bytes;
 
 /// Tapes with the same operations, whatever the sizes of their tensors. Layouts differ in few operations, and much in
 /// sizes.
@@ -21,6 +24,8 @@ struct SameOperations {
     tape: Arc<AutogradTape>,
     /// The plans of what runs of them in each phase.
     planned: RefCell<Vec<(Variant, Rc<PlannedTape>)>>,
+    /// What compiled tapes have in place of operations.
+    nothing: NoOperations,
 }
 
 impl SameOperations {
@@ -43,32 +48,53 @@ impl SameOperations {
 
 /// The different operations of all tapes that were met.
 #[derive(Debug, Default)]
-pub(crate) struct KnownOperations(RefCell<Vec<Rc<SameOperations>>>);
+pub(crate) struct KnownOperations {
+    known: RefCell<Vec<Rc<SameOperations>>>,
+    /// What compiled tapes have in place of them.
+    nothing: NoOperations,
+}
 
 impl KnownOperations {
     fn of(&self, tape: &Arc<AutogradTape>) -> Rc<SameOperations> {
-        let mut known = self.0.borrow_mut();
+        let mut known = self.known.borrow_mut();
         if let Some(same) = known.iter().find(|same| same.tape.has_operations_of(tape)) {
             return same.clone();
         }
         let same = Rc::new(SameOperations {
             tape: tape.clone(),
             planned: RefCell::default(),
+            nothing: self.nothing.clone(),
         });
         known.push(same.clone());
         same
     }
 }
 
+/// What runs of a tape in a phase of CUDA graphs, and what outlasts that.
+#[derive(Clone, Debug)]
+struct TapeInPhase {
+    tape: Arc<AutogradTape>,
+    lasting: Rc<LastingTensors>,
+}
+
+impl From<Arc<AutogradTape>> for TapeInPhase {
+    fn from(tape: Arc<AutogradTape>) -> Self {
+        Self {
+            lasting: Rc::new(LastingTensors::of(&tape)),
+            tape,
+        }
+    }
+}
+
 /// A tape before anything is recomputed or offloaded, with what was compiled of it.
 #[derive(Clone, Debug)]
 pub(super) struct PlainTape {
-    tape: Arc<AutogradTape>,
+    plain: TapeInPhase,
     operations: Rc<SameOperations>,
     /// What runs of the tape while CUDA graphs are captured.
-    captured: OnceCell<Arc<AutogradTape>>,
+    captured: OnceCell<TapeInPhase>,
     /// What runs of it beside the graphs once they are captured.
-    replayed: OnceCell<Arc<AutogradTape>>,
+    replayed: OnceCell<TapeInPhase>,
     compiled: RefCell<Vec<(Variant, Rc<CompiledTape>)>>,
 }
 
@@ -84,7 +110,7 @@ impl PlainTape {
         let tape = Arc::new(tape);
         Self {
             operations: operations.of(&tape),
-            tape,
+            plain: tape.into(),
             captured: OnceCell::new(),
             replayed: OnceCell::new(),
             compiled: RefCell::default(),
@@ -102,13 +128,14 @@ impl PlainTape {
     ) -> Rc<CompiledTape> {
         // Where nothing is captured, the passes with graphs are those without.
         let graph_phase = match graph_phase {
-            GraphPhase::Replay if self.tape.graphs.is_empty() => GraphPhase::Plain,
+            GraphPhase::Replay if self.plain.tape.graphs.is_empty() => GraphPhase::Plain,
             graph_phase => graph_phase,
         };
-        let tape = match graph_phase {
-            GraphPhase::Plain | GraphPhase::BeforeCapture => &self.tape,
-            GraphPhase::Capture => self.captured.get_or_init(|| in_phase(self.tape.clone())),
-            GraphPhase::Replay => self.replayed.get_or_init(|| in_phase(self.tape.clone())),
+        let in_phase = || in_phase(self.plain.tape.clone()).into();
+        let TapeInPhase { tape, lasting } = match graph_phase {
+            GraphPhase::Plain | GraphPhase::BeforeCapture => &self.plain,
+            GraphPhase::Capture => self.captured.get_or_init(in_phase),
+            GraphPhase::Replay => self.replayed.get_or_init(in_phase),
         };
         let recompute_options = recompute_options.on(tape);
         let variant = Variant {
@@ -120,9 +147,9 @@ impl PlainTape {
             return compiled.clone();
         }
         let planned = self.operations.planned(variant, tape);
-        let compiled = CompiledTape::of_planned(tape.clone(), planned, recompute_options);
+        let compiled = CompiledTape::of_planned((tape.clone(), lasting.clone()), planned, recompute_options);
         let passes = passes(graph_phase, recompute_options);
-        let compiled = Rc::new(compiled.without_operations(passes));
+        let compiled = Rc::new(compiled.without_operations(passes, &self.operations.nothing));
         known.push((variant, compiled.clone()));
         compiled
     }
@@ -163,6 +190,8 @@ pub(crate) struct PlainTapes {
     heads: [[OnceCell<PlainTape>; 2]; 2],
     /// The totals of chunks with what was compiled of these tapes.
     totals: RefCell<Vec<(ChunkTapes, Rc<ChunkTotals>)>>,
+    /// Bytes of the static tensors of the CUDA graphs that stages with these schedules capture of these tapes.
+    static_tensors: RefCell<Vec<(StageLayout, Schedule, Bytes)>>,
 }
 
 impl PlainTapes {
@@ -173,6 +202,7 @@ impl PlainTapes {
             layers: vec![OnceCell::new(); architecture.specs().len()],
             heads: Default::default(),
             totals: RefCell::default(),
+            static_tensors: RefCell::default(),
         }
     }
 }
@@ -201,6 +231,23 @@ impl LayoutPlainTapes {
         totals
     }
 
+    /// Bytes of the static tensors of the CUDA graphs of a stage with this schedule, which `bytes` works out the first
+    /// time: what is recomputed changes no graph's inputs and outputs.
+    pub(super) fn static_tensors(
+        &self,
+        (stages, schedule): (&StageLayout, Schedule),
+        bytes: impl FnOnce() -> Bytes,
+    ) -> Bytes {
+        let known = &self.with_experts.static_tensors;
+        let is_same = |(layout, of, _): &&(StageLayout, Schedule, Bytes)| *of == schedule && layout == stages;
+        if let Some((.., bytes)) = known.borrow().iter().find(is_same) {
+            return *bytes;
+        }
+        let bytes = bytes();
+        known.borrow_mut().push((stages.clone(), schedule, bytes));
+        bytes
+    }
+
     /// The tape of the embedding of a layout with these sizes.
     pub(super) fn embedding(&self, sizes: &Sizes<'_>) -> &PlainTape {
         let known = &self.without_experts.embedding;
@@ -224,17 +271,17 @@ impl LayoutPlainTapes {
 
     /// The operations of the embedding of a layout with these sizes.
     pub(crate) fn embedding_tape(&self, sizes: &Sizes<'_>) -> Arc<AutogradTape> {
-        self.embedding(sizes).tape.clone()
+        self.embedding(sizes).plain.tape.clone()
     }
 
     /// The operations of the layers at a place among the distinct ones.
     pub(crate) fn layer_tape(&self, sizes: &Sizes<'_>, place: usize, spec: LayerSpec) -> Option<Arc<AutogradTape>> {
-        Some(self.layer(sizes, place, spec)?.tape.clone())
+        Some(self.layer(sizes, place, spec)?.plain.tape.clone())
     }
 
     /// The operations of the output layer, behind all MTP depths.
     pub(crate) fn output_tape(&self, sizes: &Sizes<'_>) -> Option<Arc<AutogradTape>> {
-        Some(self.head(sizes, sizes.m.mtp_num_layers, true)?.tape.clone())
+        Some(self.head(sizes, sizes.m.mtp_num_layers, true)?.plain.tape.clone())
     }
 
     fn of(&self, experts: bool) -> &PlainTapes {

@@ -256,6 +256,7 @@ impl SharedTables {
         let compared = of_stages.map(|(stage, phases)| ComparedStage {
             pp_rank: stage.pp_rank,
             baseline: baseline.of(&stages, stage.pp_rank),
+            static_tensors: stages.static_tensors(&layout, stage),
             phases,
         });
         let compared: Vec<ComparedStage> = compared.collect();

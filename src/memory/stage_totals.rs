@@ -3,7 +3,6 @@
 
 use std::rc::Rc;
 
-use super::chunk_graphs::ChunkGraphs;
 use crate::model::tape::liveness::{TRANSIENT, Usage};
 use crate::parallel::schedule::{ChunkBytes, Moment, PairBytes, Schedule};
 use crate::units::Bytes;
@@ -29,8 +28,6 @@ pub(crate) struct ChunkTotals {
     pub(crate) deferrals: u64,
     /// Bytes that attributes of modules keep between iterations.
     pub(crate) attributes: u64,
-    /// The graphs that its layers are captured in; `None` where these are no passes of a capture.
-    pub(crate) graphs: Option<Box<ChunkGraphs>>,
 }
 
 /// The schedule of a stage, and what its place in the pipeline means for its chunks.
@@ -109,11 +106,6 @@ impl StageTotals {
     /// Bytes that no replay has alive more of, where no two passes run at once.
     pub(crate) fn most(&self) -> Bytes {
         Bytes(u64::try_from(self.schedule.at_most(&self.weights)).unwrap_or(u64::MAX))
-    }
-
-    /// The graphs that the layers of each chunk are captured in.
-    pub(crate) fn graphs(&self) -> impl Iterator<Item = Option<&ChunkGraphs>> {
-        self.chunks.iter().map(|chunk| chunk.graphs.as_deref())
     }
 
     /// Bytes of tensors that attributes of modules keep between iterations.

@@ -472,16 +472,9 @@ impl AutogradTape {
         self.offloads.extend((start..self.ops.len()).map(|op| (module, op)));
     }
 
-    /// The tensors that attributes of modules refer to, alone.
-    pub(crate) fn without_operations(&self) -> Self {
-        let attributes = self.attributes.iter().filter_map(|id| self.get(*id));
-        let tensors: Vec<ActivationTensor> = attributes.copied().collect();
-        let ids = (0..).map(TensorId).take(tensors.len());
-        Self {
-            attributes: ids.collect(),
-            tensors,
-            ..Self::without_room(self.family, self.source)
-        }
+    /// A tape without operations and tensors.
+    pub(crate) fn nothing() -> Self {
+        Self::without_room(Family::Residual, crate::source::FINAL_NORM)
     }
 
     /// Whether another tape has the same operations, on tensors that may be of other sizes: then its passes allocate and

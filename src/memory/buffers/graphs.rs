@@ -6,8 +6,7 @@ use core::cell::RefCell;
 use super::{Buffer, List};
 use crate::config::choices::CudaGraphModule;
 use crate::memory::blocks::{CompiledTapes, attention_mask as mask};
-use crate::memory::chunk_graphs::GraphOutputs;
-use crate::memory::stage_totals::StageTotals;
+use crate::memory::chunk_graphs::{ChunkGraphs, GraphOutputs};
 use crate::model::tape::{Capture, Point};
 use crate::model::tensor::factor;
 use crate::model::{LayerSpec, Mixer};
@@ -19,26 +18,31 @@ use crate::source::{GRAPH_GRADIENTS, GRAPH_INPUTS, GRAPH_MASKS};
 pub(crate) struct KnownInFlight(RefCell<Vec<(Schedule, Vec<u64>, u64)>>);
 
 impl KnownInFlight {
-    /// The most captured layers of a stage that are alive at once, whose passes are these as they are captured.
-    fn of(&self, captured: &StageTotals) -> u64 {
-        let counts = || captured.graphs().map(|graphs| graphs.map_or(0, |graphs| graphs.count));
+    /// The most captured layers of a stage that are alive at once, whose chunks have these graphs.
+    fn of(&self, schedule: Schedule, graphs: &[ChunkGraphs]) -> u64 {
+        let counts = || graphs.iter().map(|graphs| graphs.count);
         let mut known = self.0.borrow_mut();
         let mut of_others = known.iter();
-        let same = of_others.find(|(of, graphs, _)| *of == captured.schedule && counts().eq(graphs.iter().copied()));
+        let same = of_others.find(|(of, graphs, _)| *of == schedule && counts().eq(graphs.iter().copied()));
         if let Some((.., layers)) = same {
             return *layers;
         }
         let counts: Vec<u64> = counts().collect();
-        let layers = in_flight(&captured.schedule, &counts);
-        known.push((captured.schedule, counts, layers));
+        let layers = in_flight(&schedule, &counts);
+        known.push((schedule, counts, layers));
         layers
     }
 }
 
-/// The static tensors of a stage's graphs, whose passes are these as they are captured.
-pub(crate) fn buffers(tapes: &CompiledTapes<'_>, captured: &StageTotals, known: &KnownInFlight) -> Vec<Buffer> {
+/// The static tensors of a stage's graphs: with this schedule, and these graphs of each chunk.
+pub(crate) fn buffers(
+    tapes: &CompiledTapes<'_>,
+    schedule: Schedule,
+    of_chunks: &[ChunkGraphs],
+    known: &KnownInFlight,
+) -> Vec<Buffer> {
     let mut out = List(Vec::with_capacity(4));
-    let layers = known.of(captured);
+    let layers = known.of(schedule, of_chunks);
     if layers == 0 {
         return out.0;
     }
@@ -57,7 +61,7 @@ pub(crate) fn buffers(tapes: &CompiledTapes<'_>, captured: &StageTotals, known: 
     }
     // Graphs with as many outputs of each shape share the gradients of these.
     let (mut kinds, mut other) = (Vec::<GraphOutputs>::new(), None);
-    for graphs in captured.graphs().flatten() {
+    for graphs in of_chunks {
         for kind in &graphs.kinds {
             if !kinds.contains(kind) {
                 kinds.push(*kind);

@@ -3,7 +3,6 @@
 use super::{ChunkPeak, ChunkProfile};
 use crate::config::job::Module;
 use crate::memory::blocks::{BlockPasses, CompiledTapes, layers_in_own_groups, recomputes_mhc};
-use crate::memory::chunk_graphs::ChunkGraphs;
 use crate::memory::like_blocks::{ChunkBlocks, LastBlock, PartOfChunk};
 use crate::memory::stage_totals::ChunkTotals;
 use crate::model::tape::liveness::Usage;
@@ -42,7 +41,6 @@ pub(crate) fn totals_of_blocks(
         forward: Heaviest::default(),
         backward: Heaviest::default(),
         attributes: 0,
-        graphs: ChunkGraphs::default(),
     };
     walk.take_all(blocks, &kinds?);
     around.keep_output(&mut walk.kept);
@@ -56,7 +54,6 @@ pub(crate) fn totals_of_blocks(
         deferred: around.deferred,
         deferrals: around.deferrals,
         attributes: walk.attributes,
-        graphs: around.captured.then(|| Box::new(walk.graphs)),
     })
 }
 
@@ -156,7 +153,6 @@ struct Walk<'t> {
     forward: Heaviest,
     backward: Heaviest,
     attributes: u64,
-    graphs: ChunkGraphs,
 }
 
 impl<'t> Walk<'t> {
@@ -183,12 +179,9 @@ impl<'t> Walk<'t> {
     fn take_all(&mut self, blocks: &ChunkBlocks, kinds: &[LikePasses<'t>]) {
         for ((_, count), passes) in blocks.kinds.iter().zip(kinds) {
             let compiled = passes.block.compiled;
-            let attributes = compiled.attributes().map(ActivationTensor::allocated);
+            let attributes = compiled.lasting.attributes.iter().map(ActivationTensor::allocated);
             let attributes = attributes.fold(0, u64::saturating_add);
             add_times(&mut self.attributes, attributes, *count);
-            if self.around.captured {
-                self.graphs.add(compiled, *count, self.around.residual);
-            }
         }
         let mut last = blocks.last.iter();
         while let Some(LastBlock { number, kind, between }) = last.next() {

@@ -69,7 +69,7 @@ fn optimizer_step(stages: &Stages<'_>, replay: &StageReplay<'_>, held: &StageEst
     let what = "last input of each chunk and its gradient";
     terms.plain(what, TRANSIENT, replay.totals.idle().0, 1, INPUT_TENSOR);
     for block in replay.chunks.iter().flat_map(|chunk| &chunk.blocks) {
-        for tensor in block.compiled.attributes() {
+        for tensor in &block.compiled.lasting.attributes {
             terms.tensor("token dispatcher", tensor, TRANSIENT, false, 1);
         }
     }

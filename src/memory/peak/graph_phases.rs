@@ -6,6 +6,9 @@ use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
 use crate::memory::bucket::{Bucket, ByBucket, State};
 use crate::memory::buffers::{Buffer, graphs, stash};
+use crate::memory::chunk_graphs::ChunkGraphs;
+use crate::memory::chunk_profile::ChunkProfile;
+use crate::memory::chunk_shape::{LayoutShapes, StageShape};
 use crate::memory::graph_phase::GraphPhase;
 use crate::memory::stage_totals::StageTotals;
 use crate::memory::states::{made_by_first_step, offloaded_in_passes};
@@ -269,10 +272,31 @@ impl Stages<'_> {
             _ if self.captures_within_an_iteration() => Vec::new(),
             (Some(_), GraphPhase::Capture | GraphPhase::Replay) => {
                 let replay = self.replay(pp_rank, GraphPhase::Capture);
-                graphs::buffers(self.tapes(GraphPhase::Capture), &replay.totals, &self.in_flight)
+                let of_chunks: Vec<ChunkGraphs> = replay.chunks.iter().map(ChunkProfile::graphs).collect();
+                let tapes = self.tapes(GraphPhase::Capture);
+                graphs::buffers(tapes, replay.totals.schedule, &of_chunks, &self.in_flight)
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Bytes of these static tensors, of a stage of a [shared](Self::shared) layout.
+    pub(crate) fn static_tensors(&self, layout: &LayoutShapes, stage: &StageShape) -> Bytes {
+        if self.graphs.is_none() {
+            return Bytes::ZERO;
+        }
+        let tapes = self.tapes(GraphPhase::Capture);
+        let schedule = self.place(stage.pp_rank, GraphPhase::Capture).schedule;
+        tapes.static_tensors(schedule, || {
+            let chunks = self.m.stages.rank(stage.pp_rank).iter().zip(&stage.chunks);
+            let graphs = chunks.map(|(chunk, shape)| {
+                let shape = layout.shapes.get(*shape);
+                shape.map_or_else(ChunkGraphs::default, |shape| tapes.graphs(chunk, &shape.blocks))
+            });
+            let of_chunks: Vec<ChunkGraphs> = graphs.collect();
+            let buffers = graphs::buffers(tapes, schedule, &of_chunks, &self.in_flight);
+            buffers.iter().map(|buffer| Bytes(buffer.bytes)).sum()
+        })
     }
 
     /// Bytes that earlier iterations, or the passes before, leave beside the capture.

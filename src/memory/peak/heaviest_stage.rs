@@ -6,7 +6,6 @@ use core::cmp::Reverse;
 use super::graph_phases::{PhaseMemory, StagePhases, fullest_phase};
 use super::{StageBaseline, Stages};
 use crate::memory::bucket::Bucket;
-use crate::memory::buffers::graphs;
 use crate::memory::graph_phase::GraphPhase;
 use crate::memory::stage_totals::StageTotals;
 use crate::memory::{JobMoment, StageBytes};
@@ -18,6 +17,8 @@ use crate::units::Bytes;
 pub(crate) struct ComparedStage {
     pub(crate) pp_rank: u32,
     pub(crate) baseline: StageBaseline,
+    /// Bytes of the static tensors of its CUDA graphs.
+    pub(crate) static_tensors: Bytes,
     pub(crate) phases: StagePhases,
 }
 
@@ -113,13 +114,11 @@ impl Stages<'_> {
         let phases: [Option<StageInPhase<'s>>; MOST_PHASES] = match &stage.phases.graphs {
             None => [Some(StageInPhase::without_graphs(GraphPhase::Plain, stage)), None, None],
             Some([capture, replay]) => {
-                let static_tensors = graphs::buffers(self.tapes(GraphPhase::Capture), capture, &self.in_flight);
-                let buffers = static_tensors.iter().map(|b| Bytes(b.bytes)).sum();
                 let with_graphs = |graph_phase, totals, beside| StageInPhase {
                     stage,
                     graph_phase,
                     totals,
-                    buffers,
+                    buffers: stage.static_tensors,
                     beside,
                 };
                 let warms_up = self.warms_up();

@@ -3,6 +3,7 @@
 //! A tensor lives as long as something refers to it: a Python variable until its last use, autograd until
 //! the backward pass of the operation that saved it, a gradient until it was used.
 
+mod lasting;
 mod order;
 mod script;
 mod simulator;
@@ -16,6 +17,7 @@ pub use super::usage::{TRANSIENT, USES, Usage};
 use super::recompute::{Kept, Plan, RecomputeOptions};
 use super::{ActivationTensor, AutogradTape, TensorId, UseKind};
 use crate::config::choices::RecomputeModule;
+pub(crate) use lasting::LastingTensors;
 use order::{PassOrder, allocated};
 pub(crate) use script::{PassScript, StorageEvent};
 use simulator::LivenessSimulator;
@@ -104,10 +106,8 @@ pub(crate) struct CompiledTape {
     pub(crate) kept: Usage,
     /// Whether it is kept.
     pub(crate) keeps_input: bool,
-    /// Bytes of the output, if that lies in the pool of a graph.
-    pub(crate) pooled_output: u64,
-    /// For each captured graph, the tensors that it makes and that others read.
-    pub(crate) static_outputs: Vec<Vec<ActivationTensor>>,
+    /// What of it outlasts the passes.
+    pub(crate) lasting: Rc<LastingTensors>,
     /// Bytes that are moved to the host between the passes.
     pub(crate) moved: u64,
     /// Bytes that recompute module `mhc` discards once its group of layers is done, and makes again before the backward
@@ -119,6 +119,22 @@ pub(crate) struct CompiledTape {
     only: Option<&'static [PassKind]>,
     /// The heaviest moments of passes, as far as they were asked for.
     peaks: [OnceCell<Peak>; 4],
+}
+
+/// What takes the place of the operations of compiled tapes, and of the plans for these.
+#[derive(Clone, Debug)]
+pub(crate) struct NoOperations {
+    tape: Arc<AutogradTape>,
+    planned: Rc<PlannedTape>,
+}
+
+impl Default for NoOperations {
+    fn default() -> Self {
+        Self {
+            tape: Arc::new(AutogradTape::nothing()),
+            planned: Rc::default(),
+        }
+    }
 }
 
 /// A pass over one tape.
@@ -135,22 +151,16 @@ pub(crate) enum PassKind {
 }
 
 impl CompiledTape {
-    /// The tensors that attributes of modules refer to.
-    pub(crate) fn attributes(&self) -> impl Iterator<Item = &ActivationTensor> {
-        let tape = &self.tape;
-        let ids = tape.attributes.iter();
-        ids.filter_map(|id| tape.tensors.get(id.0 as usize))
-    }
-
     /// A tape with its plan for these options, and the bytes that follow from the plan.
     pub(crate) fn new(tape: Arc<AutogradTape>, recompute_options: RecomputeOptions) -> Self {
         let planned = Rc::new(PlannedTape::new(&tape, recompute_options));
-        Self::of_planned(tape, planned, recompute_options)
+        let lasting = Rc::new(LastingTensors::of(&tape));
+        Self::of_planned((tape, lasting), planned, recompute_options)
     }
 
-    /// A tape with the plan for these options of a tape with the same operations.
+    /// A tape and what outlasts its passes, with the plan for these options of a tape with the same operations.
     pub(crate) fn of_planned(
-        tape: Arc<AutogradTape>,
+        (tape, lasting): (Arc<AutogradTape>, Rc<LastingTensors>),
         planned: Rc<PlannedTape>,
         recompute_options: RecomputeOptions,
     ) -> Self {
@@ -163,11 +173,7 @@ impl CompiledTape {
                 Usage::default()
             },
             keeps_input: planned.plan.keeps.iter().any(is_input),
-            pooled_output: tape.pooled_output(),
-            static_outputs: {
-                let of = |graph| tape.static_outputs(graph).copied().collect();
-                tape.graphs.iter().map(of).collect()
-            },
+            lasting,
             moved: planned.plan.offloaded_bytes(&tape),
             discarded_by_mhc: {
                 let tensors = planned.discarded_by_mhc.iter().filter_map(|id| tape.get(*id));
@@ -202,16 +208,17 @@ impl CompiledTape {
     }
 
     /// The same with the peaks of all passes and without operations, which take most of the memory and which only
-    /// explanations of a peak need. `passes` are all that ever run: tests stop where another one does.
-    pub(crate) fn without_operations(mut self, passes: &'static [PassKind]) -> Self {
+    /// explanations of a peak need: `nothing` takes their place. `passes` are all that ever run: tests stop where another
+    /// one does.
+    pub(crate) fn without_operations(mut self, passes: &'static [PassKind], nothing: &NoOperations) -> Self {
         let allocated = allocated(&self.tape);
         for pass in passes {
             if let Some(peak) = self.peaks.get(*pass as usize) {
                 peak.get_or_init(|| self.peak_of(*pass, &allocated));
             }
         }
-        self.tape = Arc::new(self.tape.without_operations());
-        self.planned = Rc::default();
+        self.tape = nothing.tape.clone();
+        self.planned = nothing.planned.clone();
         self.only = Some(passes);
         self
     }

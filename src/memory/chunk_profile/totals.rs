@@ -3,7 +3,7 @@
 use super::{ChunkPeak, ChunkProfile};
 use crate::config::job::Module;
 use crate::memory::blocks::{BlockPasses, CompiledTapes, layers_in_own_groups, recomputes_mhc};
-use crate::memory::like_blocks::{ChunkBlocks, LastBlock, PartOfChunk};
+use crate::memory::like_blocks::{ChunkBlocks, LastBlock, LikeBlocks, PartOfChunk};
 use crate::memory::stage_totals::ChunkTotals;
 use crate::model::tape::liveness::Usage;
 use crate::model::tape::{ActivationTensor, Family};
@@ -29,11 +29,13 @@ pub(crate) fn totals_of_blocks(
         usize::MAX if !tapes.have_attention_residuals() => true,
         _ => return None,
     };
-    let kinds = passes_of_kinds(tapes, (chunk, blocks), recomputed)?;
-    let of_block = |kind: Option<&usize>| kinds.get(*kind?).copied();
+    let passes = |kind: &LikeBlocks| passes_of_kind(tapes, (chunk, blocks), kind, recomputed);
+    let of_block = |kind: Option<&usize>| passes(&blocks.kinds.get(*kind?)?.0);
     let ends = [blocks.blocks.first(), blocks.blocks.last()].map(of_block);
     let around = ChunkProfile::around(m, tapes, chunk, recomputed && chunk.num_layers() > 0, ends);
-    let kinds: Option<Vec<LikePasses<'_>>> = kinds.into_iter().map(|block| LikePasses::new(&around, block)).collect();
+    let kinds = blocks.kinds.iter();
+    let kinds = kinds.map(|(kind, _)| LikePasses::new(&around, passes(kind)?));
+    let kinds: Vec<LikePasses<'_>> = kinds.collect::<Option<_>>()?;
     let mut walk = Walk {
         around: &around,
         retained,
@@ -42,7 +44,7 @@ pub(crate) fn totals_of_blocks(
         backward: Heaviest::default(),
         attributes: 0,
     };
-    walk.take_all(blocks, &kinds?);
+    walk.take_all(blocks, &kinds);
     around.keep_output(&mut walk.kept);
     Some(ChunkTotals {
         kept: walk.kept,
@@ -57,23 +59,21 @@ pub(crate) fn totals_of_blocks(
     })
 }
 
-/// The passes over the blocks of each kind of a chunk, whose layers are all groups of their own where they are
+/// The passes over the blocks of a kind of a chunk, whose layers are all groups of their own where they are
 /// `recomputed`.
-fn passes_of_kinds<'t>(
+fn passes_of_kind<'t>(
     tapes: &'t CompiledTapes<'_>,
     (chunk, blocks): (&Chunk, &ChunkBlocks),
+    kind: &LikeBlocks,
     recomputed: bool,
-) -> Option<Vec<BlockPasses<'t>>> {
+) -> Option<BlockPasses<'t>> {
     let tape = |part: usize| tapes.shared_part(*blocks.parts.get(part)?, chunk);
-    let passes = blocks.kinds.iter().map(|(kind, _)| {
-        let before = kind.behind.and_then(tape).map(|before| &**before);
-        let is_layer = matches!(blocks.parts.get(kind.part), Some(PartOfChunk::Layer(_)));
-        Some(BlockPasses {
-            group: (recomputed && is_layer).then_some((0, 1)),
-            ..BlockPasses::new(tape(kind.part)?, before)
-        })
-    });
-    passes.collect()
+    let before = kind.behind.and_then(tape).map(|before| &**before);
+    let is_layer = matches!(blocks.parts.get(kind.part), Some(PartOfChunk::Layer(_)));
+    Some(BlockPasses {
+        group: (recomputed && is_layer).then_some((0, 1)),
+        ..BlockPasses::new(tape(kind.part)?, before)
+    })
 }
 
 /// The passes over blocks that are alike, and what a live micro batch keeps of each.

@@ -84,14 +84,19 @@ impl PassOrder {
         let bytes = self.bytes(allocated);
         let mut peak = Peak::default();
         let mut needed = self.needed.as_slice();
+        let mut alive = Usage::default();
         let (mut total, mut most, mut moment) = (0u64, 0, 0);
-        // The steps before the heaviest moment, and the bytes that only its operation needs.
-        let mut until = (0, 0);
         let (mut before_delayed, mut without, mut made) = (0, 0, 0u64);
-        for (index, step) in self.steps.iter().enumerate() {
+        for step in &self.steps {
             match *step {
-                Step::Allocate(slot) => total = total.saturating_add(bytes.of(slot)),
-                Step::Free(slot) => total = total.saturating_sub(bytes.of(slot)),
+                Step::Allocate(slot) => {
+                    total = total.saturating_add(bytes.of(slot));
+                    alive.add_to(self.usage(slot), bytes.of(slot));
+                }
+                Step::Free(slot) => {
+                    total = total.saturating_sub(bytes.of(slot));
+                    alive.take(self.usage(slot), bytes.of(slot));
+                }
                 Step::Work {
                     op,
                     again,
@@ -101,7 +106,8 @@ impl PassOrder {
                     let own = own.map(|slot| bytes.of(*slot)).fold(0, u64::saturating_add);
                     if total.saturating_add(own) > most {
                         most = total.saturating_add(own);
-                        until = (index, own);
+                        peak.usage = alive;
+                        peak.usage.add_to(TRANSIENT, own);
                         (peak.op, peak.again, peak.moment) = (op, again, moment);
                     }
                     moment += 1;
@@ -112,28 +118,12 @@ impl PassOrder {
                 Step::DelayedEnd => peak.delayed = before_delayed.saturating_add(made).saturating_sub(total),
             }
         }
-        let (steps, own) = until;
-        peak.usage = self.usage(steps, &bytes);
-        peak.usage.add_to(TRANSIENT, own);
         peak
     }
 
-    /// Bytes by use that are alive after so many steps.
-    fn usage(&self, steps: usize, bytes: &SlotBytes) -> Usage {
-        let mut usage = Usage::default();
-        let of = |slot: usize| self.slots.get(slot).map_or(TRANSIENT, |slot| slot.usage);
-        for step in self.steps.iter().take(steps) {
-            match *step {
-                Step::Allocate(slot) => usage.add_to(of(slot), bytes.of(slot)),
-                Step::Free(slot) => usage.take(of(slot), bytes.of(slot)),
-                Step::Work { .. }
-                | Step::DelayedBegin
-                | Step::WeightGradientBegin
-                | Step::WeightGradientEnd
-                | Step::DelayedEnd => {}
-            }
-        }
-        usage
+    /// The use that the bytes of a slot are counted under.
+    fn usage(&self, slot: usize) -> usize {
+        self.slots.get(slot).map_or(TRANSIENT, |slot| slot.usage)
     }
 
     /// Everything alive at a moment of the pass over a tape.

@@ -75,7 +75,8 @@ pub(crate) struct ChunkShapes {
 }
 
 impl ChunkShapes {
-    /// The stages of a module among which the heaviest is.
+    /// The stages of a module among which the heaviest is: of inner ones with the same chunks the first, where later ones
+    /// [need no more](Stages::later_need_no_more).
     pub(crate) fn heaviest_stages(&self, m: &Module, stages: &Stages<'_>) -> Rc<LayoutShapes> {
         let known = self.layouts.borrow();
         if let Some((_, shapes)) = known.iter().find(|(layout, _)| *layout == m.stages) {
@@ -83,12 +84,16 @@ impl ChunkShapes {
         }
         drop(known);
         let mut shapes = LayoutShapes::default();
-        let ranks = 0..m.stages.pp();
-        for pp_rank in ranks.filter(|rank| !stages.needs_no_more_than_before(*rank)) {
+        let may_leave_out = stages.later_need_no_more();
+        for pp_rank in 0..m.stages.pp() {
             let chunks = m.stages.rank(pp_rank).iter();
             let place = |chunk| shapes.place(self.numbered(ChunkShape::of(stages.architecture(), chunk)));
-            let chunks = chunks.map(place).collect();
-            shapes.stages.push(StageShape { pp_rank, chunks });
+            let chunks: Vec<usize> = chunks.map(place).collect();
+            let is_inner = |rank: u32| rank > 0 && rank + 1 < m.stages.pp();
+            let is_like = |before: &StageShape| is_inner(before.pp_rank) && before.chunks == chunks;
+            if !(may_leave_out && is_inner(pp_rank) && shapes.stages.iter().any(is_like)) {
+                shapes.stages.push(StageShape { pp_rank, chunks });
+            }
         }
         let shapes = Rc::new(shapes);
         let known = (m.stages.clone(), shapes.clone());

@@ -165,13 +165,22 @@ impl<'a> Stages<'a> {
             .collect()
     }
 
-    /// Whether a stage surely needs no more than the one before it, so that its schedule need not be replayed to find
-    /// the heaviest stage.
+    /// Whether an inner stage surely needs no more than an earlier inner one with the same chunks, so that its schedule
+    /// need not be replayed to find the heaviest stage.
     ///
-    /// That is so where both have chunks of the same layers and nothing else: the later stage begins its first backward
-    /// pass after fewer forward passes. At each of its passes the earlier stage holds all the micro batches that it
-    /// holds, and maybe more. Passes that run at once are other pairs on each stage, and what graphs hold beside them
-    /// is not compared: with those the answer is no.
+    /// The later stage begins its first backward pass after fewer forward passes. At each of its passes the earlier stage
+    /// holds all the micro batches that it holds, and maybe more: in every phase of CUDA graphs, and so many captured
+    /// layers too. Passes that run at once are other pairs on each stage, and the pool of local graphs is not compared:
+    /// with those the answer is no.
+    pub(crate) fn later_need_no_more(&self) -> bool {
+        let m = self.m;
+        let alone = m.boundary.stages_before == 0 && m.boundary.stages_after == 0;
+        let local = self.graphs.is_some() && self.captures_within_an_iteration();
+        alone && !local && !m.args.overlap_moe_expert_parallel_comm
+    }
+
+    /// Whether a stage surely needs [no more](Self::later_need_no_more) than the one before it, both with the same layers
+    /// and nothing else.
     pub(crate) fn needs_no_more_than_before(&self, pp_rank: u32) -> bool {
         let m = self.m;
         let same = |a: &Chunk, b: &Chunk| {
@@ -180,8 +189,7 @@ impl<'a> Stages<'a> {
             !ends(a) && !ends(b) && layers(a).eq(layers(b))
         };
         let inner = pp_rank > 0 && pp_rank + 1 < m.stages.pp();
-        let alone = m.boundary.stages_before == 0 && m.boundary.stages_after == 0;
-        inner && alone && self.graphs.is_none() && !m.args.overlap_moe_expert_parallel_comm && {
+        inner && self.later_need_no_more() && {
             let (before, own) = (m.stages.rank(pp_rank - 1), m.stages.rank(pp_rank));
             before.len() == own.len() && before.iter().zip(own).all(|(a, b)| same(a, b))
         }

@@ -104,13 +104,22 @@ impl Chunk {
 }
 
 /// The whole split: every chunk of every pipeline rank.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct StageLayout {
     pp: u32,
     vpp: Option<u32>,
     /// Shared by all jobs of a search with these stages.
     chunks: Arc<[Chunk]>,
 }
+
+impl PartialEq for StageLayout {
+    fn eq(&self, other: &Self) -> bool {
+        let same = Arc::ptr_eq(&self.chunks, &other.chunks) || self.chunks == other.chunks;
+        same && self.pp == other.pp && self.vpp == other.vpp
+    }
+}
+
+impl Eq for StageLayout {}
 
 impl StageLayout {
     /// Pipeline ranks.

@@ -190,4 +190,8 @@ presets! {
     ("gemma-4-e4b", 2, "Gemma 4 E4B", "Google", "Gemma", 7_463_013_376, None, "2026-04");
     ("minimax-m3", 2, "MiniMax-M3", "MiniMax", "MiniMax", 426_174_565_632, Some(23_000_000_000), "2026-06");
     ("ernie-4.5-vl-28b-a3b", 1, "ERNIE 4.5 VL 28B-A3B", "Baidu", "ERNIE", 28_000_000_000, Some(3_000_000_000), "2025-06");
+    ("qwen2-audio-7b", 1, "Qwen2-Audio 7B", "Alibaba", "Qwen2", 7_754_878_976, None, "2024-08");
+    ("qwen2.5-omni-7b", 1, "Qwen2.5-Omni 7B", "Alibaba", "Qwen2.5", 7_615_616_512, None, "2025-03");
+    ("qwen3-asr-1.7b", 1, "Qwen3-ASR 1.7B", "Alibaba", "Qwen3", 1_720_574_976, None, "2026-01");
+    ("qwen3-asr-0.6b", 1, "Qwen3-ASR 0.6B", "Alibaba", "Qwen3", 596_049_920, None, "2026-01");
 }

@@ -75,6 +75,9 @@ fn a_named_model_has_its_preset_proposed() {
         ("Qwen/Qwen3-30B-A3B-Instruct-2507", Some("qwen3-30b-a3b")),
         ("/models/Qwen3-8B/", Some("qwen3-8b")),
         ("Qwen/Qwen3-VL-30B-A3B-Instruct", Some("qwen3-vl-30b-a3b")),
+        ("Qwen/Qwen2-Audio-7B-Instruct", Some("qwen2-audio-7b")),
+        ("Qwen/Qwen2.5-Omni-7B", Some("qwen2.5-omni-7b")),
+        ("/models/Qwen3-ASR-1.7B", Some("qwen3-asr-1.7b")),
         ("somebody/a-model-of-his-own", None),
     ] {
         assert_eq!(known::proposed(name).map(|(id, _)| id), id, "{name}");

@@ -442,6 +442,30 @@ fn a_thinker_with_a_tower_of_unknown_sizes_is_marked() {
     assert!(job.modules.is_empty());
 }
 
+/// Models with sounds that are presets come with their towers, and are as large as the published ones then.
+#[test]
+fn presets_with_sounds_are_whole_models_of_texts() {
+    for (model, published) in [
+        ("qwen2-audio-7b", 8_397_094_912),
+        ("qwen2.5-omni-7b", 7_615_616_512 + 676_550_144 + 639_647_232 - 7_168),
+        ("qwen3-asr-1.7b", 2_038_052_480),
+        ("qwen3-asr-0.6b", 782_426_112),
+    ] {
+        let options = ImportOptions {
+            model: Some(model.to_owned()),
+            fields: vec![(TOKENS, Value::Int(64)), (AUDIO_TOKENS, Value::Int(130))],
+            ..ImportOptions::default()
+        };
+        // Without tensor parallelism, so that the vocabulary is not padded.
+        let text = SWIFT.replace("--tensor_model_parallel_size 2 --sequence_parallel true ", "");
+        let imported = import_text(&text, &options).unwrap().import;
+        let config = check(&imported.state.setup.job).config.unwrap();
+        let parts = estimate(&config).modules;
+        let total: u64 = parts.iter().map(|module| module.parameters.total()).sum();
+        assert_eq!(total, published, "{model}");
+    }
+}
+
 /// A model that is chosen as a preset is that of its file: the same tower, and the same memory.
 #[test]
 fn presets_with_encoders_are_models_of_texts() {

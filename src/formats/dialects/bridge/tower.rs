@@ -34,7 +34,7 @@ pub(super) fn read(root: &Node) -> Vec<Tower> {
         return of_class(model, known).into_iter().collect();
     }
     let images = images(root, model, &class);
-    // One of two does not say what the model has.
+    // A thinker with two towers is read with both or with none: with one alone it would count as a whole model.
     let thinks = model.get(THINKER);
     let has_both = |thinker: &Node| thinker.get(CONFIG).is_none() || images.is_some() && sounds.is_some();
     if thinks.is_none_or(has_both) {

@@ -31,8 +31,8 @@ pub use reserved::{ReservedComparison, reserved_table};
 pub use review::{Review, review};
 pub use run::{Confidence, Measured, MeasuredStage, Predicted, Run, Software};
 pub use step_times::{
-    MeasuredOperations, OperationKind, OverNominal, TimeAccuracy, TimeComparison, TimedRun, accuracies, pairs,
-    read_step_times, times_table,
+    FittedProducts, MeasuredOperations, MeasuredProducts, OperationKind, OverNominal, ProductFit, TimeAccuracy,
+    TimeComparison, TimedRun, accuracies, pairs, read_step_times, times_table,
 };
 pub use submission::{SUBMITTED, mistakes, predicted, submission};
 pub use summary::{Summary, summaries};

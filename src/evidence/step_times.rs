@@ -17,12 +17,14 @@
 
 mod accuracy;
 mod operations;
+mod products;
 mod tables;
 
 use serde::Deserialize;
 
 pub use accuracy::{TimeAccuracy, accuracies, pairs};
 pub use operations::{MeasuredOperations, OperationKind, OverNominal};
+pub use products::{FittedProducts, MeasuredProducts, ProductFit};
 pub use tables::times_table;
 
 use super::record::{ReadError, read_records};

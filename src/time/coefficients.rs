@@ -125,14 +125,14 @@ impl Coefficients {
     /// One set for every GPU of a generation, made by `cargo xtask fit-time` from the measured runs of `src/evidence/step_times`.
     pub const SHIPPED: Self = Self {
         factors: [
-            1.05, 1.0, 1.5601, 1.6716, 1.0219, 1.783, 2.1574, 1.5315, 1.0671, 2.2776, 1.2838, 2.0, 1.5664, 1.4679, 2.0,
+            1.05, 1.0, 1.5601, 1.6716, 1.0219, 1.783, 2.1574, 1.4987, 1.0671, 2.2288, 1.3119, 2.0, 1.5664, 1.4679, 2.0,
             23.6292,
         ],
         host: 0.0015,
-        pipeline: 0.0729,
-        messages: 0.747,
+        pipeline: 0.0761,
+        messages: 0.731,
         data: 1.7947,
-        optimizer: 2.0759,
+        optimizer: 2.0314,
     };
 
     /// How far the runs leave each coefficient of [`SHIPPED`](Self::SHIPPED) open: the least and the most, made by the same
@@ -141,25 +141,25 @@ impl Coefficients {
     pub const INTERVALS: [Self; 2] = [
         Self {
             factors: [
-                0.9524, 0.2314, 0.4837, 0.4264, 0.2252, 0.5265, 0.9413, 0.4523, 0.2352, 1.3982, 0.3439, 0.4628, 0.3996,
-                0.3744, 0.4628, 9.3098,
+                0.9524, 0.2204, 0.4837, 0.4061, 0.2252, 0.5015, 0.9413, 0.4426, 0.2352, 1.3683, 0.3347, 0.4407, 0.3996,
+                0.3566, 0.4407, 9.3098,
             ],
             host: 0.0003,
-            pipeline: 0.0294,
-            messages: 0.3961,
-            data: 1.0493,
-            optimizer: 0.4803,
+            pipeline: 0.03,
+            messages: 0.3877,
+            data: 1.1018,
+            optimizer: 0.4476,
         },
         Self {
             factors: [
-                1.1576, 4.1161, 2.8018, 4.224, 4.4166, 3.5303, 3.5142, 2.888, 5.0849, 3.365, 3.9432, 8.6439, 3.2565,
-                4.9707, 8.6439, 36.4412,
+                1.1576, 4.3219, 2.9419, 4.224, 4.6374, 3.5303, 3.5142, 2.9674, 5.3391, 3.2929, 4.0296, 9.0761, 3.2565,
+                5.2192, 9.0761, 36.6567,
             ],
-            host: 0.0056,
-            pipeline: 0.1247,
-            messages: 1.2168,
+            host: 0.0059,
+            pipeline: 0.1302,
+            messages: 1.2502,
             data: 2.2906,
-            optimizer: 7.3811,
+            optimizer: 7.5841,
         },
     ];
 

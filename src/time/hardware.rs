@@ -1,5 +1,8 @@
 //! The speeds of GPUs, for dense matrices.
 
+use serde::Deserialize;
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
+
 use super::cost::Cost;
 use super::passes::wide;
 use crate::config::choices::Fp8Recipe;
@@ -34,24 +37,65 @@ pub struct Hardware {
     pub from_hopper: bool,
 }
 
-/// A row of the table: data sheet and measured operator tables.
+/// The dtypes in which matrix products were measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, EnumIter, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+pub enum ProductDtype {
+    /// In bf16, as fast as fp16.
+    #[strum(serialize = "bf16")]
+    Bf16,
+    /// In fp8, with scales for blocks.
+    #[strum(serialize = "fp8, scales for blocks")]
+    Fp8Block,
+    /// In nvfp4.
+    #[strum(serialize = "nvfp4")]
+    Nvfp4,
+}
+
+/// What is shipped for the matrix products of a GPU in one dtype.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShippedProducts {
+    /// The id of the GPU whose products were measured.
+    pub gpu: &'static str,
+    /// The ids of GPUs without tables of their own, which are taken to reach as much of their peaks.
+    pub also: Vec<&'static str>,
+    /// The dtype of the operands.
+    pub dtype: ProductDtype,
+    /// The speed on the measured GPU.
+    pub speed: ProductSpeed,
+    /// Bytes a second of its memory.
+    pub memory: f64,
+}
+
+/// A row of the table: the data sheet.
 struct Row {
     id: &'static str,
-    /// Dense bf16, fp8 and fp4, in TFLOP/s.
+    /// Dense TFLOP/s, by [`ProductDtype`].
     peaks: [f64; 3],
     /// GB/s of memory, of `NVLink` in one direction, and of the network of the vendor's reference system for each GPU.
     bandwidths: [f64; 3],
-    /// The part of its peak that large products reach, and the microseconds that one takes besides: in bf16, in fp8
-    /// with scales for blocks, in nvfp4.
-    products: [(f64, f64); 3],
+    /// The id of the GPU of [`PRODUCTS`] whose products stand for those of this one.
+    products_of: &'static str,
 }
 
-const fn row(id: &'static str, peaks: [f64; 3], bandwidths: [f64; 3], products: [(f64, f64); 3]) -> Row {
+const fn row(id: &'static str, peaks: [f64; 3], bandwidths: [f64; 3], products_of: &'static str) -> Row {
     Row {
         id,
         peaks,
         bandwidths,
-        products,
+        products_of,
+    }
+}
+
+impl Row {
+    fn products(&self, dtype: ProductDtype) -> Option<ProductSpeed> {
+        let (_, products) = PRODUCTS.iter().find(|(gpu, _)| *gpu == self.products_of)?;
+        let (reached, microseconds) = *products.get(dtype as usize)?;
+        (reached > 0.0).then_some(ProductSpeed {
+            peak: self.peaks.get(dtype as usize)? * 1e12,
+            reached,
+            start: microseconds * 1e-6,
+        })
     }
 }
 
@@ -75,24 +119,54 @@ pub const TENSORWISE: f64 = 0.93;
 /// What a GPU does not have.
 const NO: (f64, f64) = (0.0, 0.0);
 
-/// The table. Peaks and bandwidths are those of the vendors' data sheets as NVIDIA's aiconfigurator (`095f58a5`,
-/// `systems/*.yaml`) has them. What products reach of the peaks was fitted to its measured tables of matrix products
-/// (`systems/data/*/gemm`, sizes of 512 and more), median error 4.5 to 6.8 %.
+/// Peaks and bandwidths: those of the vendors' data sheets as NVIDIA's aiconfigurator (`095f58a5`, `systems/*.yaml`)
+/// has them.
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    row("a100-40gb", [312.0, 0.0, 0.0], [1_555.0, 300.0, 25.0], [(0.89, 6.9), NO, NO]),
-    row("a100-80gb", [312.0, 0.0, 0.0], [2_039.0, 300.0, 25.0], [(0.89, 6.9), NO, NO]),
-    row("a800-80gb", [312.0, 0.0, 0.0], [2_039.0, 200.0, 25.0], [(0.89, 6.9), NO, NO]),
-    row("h100-80gb", [989.0, 1_979.0, 0.0], [3_350.0, 450.0, 50.0], [(0.81, 3.3), (0.60, 7.5), NO]),
-    row("h800", [989.0, 1_979.0, 0.0], [3_350.0, 200.0, 50.0], [(0.81, 3.3), (0.60, 7.5), NO]),
-    row("h200", [989.0, 1_979.0, 0.0], [4_800.0, 450.0, 50.0], [(0.80, 3.3), (0.62, 7.0), NO]),
-    row("h20", [148.0, 296.0, 0.0], [4_000.0, 450.0, 50.0], [(0.81, 3.3), (0.60, 7.5), NO]),
-    row("h20-3e", [148.0, 296.0, 0.0], [4_800.0, 450.0, 50.0], [(0.81, 3.3), (0.60, 7.5), NO]),
-    row("b200", [2_250.0, 4_500.0, 9_000.0], [7_700.0, 900.0, 50.0], [(0.695, 2.7), (0.66, 7.8), (0.42, 11.0)]),
-    row("b300", [2_250.0, 4_500.0, 13_500.0], [7_750.0, 900.0, 100.0], [(0.72, 2.4), (0.74, 7.4), (0.46, 12.0)]),
-    row("gb200", [2_500.0, 5_000.0, 10_000.0], [8_000.0, 900.0, 50.0], [(0.67, 2.6), (0.64, 7.6), (0.405, 11.0)]),
-    row("gb300", [2_500.0, 5_000.0, 15_000.0], [8_000.0, 900.0, 100.0], [(0.80, 2.7), (0.75, 7.7), (0.45, 12.0)]),
+    row("a100-40gb", [312.0, 0.0, 0.0], [1_555.0, 300.0, 25.0], "a100-80gb"),
+    row("a100-80gb", [312.0, 0.0, 0.0], [2_039.0, 300.0, 25.0], "a100-80gb"),
+    row("a800-80gb", [312.0, 0.0, 0.0], [2_039.0, 200.0, 25.0], "a100-80gb"),
+    row("h100-80gb", [989.0, 1_979.0, 0.0], [3_350.0, 450.0, 50.0], "h100-80gb"),
+    row("h800", [989.0, 1_979.0, 0.0], [3_350.0, 200.0, 50.0], "h100-80gb"),
+    row("h200", [989.0, 1_979.0, 0.0], [4_800.0, 450.0, 50.0], "h200"),
+    row("h20", [148.0, 296.0, 0.0], [4_000.0, 450.0, 50.0], "h100-80gb"),
+    row("h20-3e", [148.0, 296.0, 0.0], [4_800.0, 450.0, 50.0], "h100-80gb"),
+    row("b200", [2_250.0, 4_500.0, 9_000.0], [7_700.0, 900.0, 50.0], "b200"),
+    row("b300", [2_250.0, 4_500.0, 13_500.0], [7_750.0, 900.0, 100.0], "b300"),
+    row("gb200", [2_500.0, 5_000.0, 10_000.0], [8_000.0, 900.0, 50.0], "gb200"),
+    row("gb300", [2_500.0, 5_000.0, 15_000.0], [8_000.0, 900.0, 100.0], "gb300"),
 ];
+
+/// The part of its peak that large products reach, and the microseconds that one takes besides, by [`ProductDtype`].
+/// Made by `cargo xtask fit-time` from NVIDIA's measured tables (`src/evidence/step_times/products.json`), and held to
+/// them by a test.
+#[rustfmt::skip]
+const PRODUCTS: &[(&str, [(f64, f64); 3])] = &[
+    ("a100-80gb", [(0.891, 7.0), NO, NO]),
+    ("h100-80gb", [(0.813, 3.5), (0.592, 7.1), NO]),
+    ("h200", [(0.797, 3.4), (0.607, 6.6), NO]),
+    ("b200", [(0.693, 2.7), (0.667, 7.4), (0.422, 10.7)]),
+    ("b300", [(0.715, 2.4), (0.742, 7.0), (0.458, 11.9)]),
+    ("gb200", [(0.678, 2.5), (0.645, 7.3), (0.410, 10.4)]),
+    ("gb300", [(0.805, 2.7), (0.764, 7.3), (0.447, 12.0)]),
+];
+
+/// What is shipped for matrix products: every measured GPU and dtype.
+pub fn shipped_products() -> impl Iterator<Item = ShippedProducts> {
+    let measured = ROWS.iter().filter(|row| row.id == row.products_of);
+    measured.flat_map(|row| {
+        ProductDtype::iter().filter_map(|dtype| {
+            let of_others = ROWS.iter().filter(|other| other.products_of == row.id);
+            Some(ShippedProducts {
+                gpu: row.id,
+                also: of_others.map(|other| other.id).filter(|id| *id != row.id).collect(),
+                dtype,
+                speed: row.products(dtype)?,
+                memory: row.bandwidths.first()? * 1e9,
+            })
+        })
+    })
+}
 
 impl Hardware {
     /// The speeds of a job's GPU; `None` where no GPU is chosen, or none of the table.
@@ -123,20 +197,16 @@ impl Hardware {
     fn new(gpu: &str, quantized: Quantized) -> Option<Self> {
         let gpu = gpus::by_name(gpu)?;
         let row = ROWS.iter().find(|row| row.id == gpu.id)?;
-        let speed = |peak: usize, products: usize| {
-            let (reached, start) = row.products.get(products).copied().unwrap_or(NO);
-            let peak = row.peaks.get(peak).copied().unwrap_or_default() * 1e12;
-            let start = start * 1e-6;
-            (peak > 0.0 && reached > 0.0).then_some(ProductSpeed { peak, reached, start })
-        };
-        let half = speed(0, 0)?;
+        let half = row.products(ProductDtype::Bf16)?;
+        let fp8 = row.products(ProductDtype::Fp8Block);
         let quantized = match quantized {
-            Quantized::WholeTensor => speed(1, 0).map(|like_half| ProductSpeed {
-                reached: TENSORWISE * like_half.reached,
-                ..like_half
+            Quantized::WholeTensor => fp8.map(|ProductSpeed { peak, .. }| ProductSpeed {
+                peak,
+                reached: TENSORWISE * half.reached,
+                ..half
             }),
-            Quantized::Blocks => speed(1, 1),
-            Quantized::Fp4 => speed(2, 2),
+            Quantized::Blocks => fp8,
+            Quantized::Fp4 => row.products(ProductDtype::Nvfp4),
         };
         let [memory, near, far] = row.bandwidths.map(|gb| gb * 1e9);
         Some(Self {

@@ -1,5 +1,7 @@
 //! `cargo xtask fit-time`: the coefficients of step times, from the measured runs of `src/evidence/step_times`.
 //!
+//! What matrix products reach of the peaks of GPUs comes from tables of products alone ([`print_products`]).
+//!
 //! Coordinate descent from what is known before: [`Coefficients::PRIOR`], and the factor of kernels that read and write
 //! memory from those that were measured (`src/evidence/step_times/operations.json`). Every coefficient in turn is made a little
 //! larger or smaller where that raises the score. The score counts pairs of layouts of one job in the order of their
@@ -18,6 +20,7 @@
 )]
 
 mod intervals;
+mod products;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,6 +36,7 @@ use megatron_memory::time::cost::Cost;
 use super::Error;
 use super::evidence::step_times;
 use intervals::intervals;
+use products::print_products;
 
 /// The measured kernels.
 const OPERATIONS: &str = "src/evidence/step_times/operations.json";
@@ -237,6 +241,7 @@ fn model(run: &TimedRun) -> (&str, &str) {
 
 /// Prints the coefficients and what they predict, and the held-out check.
 pub(crate) fn run() -> Result<(), Error> {
+    print_products()?;
     print_operations(&MeasuredOperations::read(&fs::read_to_string(OPERATIONS)?)?);
     let runs = Runs::read()?;
     let print = |what: &str, with: &Coefficients| {

@@ -3,10 +3,10 @@
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::job::Config;
-use megatron_memory::evidence::{MeasuredOperations, OperationKind};
+use megatron_memory::evidence::{MeasuredOperations, MeasuredProducts, OperationKind};
 use megatron_memory::memory::estimate;
 use megatron_memory::presets::by_id;
-use megatron_memory::time::hardware::TENSORWISE;
+use megatron_memory::time::hardware::{TENSORWISE, shipped_products};
 use megatron_memory::time::{Part, step_time};
 use megatron_memory::value::Value;
 
@@ -30,6 +30,27 @@ fn kernels_of_every_kind_were_measured_and_none_is_much_faster_than_the_data_she
 fn fp8_products_with_one_scale_reach_what_was_measured() {
     let share = measured().quantized_share().unwrap();
     assert!((share - TENSORWISE).abs() < 0.005, "{share}");
+}
+
+/// What is shipped is what a fit to the measured tables gives, in the digits that it has.
+#[test]
+fn products_reach_what_was_measured() {
+    let text = include_str!("../../../src/evidence/step_times/products.json");
+    let fitted = MeasuredProducts::read(text).unwrap().fitted();
+    let shipped: Vec<_> = fitted.iter().map(|of| of.shipped.clone()).collect();
+    assert_eq!(shipped, shipped_products().collect::<Vec<_>>());
+    for of in fitted {
+        let speed = of.shipped.speed;
+        assert!((of.fit.reached - speed.reached).abs() < 0.0006, "{of:?}");
+        assert!((of.fit.start - speed.start).abs() < 0.06e-6, "{of:?}");
+        assert!(of.releases > 3 && of.fit.error < 0.15, "{of:?}");
+        assert!(
+            of.reached[0] <= of.fit.reached && of.fit.reached <= of.reached[1],
+            "{of:?}"
+        );
+        assert!(of.start[0] <= of.fit.start && of.fit.start <= of.start[1], "{of:?}");
+    }
+    assert!(MeasuredProducts::read("{}").is_err());
 }
 
 fn sparse(changes: &[(FieldId, Value)]) -> Config {

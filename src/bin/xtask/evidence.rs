@@ -14,6 +14,7 @@ use megatron_memory::evidence::{
 use megatron_memory::time::Replay;
 use megatron_memory::time::coefficients::Coefficients;
 
+use super::fit_time::fitted_products;
 use super::{Error, build, readme};
 
 /// Where the runs are: a record or a list of them in every file.
@@ -54,7 +55,7 @@ fn runs() -> Result<Vec<Run>, Error> {
 pub(crate) fn html() -> Result<String, Error> {
     let runs = runs()?;
     let compared: Vec<_> = runs.iter().map(|run| (run, compare(run))).collect();
-    Ok(page::page(&compared, &step_times()?))
+    Ok(page::page(&compared, &step_times()?, &fitted_products()?))
 }
 
 /// Compares every run, prints the whole table, and brings the README's up to date.

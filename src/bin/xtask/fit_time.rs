@@ -36,6 +36,7 @@ use megatron_memory::time::cost::Cost;
 use super::Error;
 use super::evidence::step_times;
 use intervals::intervals;
+pub(crate) use products::fitted_products;
 use products::print_products;
 
 /// The measured kernels.

@@ -10,7 +10,9 @@ pub(super) mod times;
 use core::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use megatron_memory::evidence::{CHECKPOINTS, Comparison, Error, Run, Summary, read_repeats, spread, summaries};
+use megatron_memory::evidence::{
+    CHECKPOINTS, Comparison, Error, FittedProducts, Run, Summary, read_repeats, spread, summaries,
+};
 use megatron_memory::presets;
 use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::markup::{Markup, tag};
@@ -49,7 +51,7 @@ const RESERVED: &str = "peak reserved";
 const DEVICE: &str = "peak on the device";
 
 /// The whole page.
-pub(super) fn page(compared: &[Compared<'_>], step_times: &[Timed]) -> String {
+pub(super) fn page(compared: &[Compared<'_>], step_times: &[Timed], products: &[FittedProducts]) -> String {
     let mut rows: Vec<Row<'_>> = compared.iter().flat_map(rows).collect();
     rows.sort_by_key(|row| {
         let miss = Reverse(row.error.ppm.unsigned_abs());
@@ -62,7 +64,10 @@ pub(super) fn page(compared: &[Compared<'_>], step_times: &[Timed]) -> String {
         ("chart", vec![chart(&rows)]),
         ("filters", vec![filters_of_runs(&rows, step_times)]),
         ("runs", runs(&summaries, &rows)),
-        ("times", vec![time_groups, times::coefficients()]),
+        (
+            "times",
+            vec![time_groups, times::coefficients(), times::products(products)],
+        ),
         ("timed runs", times::runs(&accuracies, step_times)),
         ("others", vec![row::others(compared)]),
         ("repeats", vec![repeats()]),

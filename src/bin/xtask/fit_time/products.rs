@@ -12,7 +12,7 @@ use crate::Error;
 const PRODUCTS: &str = "src/evidence/step_times/products.json";
 
 /// The fits to the measured matrix products.
-fn fitted_products() -> Result<Vec<FittedProducts>, Error> {
+pub(crate) fn fitted_products() -> Result<Vec<FittedProducts>, Error> {
     Ok(MeasuredProducts::read(&fs::read_to_string(PRODUCTS)?)?.fitted())
 }
 

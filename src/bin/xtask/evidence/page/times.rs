@@ -1,7 +1,8 @@
 //! Measured step times beside the predicted ones.
 #![allow(clippy::float_arithmetic, reason = "seconds and their shares")]
 
-use megatron_memory::evidence::{TimeAccuracy, TimeComparison, TimedRun, accuracies};
+use megatron_memory::config::gpus;
+use megatron_memory::evidence::{FittedProducts, TimeAccuracy, TimeComparison, TimedRun, accuracies};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::report::markup::{Markup, tag};
@@ -82,6 +83,43 @@ pub(super) fn coefficients() -> Markup {
     let id = "times-coefficients";
     let note = "one set for every dtype and site, each with the interval that the runs leave open while coefficients make up for each other";
     folded(id, "Coefficients", note, table(id, "groups", &headings, rows.collect()))
+}
+
+/// What matrix products reach of every GPU's peak, behind a summary.
+pub(super) fn products(fitted: &[FittedProducts]) -> Markup {
+    let headings = [
+        "GPU",
+        "Dtype",
+        "Part of the peak",
+        "From",
+        "To",
+        "Start, µs",
+        "From",
+        "To",
+        "Source",
+    ];
+    let rows = fitted.iter().map(|of| {
+        let shipped = &of.shipped;
+        let name = |id: &'static str| gpus::by_id(id).map_or(id, |gpu| gpu.name);
+        let also: Vec<&str> = shipped.also.iter().map(|id| name(id)).collect();
+        let gpu = match also.as_slice() {
+            [] => name(shipped.gpu).to_owned(),
+            also => format!("{} (also for {})", name(shipped.gpu), also.join(", ")),
+        };
+        let dtype: &str = shipped.dtype.into();
+        let part = [shipped.speed.reached, of.reached[0], of.reached[1]];
+        let start = [shipped.speed.start, of.start[0], of.start[1]];
+        tag("tr")
+            .child(tag("th").with("scope", "row").text(gpu))
+            .child(tag("td").text(dtype))
+            .children(part.map(|value| number(significant(value))))
+            .children(start.map(|value| number(format!("{:.1}", 1e6 * value))))
+            .child(tag("td").text(format!("{}; from and to of {} releases", of.release, of.releases)))
+    });
+    let id = "times-products";
+    let note = "the part of a GPU's peak that large products reach, and what each takes to start: fitted to the tables of NVIDIA's aiconfigurator, with the least and the most that releases of inference frameworks give";
+    let title = "Matrix products by GPU";
+    folded(id, title, note, table(id, "groups", &headings, rows.collect()))
 }
 
 /// A number with three digits or more.

@@ -328,6 +328,29 @@ fn a_model_with_a_tower_that_is_not_followed_is_marked() {
     }
 }
 
+/// A recipe of Megatron-Bridge in Python names its model alone, and says little of the towers that this brings along.
+#[test]
+fn towers_of_a_model_that_a_recipe_only_names_are_marked() {
+    for (model, wanted) in [
+        ("Qwen/Qwen2-Audio-7B-Instruct", vec!["audio_config"]),
+        ("Qwen/Qwen2.5-Omni-7B", vec!["audio_config", "vision_config"]),
+        ("Qwen/Qwen3.5-27B", vec!["vision_config"]),
+        ("Qwen/Qwen3-8B", vec![]),
+    ] {
+        let text = format!(
+            "def acme_sft_8gpu_h100_bf16_config() -> ConfigContainer:\n    cfg = _sft_common()\n    \
+             cfg.model = AutoBridge.from_hf_pretrained(\"{model}\").to_megatron_provider(load_weights=False)\n    \
+             cfg.model.tensor_model_parallel_size = 2\n    return cfg\n"
+        );
+        let imported = import_text(&text, &ImportOptions::default()).unwrap().import;
+        let job = &imported.state.setup.job;
+        let mut marked: Vec<&str> = marks(job).into_iter().filter(|key| key.ends_with("_config")).collect();
+        marked.sort_unstable();
+        assert_eq!(marked, wanted, "{model}: {:?}", job.not_modelled);
+        assert!(job.modules.is_empty());
+    }
+}
+
 /// The part of a configuration of Qwen2.5-Omni that has its towers.
 const THINKER_OF_OMNI: &str = "  thinker_config:\n    audio_config:\n      d_model: 1280\n      encoder_layers: 32\n      \
     encoder_ffn_dim: 5120\n      encoder_attention_heads: 20\n      num_mel_bins: 128\n      n_window: 100\n      \

@@ -12,6 +12,7 @@ use crate::formats::import::imported::Import;
 use crate::formats::import::tower::{
     AUDIO, AUDIO_TOKENS, CLASS, CONFIG, Frozen, Outcome, Recompute, THINKER, TOKENS, Tower,
 };
+use crate::formats::import::towers::has_adapters;
 use crate::formats::import::towers::sizes::{self, TowerOfClass, int};
 use crate::formats::import::values::word;
 use crate::formats::node::Node;
@@ -162,7 +163,13 @@ fn of_class(model: &Node, known: TowerOfClass) -> Option<Tower> {
 /// The tower of a job that trains adapters: adapters go into Megatron's linear layers in every part of the model, towers
 /// included, and all other weights are frozen (`PEFT.freeze_model`). The tower of Hugging Face has layers of other
 /// names. Names with the place of a layer in them are not followed.
+///
+/// Neither is the tower of a job without adapters whose text only names the model, as recipes in Python do: what these
+/// set of towers is not read.
 pub(in crate::formats) fn beside_adapters(import: &Import, mut tower: Tower) -> Outcome {
+    if !has_adapters(import) {
+        return Outcome::NotFollowed;
+    }
     let shared = &import.state.setup.job.shared;
     let text = |id| shared.get(id).map(word);
     let given = text(FieldId::peft_target_modules);
@@ -176,13 +183,13 @@ pub(in crate::formats) fn beside_adapters(import: &Import, mut tower: Tower) -> 
         return if of_megatron {
             Outcome::Built(tower)
         } else {
-            Outcome::NotBuilt
+            Outcome::NotFollowed
         };
     }
     let is_plain = names.iter().all(|name| !name.contains(['*', '.']));
     let is_lora = text(FieldId::peft_type).as_deref() == Some("lora");
     if !is_lora || !is_plain || shared.get(FieldId::peft_exclude_modules).is_some() {
-        return Outcome::NotBuilt;
+        return Outcome::NotFollowed;
     }
     let adapted = IN_TOWERS.into_iter().filter(|name| names.contains(name));
     let adapted: Vec<&str> = adapted.collect();

@@ -17,10 +17,16 @@ use crate::value::Value;
 /// More layers than any model has; bounds the lists that are made per layer.
 const MAX_LAYERS: i128 = 10_000;
 
+/// The key, and the field, of positions.
+const POSITIONS: &str = "position_embedding_type";
+
 /// Reads all keys of the model into fields.
 pub(super) fn translate(source: &mut Source<'_>) {
+    let are_multimodal = multimodal_positions(source);
     for &(field, value) in source.family.fixed {
-        source.fix(field, value);
+        if !(are_multimodal && field == POSITIONS) {
+            source.fix(field, value);
+        }
     }
     for &(key, field) in source.family.flags {
         if let Some((found, on)) = source.flag(key) {
@@ -117,16 +123,29 @@ fn hybrid_only(source: &mut Source<'_>) {
     if let Some((found, on)) = source.flag("residual_in_fp32") {
         source.map(&found, "fp32_residual_connection", Value::Bool(on));
     }
-    let field = "position_embedding_type";
-    match source.text(field) {
-        Some((found, "rope")) => source.map(&found, field, Value::Text(String::from("rope"))),
-        Some((found, "nope")) => source.map(&found, field, Value::Text(String::from("none"))),
+    match source.text(POSITIONS) {
+        Some((found, "rope")) => source.map(&found, POSITIONS, Value::Text(String::from("rope"))),
+        Some((found, "nope")) => source.map(&found, POSITIONS, Value::Text(String::from("none"))),
         Some((found, _)) => {
             let note = "positions that Megatron-LM does not have";
-            source.row(&found, KeyStatus::NotModelled, Some(field), note);
+            source.row(&found, KeyStatus::NotModelled, Some(POSITIONS), note);
         }
         None => {}
     }
+}
+
+/// Whether a file says how many rotary angles belong to time, height and width: then positions are multimodal.
+fn multimodal_positions(source: &mut Source<'_>) -> bool {
+    ["rope_scaling", "rope_parameters"].into_iter().any(|key| {
+        let Some(found) = source.find(key) else { return false };
+        let Data::Map(entries) = found.data else { return false };
+        let is_multimodal = last(entries, "mrope_section").is_some();
+        if is_multimodal {
+            let note = "angles for time, height and width";
+            source.derive(&found, POSITIONS, Value::Text(String::from("mrope")), note);
+        }
+        is_multimodal
+    })
 }
 
 fn layers(source: &mut Source<'_>) -> Option<i128> {

@@ -190,6 +190,9 @@ fn families_fix_what_files_do_not_say() {
         )
     };
     assert_eq!(with(r#""mlp_bias": true, "attention_bias": true"#), "true true");
+    // Angles for time, height and width.
+    let multimodal = r#"{"model_type": "qwen3", "rope_scaling": {"mrope_section": [24, 20, 20], "type": "default"}}"#;
+    assert_eq!(settings(multimodal, "position_embedding_type"), "\"mrope\"");
     // `CONFIG_MAPPING` of Megatron-Bridge, whatever the model.
     let falcon = r#"{"model_type": "falcon_h1", "attention_bias": true}"#;
     assert_eq!(settings(falcon, "add_bias_linear add_qkv_bias"), "false true");

@@ -24,7 +24,7 @@ struct SameOperations {
     tape: Arc<AutogradTape>,
     /// The plans of what runs of them in each phase.
     planned: RefCell<Vec<(Variant, Rc<PlannedTape>)>>,
-    /// What compiled tapes have in place of operations.
+    /// Shared by the compiled tapes whose operations are dropped.
     nothing: NoOperations,
 }
 
@@ -50,7 +50,7 @@ impl SameOperations {
 #[derive(Debug, Default)]
 pub(crate) struct KnownOperations {
     known: RefCell<Vec<Rc<SameOperations>>>,
-    /// What compiled tapes have in place of them.
+    /// Shared by the compiled tapes whose operations are dropped.
     nothing: NoOperations,
 }
 
@@ -70,7 +70,7 @@ impl KnownOperations {
     }
 }
 
-/// What runs of a tape in a phase of CUDA graphs, and what outlasts that.
+/// The operations of a tape that run in one phase of CUDA graphs, and the tensors that stay after them.
 #[derive(Clone, Debug)]
 struct TapeInPhase {
     tape: Arc<AutogradTape>,

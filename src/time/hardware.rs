@@ -52,7 +52,7 @@ pub enum ProductDtype {
     Nvfp4,
 }
 
-/// What is shipped for the matrix products of a GPU in one dtype.
+/// How fast a GPU multiplies matrices of one dtype, as step times use it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShippedProducts {
     /// The id of the GPU whose products were measured.
@@ -151,7 +151,7 @@ const PRODUCTS: &[(&str, [(f64, f64); 3])] = &[
     ("gb300", [(0.805, 2.7), (0.764, 7.3), (0.447, 12.0)]),
 ];
 
-/// What is shipped for matrix products: every measured GPU and dtype.
+/// The speeds of matrix products that step times use, for every measured GPU and dtype.
 pub fn shipped_products() -> impl Iterator<Item = ShippedProducts> {
     let measured = ROWS.iter().filter(|row| row.id == row.products_of);
     measured.flat_map(|row| {

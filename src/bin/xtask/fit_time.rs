@@ -1,6 +1,6 @@
 //! `cargo xtask fit-time`: the coefficients of step times, from the measured runs of `src/evidence/step_times`.
 //!
-//! What matrix products reach of the peaks of GPUs comes from tables of products alone ([`print_products`]).
+//! How fast each GPU multiplies matrices is fitted apart, to measured matrix products and no runs ([`print_products`]).
 //!
 //! Coordinate descent from what is known before: [`Coefficients::PRIOR`], and the factor of kernels that read and write
 //! memory from those that were measured (`src/evidence/step_times/operations.json`). Every coefficient in turn is made a little

@@ -1,5 +1,6 @@
-//! What matrix products reach of the peak of a GPU: a fit to NVIDIA's measured tables, one for every GPU, dtype and
-//! release of an inference framework.
+//! How fast each GPU multiplies matrices: the part of its peak that large products reach, and the time to start one.
+//! Both are fitted to NVIDIA's measured tables, of which there is one for every GPU, dtype and release of an inference
+//! framework.
 //!
 //! A product's time is taken as the sum of three terms: its operations at the peak times a factor, its bytes at the
 //! speed of memory times a factor, and a start. The first factor is one over the part of the peak that is reached.
@@ -73,11 +74,11 @@ pub struct ProductFit {
 /// The fits to all tables of a GPU and dtype.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FittedProducts {
-    /// What is shipped.
+    /// The speed that step times use.
     pub shipped: ShippedProducts,
-    /// The release whose fit that is.
+    /// The release whose fit that speed is.
     pub release: String,
-    /// That fit.
+    /// The fit to the table of that release.
     pub fit: ProductFit,
     /// The number of releases.
     pub releases: usize,

@@ -134,18 +134,19 @@ fn hybrid_only(source: &mut Source<'_>) {
     }
 }
 
-/// Whether a file says how many rotary angles belong to time, height and width: then positions are multimodal.
+/// Sets multimodal positions where a file says how many rotary angles belong to time, height and width. Whether it does.
 fn multimodal_positions(source: &mut Source<'_>) -> bool {
-    ["rope_scaling", "rope_parameters"].into_iter().any(|key| {
-        let Some(found) = source.find(key) else { return false };
-        let Data::Map(entries) = found.data else { return false };
-        let is_multimodal = last(entries, "mrope_section").is_some();
-        if is_multimodal {
+    for key in ["rope_scaling", "rope_parameters"] {
+        if let Some(found) = source.find(key)
+            && let Data::Map(entries) = found.data
+            && last(entries, "mrope_section").is_some()
+        {
             let note = "angles for time, height and width";
             source.derive(&found, POSITIONS, Value::Text(String::from("mrope")), note);
+            return true;
         }
-        is_multimodal
-    })
+    }
+    false
 }
 
 fn layers(source: &mut Source<'_>) -> Option<i128> {

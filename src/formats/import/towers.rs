@@ -220,7 +220,7 @@ fn attach_one(import: &mut Import, shared: &Settings, mut tower: Tower, kept: &[
         let none = Value::Text(String::from("none"));
         own.set(FieldId::peft_type, none);
     }
-    let is_audio = tower.is_audio();
+    let described = if tower.is_audio() { &SOUNDS } else { &IMAGES };
     job.shared.set(FieldId::colocate_modules, Value::Bool(true));
     job.add_module(module_name(&tower.settings), tower.settings);
     if tower.language_frozen {
@@ -230,22 +230,17 @@ fn attach_one(import: &mut Import, shared: &Settings, mut tower: Tower, kept: &[
         forget_marks(import, &[tower.mark]);
     }
     forget_marks(import, tower.honoured);
-    let note = if is_audio {
-        "of the module with the audio tower"
-    } else {
-        "of the module with the vision tower"
-    };
     for row in &mut import.report {
         let frozen = row.key.starts_with("model.freeze_");
         let is_unread = matches!(row.status, KeyStatus::NotModelled | KeyStatus::Ignored);
         if is_unread && tower.honoured.contains(&last(&row.key)) {
             row.status = KeyStatus::Mapped;
             row.effect = None;
-            row.note = note.into();
-        } else if let Some(key) = of_tower(&row.key, is_audio) {
-            let counts = sizes::is_size(is_audio, key);
+            row.note = described.note.into();
+        } else if let Some(key) = described.key(&row.key) {
+            let counts = (described.is_size)(key);
             row.status = if counts { KeyStatus::Mapped } else { KeyStatus::Ignored };
-            row.note = note.into();
+            row.note = described.note.into();
         } else if frozen && is_of_bridge {
             row.status = KeyStatus::Mapped;
             row.note = "".into();
@@ -253,15 +248,34 @@ fn attach_one(import: &mut Import, shared: &Settings, mut tower: Tower, kept: &[
     }
 }
 
-/// The key in the part of a configuration of Megatron-Bridge that describes a tower.
-fn of_tower(key: &str, is_audio: bool) -> Option<&str> {
-    let parts: &[&str] = if is_audio {
-        &["thinker_config.audio_config.", "hf_config.audio_config."]
-    } else {
-        &["vision_config.", "thinker_config.vision_config."]
-    };
-    let key = key.strip_prefix("model.")?;
-    parts.iter().find_map(|part| key.strip_prefix(part))
+/// Where a configuration of Megatron-Bridge describes a kind of tower.
+struct Described {
+    /// The parts of the model that do, each with a dot at its end.
+    parts: [&'static str; 2],
+    /// Whether a size of the tower follows from a key of such a part.
+    is_size: fn(&str) -> bool,
+    /// What the report says of these keys once the tower is a module.
+    note: &'static str,
+}
+
+const IMAGES: Described = Described {
+    parts: ["vision_config.", "thinker_config.vision_config."],
+    is_size: sizes::is_size_of_images,
+    note: "of the module with the vision tower",
+};
+
+const SOUNDS: Described = Described {
+    parts: ["thinker_config.audio_config.", "hf_config.audio_config."],
+    is_size: sizes::is_size_of_sounds,
+    note: "of the module with the audio tower",
+};
+
+impl Described {
+    /// The key within such a part, of a whole key.
+    fn key<'k>(&self, whole: &'k str) -> Option<&'k str> {
+        let key = whole.strip_prefix("model.")?;
+        self.parts.iter().find_map(|part| key.strip_prefix(part))
+    }
 }
 
 /// Sets which layers are recomputed.

@@ -106,7 +106,7 @@ pub(crate) struct CompiledTape {
     pub(crate) kept: Usage,
     /// Whether it is kept.
     pub(crate) keeps_input: bool,
-    /// What of it outlasts the passes.
+    /// The tensors that stay between its passes.
     pub(crate) lasting: Rc<LastingTensors>,
     /// Bytes that are moved to the host between the passes.
     pub(crate) moved: u64,
@@ -121,7 +121,7 @@ pub(crate) struct CompiledTape {
     peaks: [OnceCell<Peak>; 4],
 }
 
-/// What takes the place of the operations of compiled tapes, and of the plans for these.
+/// An empty tape and its plan, to which a compiled tape refers once all that depends on its operations is known.
 #[derive(Clone, Debug)]
 pub(crate) struct NoOperations {
     tape: Arc<AutogradTape>,

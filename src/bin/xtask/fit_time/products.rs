@@ -1,4 +1,4 @@
-//! What matrix products reach of the peaks of GPUs, beside what is shipped.
+//! Prints how fast each GPU multiplies matrices, as fitted and as step times use it.
 
 #![allow(clippy::float_arithmetic, reason = "times in other units")]
 
@@ -16,7 +16,8 @@ pub(crate) fn fitted_products() -> Result<Vec<FittedProducts>, Error> {
     Ok(MeasuredProducts::read(&fs::read_to_string(PRODUCTS)?)?.fitted())
 }
 
-/// Prints what products reach and what they take to start, each with the least and the most of the releases.
+/// Prints the part of its peak that each GPU reaches and the time to start a product, both with their interval over
+/// releases of inference frameworks.
 pub(super) fn print_products() -> Result<(), Error> {
     println!("Part of its peak that large matrix products reach on a GPU, and microseconds of a start:");
     for of in fitted_products()? {

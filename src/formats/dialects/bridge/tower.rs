@@ -106,8 +106,8 @@ fn sounds(model: &Node, class: &str) -> Option<Tower> {
 /// The keys that freeze the layers of a tower of sounds and its projection.
 const SOUNDS_FROZEN: [&str; 2] = ["freeze_audio_model", "freeze_audio_projection"];
 
-/// What a model freezes of a tower by the keys for its layers and for its projection, which is a part of the tower in a
-/// thinker.
+/// The parts of a tower that a model freezes, by its keys for the layers and for the projection. A thinker has no key for
+/// the projection, which it freezes with the layers.
 fn frozen(model: &Node, [layers, projector]: [&str; 2]) -> Frozen {
     let projector = if model.get(THINKER).is_some() {
         layers

@@ -21,12 +21,14 @@ const CONVOLUTION_SIZES: [(&str, FieldId); 2] = [
     ("n_window", FieldId::n_window),
 ];
 
-/// Whether a size of a tower of sounds, or of images, follows from a key of its configuration.
-pub(super) fn is_size(is_audio: bool, key: &str) -> bool {
-    if is_audio {
-        let mut sizes = AUDIO_SIZES.iter().chain(&CONVOLUTION_SIZES);
-        return sizes.any(|(name, _)| *name == key);
-    }
+/// Whether a size of an audio tower follows from a key of its configuration.
+pub(super) fn is_size_of_sounds(key: &str) -> bool {
+    let mut sizes = AUDIO_SIZES.iter().chain(&CONVOLUTION_SIZES);
+    sizes.any(|(name, _)| *name == key)
+}
+
+/// Whether a size of a vision tower follows from a key of its configuration.
+pub(super) fn is_size_of_images(key: &str) -> bool {
     SIZES.iter().any(|(name, _)| *name == key)
 }
 
@@ -212,7 +214,8 @@ pub(super) fn of_sounds(tower: &Node, model_type: &str) -> Option<Settings> {
     of_sounds_of(tower, preset)
 }
 
-/// The same of a model by its class in Megatron-Bridge.
+/// The fields of an audio tower by its `audio_config` and the class of its model in Megatron-Bridge; `None` where the class
+/// is of no known family.
 pub(in crate::formats) fn of_sounds_of_class(tower: &Node, class: &str) -> Option<Settings> {
     let mut families = AUDIO_FAMILIES.iter();
     let (.., preset) = families.find(|(_, start, _)| start.is_some_and(|start| class.starts_with(start)))?;

@@ -1,4 +1,4 @@
-//! What outlasts the passes of a tape.
+//! The tensors of a tape that stay between its passes.
 
 use crate::model::tape::{ActivationTensor, AutogradTape};
 

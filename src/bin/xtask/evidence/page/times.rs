@@ -85,7 +85,7 @@ pub(super) fn coefficients() -> Markup {
     folded(id, "Coefficients", note, table(id, "groups", &headings, rows.collect()))
 }
 
-/// What matrix products reach of every GPU's peak, behind a summary.
+/// The table of how fast each GPU multiplies matrices, folded below its heading.
 pub(super) fn products(fitted: &[FittedProducts]) -> Markup {
     let headings = [
         "GPU",

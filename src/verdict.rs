@@ -6,8 +6,8 @@ use crate::config::gpus::GpuMemory;
 use crate::config::job::Config;
 pub use crate::config::problem::Refusal;
 use crate::memory::overhead::{memory_range, range_of_reserved};
-use crate::memory::reserved::ReservedRange;
-use crate::memory::{Estimate, StageRef, estimate};
+use crate::memory::reserved::{ReservedRange, reserved};
+use crate::memory::{Estimate, JobMoment, StageRef, estimate};
 use crate::units::Bytes;
 
 /// The verdict on a job.
@@ -17,7 +17,7 @@ pub enum Verdict {
     Unknown,
     /// It fits even with the largest overheads.
     Fits,
-    /// It fits with the smallest overheads, but not with the largest.
+    /// It fits with the smallest overheads, but not with the largest, nor does a replay of PyTorch's allocator settle it.
     Tight,
     /// It does not fit even with the smallest overheads, whatever such GPUs report.
     DoesNotFit,
@@ -198,12 +198,36 @@ pub struct Standing {
     pub gpu: Option<GpuMemory>,
     /// Whether the job runs and fits.
     pub verdict: Verdict,
+    /// How the reserved memory is found that `device` counts.
+    pub reserved_by: ReservedBy,
+}
+
+/// How it is found how much PyTorch's allocator reserves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReservedBy {
+    /// By factors of allocated memory, the fields `reserved_over_allocated_low` and `reserved_over_allocated_high`. What is
+    /// [tight](Verdict::Tight) by them, a replay may settle.
+    Factors,
+    /// By a [replay](crate::memory::reserved::reserved) of what the rank allocates and frees.
+    Replay,
 }
 
 impl Standing {
-    /// The standing of a job with this estimate.
+    /// The standing of a job with this estimate: by the factors, and by a replay of PyTorch's allocator where these leave
+    /// open whether it fits. A replay takes up to a third of a second.
     #[must_use]
     pub fn new(config: &Config, estimate: &Estimate) -> Self {
+        let by_factors = Self::by_factors(config, estimate);
+        if by_factors.verdict != Verdict::Tight {
+            return by_factors;
+        }
+        let found = reserved(config, &estimate.worst_rank, JobMoment::default());
+        found.map_or(by_factors, |found| by_factors.settled_by(config, estimate, &found))
+    }
+
+    /// The standing of a job with this estimate by the factors: what searches, which look at millions of layouts, do with.
+    #[must_use]
+    pub fn by_factors(config: &Config, estimate: &Estimate) -> Self {
         let rank = &estimate.worst_rank;
         let device = device(config, estimate.worst.module, rank.total, rank.graphs);
         Self {
@@ -212,20 +236,38 @@ impl Standing {
             total: rank.total,
             gpu: config.reported_gpu_memory(),
             verdict: Verdict::of(config, device),
+            reserved_by: ReservedBy::Factors,
         }
     }
 
     /// The same standing with what a replay of PyTorch's allocator [reserves](crate::memory::reserved::reserved) on the
-    /// rank that needs most, in place of the factors that searches can do with. `self` is that of the estimate.
+    /// rank that needs most, in place of the factors. `self` is that of the estimate.
     #[must_use]
     pub fn by_replay(self, config: &Config, estimate: &Estimate, reserved: &ReservedRange) -> Self {
         let rank = &estimate.worst_rank;
         let amounts = (rank.total, rank.graphs);
         let device = device_by_replay(config, self.worst.module, amounts, (reserved.low, reserved.high));
+        self.with_device_by_replay(config, device)
+    }
+
+    /// The same standing with the memory that the device shows by a replay.
+    #[must_use]
+    pub fn with_device_by_replay(self, config: &Config, device: (Bytes, Bytes)) -> Self {
         Self {
             device,
             verdict: Verdict::of(config, device),
+            reserved_by: ReservedBy::Replay,
             ..self
+        }
+    }
+
+    /// The standing of a job of which this is the one by the factors, once a replay has been run: that by the replay where
+    /// the factors leave open whether it fits.
+    #[must_use]
+    pub fn settled_by(self, config: &Config, estimate: &Estimate, reserved: &ReservedRange) -> Self {
+        match self.verdict {
+            Verdict::Tight => self.by_replay(config, estimate, reserved),
+            Verdict::Unknown | Verdict::Fits | Verdict::DoesNotFit | Verdict::NotThisJob | Verdict::Refused(_) => self,
         }
     }
 

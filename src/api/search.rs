@@ -167,7 +167,8 @@ pub struct Layout {
     device_bytes: Exact,
     /// The GPU's memory minus the peak, negative where the GPU has less; `null` where no GPU is chosen.
     headroom_bytes: Option<Exact>,
-    /// As `estimate` gives it for the layout; `null` where no GPU is chosen.
+    /// As `estimate` gives it for the layout, but `tight` wherever the factors of reserved over allocated memory leave open
+    /// whether it fits: `estimate` settles that by a replay of PyTorch's allocator. `null` where no GPU is chosen.
     #[tsify(type = "\"fits\" | \"tight\" | \"does_not_fit\" | \"not_this_job\" | null")]
     verdict: Option<&'static str>,
     worst_stage: usize,

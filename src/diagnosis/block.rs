@@ -224,7 +224,7 @@ fn fullest_that_fits(error: &OutOfMemory, config: &Config, allowed: u64) -> Opti
     let fits = |rows: u64| {
         let tokens = multiply(rows, ROW_PADDING);
         let longer = config.with_packed_tokens(tokens);
-        longer.is_some_and(|longer| Standing::of(&longer).device.1 <= capacity)
+        longer.is_some_and(|longer| Standing::by_factors(&longer, &estimate(&longer)).device.1 <= capacity)
     };
     let mut known = 0;
     let mut over = allowed.div_ceil(ROW_PADDING).max(1);

@@ -19,6 +19,7 @@ use crate::report::grouping::Grouping;
 use crate::report::markup::tag;
 use crate::report::rank_map::Coloring;
 use crate::report::scene::Px;
+use crate::verdict::Standing;
 
 /// The widths that a chart can have, in pixels.
 pub const CHART_WIDTHS: RangeInclusive<u64> = 200..=4_000;
@@ -94,6 +95,7 @@ pub fn chart_file(share: &ShareState, chart: &str, options: &ChartOptions<'_>) -
     let subject = Subject {
         config,
         estimate: &estimate,
+        standing: Standing::new(config, &estimate),
         stage,
         lines: &lines,
         unit: options.unit,

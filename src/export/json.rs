@@ -61,7 +61,7 @@ fn result(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>
         entry("modules", Value::List(modules.collect())),
     ];
     entries.extend(reserved.map(|reserved| {
-        let by_replay = Standing::new(config, estimate).by_replay(config, estimate, reserved);
+        let by_replay = Standing::by_factors(config, estimate).by_replay(config, estimate, reserved);
         entry("reserved", reserved_on_device(reserved, &by_replay))
     }));
     entries.extend(match step_time(config, estimate) {

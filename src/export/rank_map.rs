@@ -6,7 +6,7 @@ use crate::report::charts::Subject;
 use crate::report::markup::{Markup, tag};
 use crate::report::rank_map::{Cells, ColoredCells, Coloring};
 use crate::report::scene::Px;
-use crate::report::summary::{Standing, stage_name};
+use crate::report::summary::stage_name;
 use crate::report::verdict;
 
 /// The picture's id.
@@ -67,7 +67,7 @@ pub fn picture(subject: &Subject<'_>, coloring: Coloring) -> Markup {
             .child(words)
     });
 
-    let summary = Standing::new(subject.config, subject.estimate);
+    let summary = subject.standing;
     let description = format!(
         "{world} ranks; those of {} need most: {}.",
         stage_name(subject.config, summary.worst),

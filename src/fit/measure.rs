@@ -17,14 +17,24 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Estimates a checked job.
+    /// Estimates a checked job, and judges it by the factors.
     pub(super) fn of(config: Config) -> Self {
         let estimate = estimate(&config);
         Self {
-            standing: Standing::new(&config, &estimate),
+            standing: Standing::by_factors(&config, &estimate),
             config,
             estimate,
         }
+    }
+
+    /// The standing of the job, by a replay where the factors leave it open.
+    pub(super) fn settled(&self) -> Standing {
+        Standing::new(&self.config, &self.estimate)
+    }
+
+    /// The job.
+    pub(super) fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Estimates a job; `None` where Megatron refuses it, before training or when it starts.
@@ -43,9 +53,9 @@ impl Measured {
     }
 }
 
-/// The standing of a job; `None` where Megatron refuses it, before training or when it starts.
+/// The standing of a job by the factors; `None` where Megatron refuses it, before training or when it starts.
 pub(super) fn standing(job: &RawJob) -> Option<Standing> {
-    runs(job).map(|config| Standing::of(&config))
+    runs(job).map(|config| Standing::by_factors(&config, &estimate(&config)))
 }
 
 /// A job that Megatron trains.

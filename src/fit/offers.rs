@@ -85,12 +85,24 @@ impl OfferSearch {
     /// # Errors
     /// Where Megatron refuses the job, or no GPU is chosen.
     pub fn new(job: &RawJob) -> Result<Self, FitError> {
-        let config = with_gpu(check(job))?;
-        let measured = Measured::of(config.clone());
-        let now = measured.standing;
+        let measured = Measured::of(with_gpu(check(job))?);
+        let now = measured.settled();
+        Ok(Self::of(job, &measured, now))
+    }
+
+    /// The search for a job whose standing is known.
+    ///
+    /// # Errors
+    /// Where Megatron refuses the job, or no GPU is chosen.
+    pub fn of_standing(job: &RawJob, now: Standing) -> Result<Self, FitError> {
+        let measured = Measured::of(with_gpu(check(job))?);
+        Ok(Self::of(job, &measured, now))
+    }
+
+    fn of(job: &RawJob, measured: &Measured, now: Standing) -> Self {
         let fits = now.has_room();
         let module = now.worst.module;
-        let kinds = match config.modules().get(module) {
+        let kinds = match measured.config().modules().get(module) {
             Some(m) if fits => cheaper_candidates(job, m, module),
             Some(m) => candidates(job, m),
             None => Vec::new(),
@@ -100,7 +112,7 @@ impl OfferSearch {
             best: None,
             insufficient: Vec::new(),
         });
-        Ok(Self {
+        Self {
             job: job.clone(),
             module,
             now,
@@ -111,7 +123,7 @@ impl OfferSearch {
             found: Vec::new(),
             shorter: None,
             closest: None,
-        })
+        }
     }
 
     /// Tries up to this many changes. Returns whether the search has ended.

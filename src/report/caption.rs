@@ -4,7 +4,6 @@
 use super::amount::{Scale, grouped};
 use super::charts::Subject;
 use super::scene::{Anchor, Class, Drawing, Px, Scene};
-use super::summary::Standing;
 use crate::config::gpus;
 use crate::config::job::Config;
 use crate::memory::Estimate;
@@ -49,7 +48,7 @@ pub(super) fn held_buckets(estimate: &Estimate) -> impl Iterator<Item = Bucket> 
 /// A picture with the job, the verdict and the buckets of the job below it.
 #[must_use]
 pub fn with_caption(mut scene: Scene, subject: &Subject<'_>, model: Option<&str>) -> Scene {
-    let summary = Standing::new(subject.config, subject.estimate);
+    let summary = subject.standing;
     let job = job_words(subject.config, model);
     let verdict = summary.sentence(subject.config, Scale::coarse(subject.unit));
     for text in [&job, &verdict] {

@@ -4,7 +4,7 @@ use super::amount::{Scale, grouped};
 use super::caption::{gpu_words, held_buckets, write_legend, write_line};
 use super::charts::{Subject, bucket_bar};
 use super::scene::{Anchor, Class, Drawing, Px, Scene};
-use super::summary::{Standing, worst_place};
+use super::summary::worst_place;
 use crate::config::job::Config;
 
 /// The picture's id.
@@ -18,7 +18,7 @@ const EDGE: Px = Px::of(24);
 /// Draws the card, as wide as the subject says. `model` is the model's name, and `link` leads to the job.
 #[must_use]
 pub fn draw(subject: &Subject<'_>, model: Option<&str>, link: &str) -> Scene {
-    let summary = Standing::new(subject.config, subject.estimate);
+    let summary = subject.standing;
     let scale = Scale::coarse(subject.unit);
     let inner = Subject {
         width: subject.width - EDGE - EDGE,

@@ -14,6 +14,7 @@ use super::scene::{Px, Scene};
 use crate::config::job::Config;
 use crate::memory::line::Line;
 use crate::memory::{Estimate, StageRef};
+use crate::verdict::Standing;
 
 /// The data and the sizes that a chart is drawn from.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub struct Subject<'a> {
     pub config: &'a Config,
     /// The job's estimate.
     pub estimate: &'a Estimate,
+    /// Whether the job runs and fits.
+    pub standing: Standing,
     /// The chosen stage.
     pub stage: StageRef,
     /// The lines of the chosen stage.

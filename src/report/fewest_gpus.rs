@@ -16,6 +16,7 @@ use crate::config::gpus::{GPUS, Gpu};
 use crate::fit::{Fewest, fewest_in_any_layout, move_to};
 use crate::formats::share_url;
 use crate::formats::state::{PresetRef, Setup, ShareState};
+use crate::memory::estimate;
 use crate::memory::methods::TrainingMethod;
 use crate::presets::Preset;
 use crate::verdict::{Standing, Verdict};
@@ -87,7 +88,7 @@ impl Line {
             let job = share_url::decode(&link).0.setup.job;
             check(&job)
                 .config
-                .is_some_and(|config| Standing::of(&config).verdict == Verdict::Fits)
+                .is_some_and(|config| Standing::by_factors(&config, &estimate(&config)).verdict == Verdict::Fits)
         });
         self.gpus = gpus;
     }

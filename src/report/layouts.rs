@@ -187,13 +187,16 @@ pub fn counts(space: &Space, found: &Slice) -> String {
     )
 }
 
+/// Layouts that are tight by the factors. Of those that the command line lists, and of a job, a replay settles it.
+const TIGHT: &str = "Tight by the factors of reserved memory";
+
 /// The line between the layouts of a group and those before it, which leave more memory free.
 #[must_use]
 pub fn group_words(room: Room, scale: Scale) -> String {
     match room {
         Room::Enough => Verdict::Fits.words().to_owned(),
         Room::Little => format!("Less than {} free: slower than predicted", scale.amount(ROOM_FOR_SPEED)),
-        Room::Tight => Verdict::Tight.words().to_owned(),
+        Room::Tight => TIGHT.to_owned(),
         Room::Missing => Verdict::DoesNotFit.words().to_owned(),
     }
 }

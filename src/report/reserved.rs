@@ -75,6 +75,12 @@ impl Replayed {
         Self::of_rank(config, estimate.worst.module, &estimate.worst_rank)
     }
 
+    /// The standing of the job with what the device shows by this replay, which is that of its rank with the largest peak.
+    #[must_use]
+    pub fn standing(&self, config: &Config, by_factors: Standing) -> Standing {
+        by_factors.with_device_by_replay(config, self.device)
+    }
+
     fn of_rank(config: &Config, module: usize, rank: &RankMemory) -> Option<Self> {
         let found = reserved(config, rank, JobMoment::default())?;
         let range = (found.low, found.high);
@@ -89,14 +95,19 @@ impl Replayed {
     }
 }
 
-/// Whether a job fits by a replay, and the memory that the device shows then, in a sentence: for a job whose verdict,
-/// which uses the factors of reserved over allocated memory, is [`Verdict::Tight`].
+/// What a replay makes of a job that is [tight](Verdict::Tight) by the factors, in a sentence: the standing of the job by
+/// the replay, and what the device shows by the factors.
 #[must_use]
-pub fn of_tight(config: &Config, found: &Replayed, scale: Scale) -> String {
-    let (low, high) = found.device;
-    let verdict = Verdict::of(config, found.device).words();
+pub fn settled(by_replay: &Standing, by_factors: &Standing, scale: Scale) -> String {
+    let (low, high) = by_factors.device;
+    let (too, settles) = match by_replay.verdict {
+        Verdict::Tight => (" too", "does not settle it"),
+        Verdict::Unknown | Verdict::Fits | Verdict::DoesNotFit | Verdict::NotThisJob | Verdict::Refused(_) => {
+            ("", "settles it")
+        }
+    };
     format!(
-        "{verdict} by a replay of PyTorch's allocator: {}.",
+        "Tight by the factors{too}, {}: a replay of PyTorch's allocator {settles}.",
         scale.range(low, high)
     )
 }
@@ -122,8 +133,8 @@ pub fn derivation(found: &Replayed, scale: Scale) -> String {
         "The replay asks a model of PyTorch's allocator for each tensor of this stage as Megatron makes it, through three \
          iterations, and counts segments: {} for {} allocated. What is free is of no use when segments grow for the last \
          time: no block of it is large enough. Ranks of one stage and repetitions of one job differ, so that the interval is \
-         {LEAST_OF_REPLAY} to {MOST_OF_REPLAY} times that: nine of ten measured runs are in theirs. The verdict of \
-         the headline uses the factors, as searches do.",
+         {LEAST_OF_REPLAY} to {MOST_OF_REPLAY} times that: nine of ten measured runs are in theirs. The verdict uses it \
+         where the factors leave open whether the job fits.",
         scale.range(low, high),
         scale.amount(found.peak),
     )
@@ -141,7 +152,8 @@ pub fn by_factors(config: &Config, estimate: &Estimate, at: StageRef, scale: Sca
     Some([
         format!("Reserved by the factors: {}.", scale.range(low, high)),
         format!(
-            "Published runs reserved {} to {} times what they allocated, here {}. The verdict uses that.",
+            "Published runs reserved {} to {} times what they allocated, here {}. The verdict uses that, and a replay of \
+             PyTorch's allocator where that leaves open whether the job fits.",
             args.reserved_over_allocated_low,
             args.reserved_over_allocated_high,
             scale.amount(stage.total),

@@ -7,7 +7,7 @@ use crate::config::gpus::{self, Certainty, GpuMemory};
 use crate::config::job::Config;
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
-pub use crate::verdict::{Standing, Verdict, device};
+pub use crate::verdict::{ReservedBy, Standing, Verdict, device};
 
 impl Standing {
     /// What the number of allocated memory is compared with, in words that follow it:

@@ -65,7 +65,7 @@ pub fn savings(job: &RawJob, stage: StageRef) -> Vec<Saving> {
         Saved {
             peak,
             saves: signed(now).saturating_sub(signed(peak)),
-            standing: Standing::new(config, then),
+            standing: Standing::by_factors(config, then),
             recomputed_ppm: work.ppm,
             recomputed_flops: work.flops,
             step_nanoseconds: step_time(config, then).ok().map(|time| time.nanoseconds()),

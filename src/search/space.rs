@@ -3,6 +3,7 @@
 mod combination;
 mod index;
 mod scope;
+mod settled;
 
 use std::collections::BTreeMap;
 
@@ -362,7 +363,8 @@ impl Space {
         &self.not_modelled
     }
 
-    /// The verdict on a layout of the space, the same as on its job.
+    /// The verdict on a layout of the space: that on its job, and [`Verdict::Tight`] where a replay of PyTorch's allocator
+    /// may [settle](Self::settled) whether it fits.
     #[must_use]
     pub fn verdict(&self, layout: &Candidate) -> Verdict {
         if self.not_modelled.is_empty() {

@@ -39,7 +39,7 @@ pub enum LazyPart {
     Detail,
     /// The timeline of a stage by itself.
     Timeline,
-    /// The sentence about a replay of the allocator, below the headline of a job whose verdict is "Tight".
+    /// The replay of the allocator, with a sentence about it below the headline of a job that is tight by the factors.
     ReplayOfTight,
     /// The table of all stages.
     Numbers,

@@ -38,7 +38,7 @@ pub use link::{DEMONSTRATION, LinkState};
 pub use measured_log::{MEASURED_TITLE, MeasuredLog};
 pub use open_dialog::{DialogKind, OpenDialog};
 pub use out_of_memory::OutOfMemoryErrors;
-pub use outcome::Outcome;
+pub use outcome::{Outcome, OutcomeReplay};
 pub use plotted_field::{PLOT_TITLE, PlottedField};
 pub use preferences::Preferences;
 pub use results::ResultsState;
@@ -56,6 +56,7 @@ pub use megatron_memory::config::relevance::Relevance;
 use megatron_memory::config::{Checked, check};
 use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::memory::StageRef;
+use megatron_memory::verdict::Standing;
 
 /// The state of the page. A handle: copies share the same signals.
 #[derive(Clone, Copy)]
@@ -71,6 +72,10 @@ pub struct State {
     /// The job with its estimate. While the settings cannot run, that of the last ones that could, as long as they are
     /// of the same model and were set on this page; otherwise `None`.
     pub outcome: Memo<Option<Arc<Outcome>>>,
+    /// What a replay of PyTorch's allocator found for an outcome that the factors leave open.
+    pub replay: RwSignal<Option<OutcomeReplay>>,
+    /// Whether the job of the outcome fits, and what it needs: the verdict of the page.
+    pub standing: Memo<Option<Standing>>,
     /// Whether the job cannot run, so that `outcome` is none or that of earlier settings.
     pub stale: Memo<bool>,
     /// The fields that mean something for the edited module.
@@ -112,12 +117,16 @@ impl State {
         });
         let checked = Memo::new_owning(move |_| (Arc::new(check(&setup.read().job)), true));
         let replacements = RwSignal::new(0);
+        let outcome = outcome::of_last_valid(setup, checked, replacements);
+        let replay = RwSignal::new(None);
         Self {
             setup,
             start,
             baseline: baseline(setup, start),
             checked,
-            outcome: outcome::of_last_valid(setup, checked, replacements),
+            outcome,
+            replay,
+            standing: outcome::standing(outcome, replay),
             stale: Memo::new(move |_| checked.read().config.is_none()),
             relevance: Memo::new(move |_| Relevance::of(&setup.read().job, form.module.get())),
             view: ViewState::new(share.view, !share.pinned.is_empty()),

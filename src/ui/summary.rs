@@ -117,7 +117,7 @@ impl Headline {
         let outcome = state.outcome.read();
         let Outcome { config, estimate } = outcome.as_ref()?.as_ref();
         let scale = Scale::coarse(state.preferences.unit.get());
-        let summary = report::Standing::new(config, estimate);
+        let summary = state.standing.get()?;
         Some(Self {
             summary,
             place: notes::place(config, estimate),
@@ -125,7 +125,7 @@ impl Headline {
             not_modelled: marks::in_short(config.not_modelled()),
             batches: packing::batches(config, estimate, scale),
             beside_total: summary.headline_words(scale),
-            basis: notes::basis(config, estimate, scale),
+            basis: notes::basis(config, &summary, scale),
             details: notes::details(config, estimate, scale),
             memory: estimate.worst_rank.memory,
         })

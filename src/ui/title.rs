@@ -8,7 +8,6 @@ use super::state::{Outcome, State};
 use megatron_memory::formats::state::PresetRef;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::caption::job_words;
-use megatron_memory::report::summary::Standing;
 
 /// How long the title waits for the next keystroke, in milliseconds.
 const PAUSE: u32 = 300;
@@ -28,11 +27,10 @@ pub(super) fn Title() -> impl IntoView {
 fn title(state: State) -> String {
     let name = "Megatron Memory";
     let outcome = state.outcome.read();
-    let Some(Outcome { config, estimate }) = outcome.as_deref().filter(|_| !state.stale.get()) else {
+    let Some(Outcome { estimate, .. }) = outcome.as_deref().filter(|_| !state.stale.get()) else {
         return format!("Cannot run · {name}");
     };
-    let total = Standing::new(config, estimate).total;
-    let total = Scale::coarse(state.preferences.unit.get()).amount(total);
+    let total = Scale::coarse(state.preferences.unit.get()).amount(estimate.worst_rank.total);
     format!("{total} · {} · {name}", job_of(state, outcome.as_deref()))
 }
 

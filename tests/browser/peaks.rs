@@ -125,7 +125,7 @@ fn a_choice_of_the_ledger_becomes_the_job() {
 }
 
 #[test]
-fn the_headline_of_a_tight_job_has_what_a_replay_gives() {
+fn a_replay_settles_the_headline_of_a_tight_job() {
     let page = Page::blank();
     // Where what is below stands, in each frame with a place for the sentence.
     page.before_load(
@@ -144,10 +144,9 @@ fn the_headline_of_a_tight_job_has_what_a_replay_gives() {
         page.viewport(width, 900);
         page.visit("about:blank");
         page.load("v1;m=ministral-3-14b@2");
-        page.until("document.querySelector('[data-testid=verdict]').innerText === 'Tight'");
-        page.until(&format!(
-            "{line}?.innerText.startsWith(\"Fits by a replay of PyTorch's allocator: 7\")"
-        ));
+        page.until(&format!("{line}?.innerText.startsWith('Tight by the factors, 7')"));
+        page.until("document.querySelector('[data-testid=verdict]').innerText === 'Fits'");
+        page.until("document.querySelector('.summary').innerText.includes(\" by a replay of PyTorch's allocator; the verdict\")");
         let tops = page.eval("tops()");
         assert_eq!(
             tops.as_array().map(Vec::len),
@@ -155,8 +154,13 @@ fn the_headline_of_a_tight_job_has_what_a_replay_gives() {
             "at {width} what is below has moved: {tops}"
         );
     }
-    // A job that fits says nothing of it.
+    // A job that fits by the factors says nothing of it.
     page.fill("#field-gpus", "8");
-    page.until("document.querySelector('[data-testid=verdict]').innerText === 'Fits'");
     page.until(&format!("!{line}"));
+    assert_eq!(page.text("[data-testid=verdict]"), "Fits");
+    // And what the replay leaves open too stays tight.
+    page.visit("about:blank");
+    page.load("v1;m=llama3.1-405b");
+    page.until(&format!("{line}?.innerText.startsWith('Tight by the factors too, ')"));
+    assert_eq!(page.text("[data-testid=verdict]"), "Tight");
 }

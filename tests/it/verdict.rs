@@ -3,8 +3,9 @@
 use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::fit::OfferSearch;
+use megatron_memory::memory::estimate;
 use megatron_memory::search::{Axis, Keep, Options, Space, search};
-use megatron_memory::verdict::{Headroom, Standing, Verdict};
+use megatron_memory::verdict::{Headroom, ReservedBy, Standing, Verdict};
 use proptest::prelude::*;
 
 /// The verdict on a job, and its standing where it has one.
@@ -119,7 +120,7 @@ fn any_job() -> impl Strategy<Value = RawJob> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// What a search says of a layout is what a check says of it.
+    /// What a search says of a layout is what a check says of it, once a replay has settled what the factors leave open.
     #[test]
     fn searches_say_what_checks_say(job in any_job()) {
         let (verdict_of_job, standing) = verdict(&job);
@@ -138,7 +139,7 @@ proptest! {
         let options = Options { vary: vec![Axis::Tensor, Axis::Pipeline], ..Options::default() };
         let Ok(space) = Space::new(&job, &options) else { return Ok(()) };
         match space.own_candidate() {
-            Some(own) => prop_assert_eq!(space.verdict(&own), verdict_of_job),
+            Some(own) => prop_assert_eq!(space.verdict(&space.settled(own)), verdict_of_job),
             None => prop_assert!(matches!(verdict_of_job, Verdict::Refused(_)), "{:?}", verdict_of_job),
         }
         for layout in search(&space, 0..space.total(), u32::MAX, Keep::Legal).candidates {
@@ -146,7 +147,28 @@ proptest! {
             for (field, value) in space.settings(layout.index) {
                 other.shared.set(field, value);
             }
-            prop_assert_eq!(space.verdict(&layout), verdict(&other).0);
+            let (verdict, standing) = verdict(&other);
+            let settled = space.settled(layout);
+            prop_assert_eq!(space.verdict(&settled), verdict);
+            if let Some(standing) = standing {
+                prop_assert_eq!((settled.least, settled.most), standing.device);
+            }
+            let leaves_open = space.verdict(&layout) == Verdict::Tight;
+            prop_assert!(leaves_open || settled == layout, "{:?}", layout);
+        }
+    }
+
+    /// A replay settles what the factors leave open, and nothing else.
+    #[test]
+    fn a_replay_settles_what_the_factors_leave_open(job in any_job()) {
+        let Some(config) = check(&job).config else { return Ok(()) };
+        let estimate = estimate(&config);
+        let (standing, by_factors) = (Standing::new(&config, &estimate), Standing::by_factors(&config, &estimate));
+        if by_factors.verdict == Verdict::Tight {
+            prop_assert_eq!(standing.reserved_by, ReservedBy::Replay);
+            prop_assert_eq!(standing.total, by_factors.total);
+        } else {
+            prop_assert_eq!(standing, by_factors);
         }
     }
 }

@@ -11,8 +11,8 @@ use megatron_memory::verdict::Standing;
 
 /// The memory that PyTorch's allocator reserves on the rank with the largest peak, as `torch.cuda.max_memory_reserved`
 /// reports it where the GPU has room for it. It is an interval: a replay of what the rank allocates and frees, widened
-/// by the margins by which measured runs differ from their replays. The job's own verdict and the `allowances` of
-/// stages do not use it.
+/// by the margins by which measured runs differ from their replays. The job's own verdict
+/// uses it where the factors leave open whether the job fits; the `allowances` of stages do not.
 #[derive(Clone, Debug, Serialize, Tsify)]
 pub struct Reserved {
     /// The least that it reserves.
@@ -36,7 +36,7 @@ impl Reserved {
     /// That of a job at the moment of its estimate; `None` where the allocator is not replayed.
     pub(super) fn new(config: &Config, estimate: &memory::Estimate, moment: JobMoment) -> Option<Self> {
         let range = reserved(config, &estimate.worst_rank, moment)?;
-        let by_replay = Standing::new(config, estimate).by_replay(config, estimate, &range);
+        let by_replay = Standing::by_factors(config, estimate).by_replay(config, estimate, &range);
         Some(Self {
             device_low_bytes: by_replay.device.0.into(),
             device_high_bytes: by_replay.device.1.into(),

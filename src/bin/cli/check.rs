@@ -247,7 +247,9 @@ impl Check {
             );
         };
         let estimate = memory::estimate(config);
-        let summary = Standing::new(config, &estimate);
+        let by_factors = Standing::by_factors(config, &estimate);
+        let reserved = reserved(config, &estimate.worst_rank, JobMoment::default());
+        let summary = reserved.map_or(by_factors, |range| by_factors.settled_by(config, &estimate, &range));
         let verdict = summary.verdict;
         let status = match verdict {
             Verdict::Tight if self.strict => Status::DoesNotFit,
@@ -270,8 +272,7 @@ impl Check {
         let refused = config.refused_at_launch().iter().cloned();
         let marks = config.not_modelled().iter().map(ToString::to_string);
         let problems = refused.chain(marks).collect();
-        let reserved = reserved(config, &estimate.worst_rank, JobMoment::default());
-        let reserved = reserved.map(|range| (range, summary.by_replay(config, &estimate, &range)));
+        let reserved = reserved.map(|range| (range, by_factors.by_replay(config, &estimate, &range)));
         let memory = Memory {
             peak_bytes: summary.total.0,
             device_bytes_low: low.0,

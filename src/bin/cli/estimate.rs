@@ -77,7 +77,7 @@ impl EstimateJob {
         for mark in config.not_modelled() {
             output::tell(format_args!("Estimate of another job: {mark}\n"));
         }
-        Ok(match Standing::new(config, &estimate).verdict {
+        Ok(match Standing::by_factors(config, &estimate).verdict {
             verdict @ (Verdict::Refused(_) | Verdict::NotThisJob) => Status::of(verdict),
             // Whether the job fits is what `check` is asked for.
             Verdict::Fits | Verdict::Tight | Verdict::DoesNotFit | Verdict::Unknown => Status::Success,
@@ -96,7 +96,8 @@ fn exported(share: &megatron_memory::formats::state::ShareState, id: &str) -> Re
 fn text(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>, unit: Unit) -> String {
     /// How many buckets a line names.
     const LARGEST: usize = 4;
-    let summary = Standing::new(config, estimate);
+    let by_factors = Standing::by_factors(config, estimate);
+    let summary = reserved.map_or(by_factors, |range| by_factors.settled_by(config, estimate, range));
     let (coarse, fine) = (Scale::coarse(unit), Scale::fine(unit));
     let mut lines = vec![format!(
         "{}: on the fullest GPU {} {}.",
@@ -105,7 +106,7 @@ fn text(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>, 
         summary.device_words(coarse)
     )];
     lines.extend(reserved.map(|reserved| {
-        let by_replay = summary.by_replay(config, estimate, reserved);
+        let by_replay = by_factors.by_replay(config, estimate, reserved);
         report::reserved::sentences(reserved, &by_replay, coarse)
     }));
     lines.extend(packing::batches(config, estimate, coarse));

@@ -76,7 +76,8 @@ struct Report {
     runs: u64,
     /// The number of these that fit even with the largest overheads; none where no GPU is chosen.
     fit: Option<u64>,
-    /// The number of these that fit only with the smallest overheads.
+    /// The number of these that the factors of reserved over allocated memory leave open: they fit only with the smallest
+    /// overheads. Of those that are listed, a replay of PyTorch's allocator tells whether they fit.
     tight: u64,
     /// The number of these that do not fit.
     too_large: u64,
@@ -96,12 +97,13 @@ struct Layout {
     rank: usize,
     /// The sizes that vary, such as `TP 2, PP 16`.
     sizes: String,
-    /// Whether it fits, as `check` says it of the layout; none where no GPU is chosen.
+    /// Whether it fits, as `check` says it of the layout; none where no GPU is chosen. A layout that the factors leave open
+    /// may be any.
     verdict: Option<&'static str>,
     /// The sign of the verdict.
     #[serde(skip)]
     sign: &'static str,
-    /// The group in which it is listed, by its numbers alone, also where they are those of another job.
+    /// The group in which it is listed, by its numbers alone and the factors, also where they are those of another job.
     #[serde(skip)]
     room: Room,
     /// Whether it fits, but leaves so little room that it runs slower than predicted.
@@ -196,9 +198,9 @@ impl SearchLayouts {
             ));
             return Ok(Status::Interrupted);
         }
-        Ok(Status::of(
-            best.first().map_or(Verdict::DoesNotFit, |first| space.verdict(first)),
-        ))
+        Ok(Status::of(best.first().map_or(Verdict::DoesNotFit, |first| {
+            space.verdict(&space.settled(*first))
+        })))
     }
 }
 
@@ -334,7 +336,9 @@ fn place(best: &Best, own: &OwnLayout, scale: Scale) -> String {
 }
 
 fn layout(space: &Space, candidate: &Candidate, own: Option<&Candidate>) -> Layout {
-    let verdict = space.verdict(candidate);
+    // What the factors leave open is searched as tight, and settled for those that are listed.
+    let settled = space.settled(*candidate);
+    let verdict = space.verdict(&settled);
     let settings = space.settings(candidate.index).into_iter();
     let settings = settings.map(|(id, value)| (id.field().name.to_owned(), value));
     // A value prints itself as JSON.
@@ -348,8 +352,8 @@ fn layout(space: &Space, candidate: &Candidate, own: Option<&Candidate>) -> Layo
         nearly_full: candidate.is_nearly_full(),
         settings: serde_json::from_str(&settings).unwrap_or_default(),
         peak_bytes: candidate.peak.0,
-        device_bytes: candidate.least.0,
-        device_bytes_high: candidate.most.0,
+        device_bytes: settled.least.0,
+        device_bytes_high: settled.most.0,
         trains_adapters: candidate.adapters,
         own: own.is_some_and(|own| own.index == candidate.index),
         gpus: candidate.gpus.into(),

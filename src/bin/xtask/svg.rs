@@ -15,6 +15,7 @@ use megatron_memory::{
         rank_map::Coloring,
         scene::{Px, Scene},
     },
+    verdict::Standing,
 };
 
 use super::Error;
@@ -69,6 +70,7 @@ fn fullest<'a>(config: &'a Config, estimate: &'a Estimate, lines: &'a [Line]) ->
     Subject {
         config,
         estimate,
+        standing: Standing::new(config, estimate),
         stage: estimate.worst,
         lines,
         unit: Unit::Gib,

@@ -31,7 +31,7 @@ const SWATCH: Px = Px::of(9);
 const PAD: Px = Px::of(7);
 
 fn draw(subject: &Subject<'_>) -> Scene {
-    let summary = Standing::new(subject.config, subject.estimate);
+    let summary = subject.standing;
     let scale = Scale::coarse(subject.unit);
     let rank = &subject.estimate.worst_rank;
     let held: Vec<(Segment, Bytes)> = subject

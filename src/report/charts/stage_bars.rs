@@ -6,7 +6,7 @@ use super::{Chart, Subject};
 use crate::memory::{StageEstimate, StageRef};
 use crate::report::amount::Scale;
 use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
-use crate::report::summary::{Standing, Verdict, device, stage_name};
+use crate::report::summary::{Verdict, device, stage_name};
 use crate::report::table::layers;
 use crate::report::target::Target;
 use crate::units::Bytes;
@@ -43,7 +43,7 @@ impl<'a> Slot<'a> {
 }
 
 fn draw(subject: &Subject<'_>) -> Scene {
-    let summary = Standing::new(subject.config, subject.estimate);
+    let summary = subject.standing;
     let scale = Scale::coarse(subject.unit);
     let gpu = gpu_within(summary.gpu_memory(), summary.total);
     let most = summary.device.1.max(gpu.unwrap_or(Bytes::ZERO));

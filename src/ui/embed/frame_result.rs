@@ -39,7 +39,7 @@ impl<'a> FrameResult<'a> {
         let outcome = outcome.as_ref().filter(|_| valid);
         let outcome = outcome.filter(|outcome| outcome.config.refused_at_launch().is_empty());
         let valid = outcome.is_some();
-        let summary = outcome.map(|outcome| outcome.standing());
+        let standing = state.standing.get().filter(|_| valid);
         let marks = outcome.into_iter().flat_map(|outcome| outcome.config.not_modelled());
         let estimate = outcome.map(|outcome| &outcome.estimate);
         let worst = estimate.and_then(|estimate| estimate.worst_stage());
@@ -52,7 +52,7 @@ impl<'a> FrameResult<'a> {
             hash,
             totals: Totals {
                 valid,
-                verdict: summary.and_then(|summary| summary.verdict.id()),
+                verdict: standing.and_then(|standing| standing.verdict.id()),
                 not_modelled: marks.map(|mark| mark.key.clone()).collect(),
                 worst: worst.map(|stage| stage.total.0),
                 stages: stages.collect(),

@@ -21,10 +21,7 @@ use megatron_memory::report::summary::Verdict;
 #[component]
 pub(crate) fn FitPanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let verdict = Memo::new(move |_| {
-        let outcome = state.outcome.read();
-        outcome.as_ref().map(|outcome| outcome.standing().verdict)
-    });
+    let verdict = Memo::new(move |_| state.standing.get().map(|standing| standing.verdict));
     let has_changes = Memo::new(move |_| {
         use Verdict::{DoesNotFit, Fits, Tight};
         matches!(verdict.get(), Some(Fits | Tight | DoesNotFit))

@@ -155,7 +155,7 @@ fn PlanTable() -> impl IntoView {
         heads.map(|head| PlanColumn::new(head, earlier)).collect::<Vec<_>>()
     });
     let compute = move || {
-        let now = PlanColumn::of_page(&page.setup.read(), page.outcome.get());
+        let now = PlanColumn::of_page(&page.setup.read(), page.outcome.get(), page.standing.get());
         let plans = plans.read();
         let columns: Vec<&PlanColumn> = core::iter::once(&now).chain(plans.iter()).collect();
         rows(&columns, page.preferences.unit.get())

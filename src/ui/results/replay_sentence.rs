@@ -1,15 +1,15 @@
-//! Below the headline of a job whose verdict is "Tight": what the device shows by a replay of PyTorch's allocator.
+//! Below the headline of a job that is tight by the factors: whether a replay of PyTorch's allocator settles it.
 
 use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::answer_in_sight::answer_in_sight;
-use crate::state::State;
+use crate::state::{OutcomeReplay, State};
 use megatron_memory::report::amount::Scale;
-use megatron_memory::report::reserved::of_tight;
+use megatron_memory::report::reserved::settled;
 use search_worker::{Answer, Request};
 
-/// A sentence with the memory that the device shows and whether the job fits with it, once a worker has run the replay.
+/// Has a worker replay the allocator, on which the verdict of the page is then, and says so in a sentence.
 #[component]
 pub(crate) fn ReplaySentence() -> impl IntoView {
     let state = expect_context::<State>();
@@ -23,12 +23,21 @@ pub(crate) fn ReplaySentence() -> impl IntoView {
             _ => None,
         },
     );
+    Effect::new(move |_| {
+        let found = replayed.read().clone();
+        let replay = found.zip(state.outcome.get_untracked());
+        state
+            .replay
+            .set(replay.map(|(found, outcome)| OutcomeReplay { outcome, found }));
+    });
     let words = move || {
         let scale = Scale::coarse(state.preferences.unit.get());
-        match (replayed.read().as_ref(), state.outcome.read().as_ref()) {
-            (Some(Some(found)), Some(outcome)) => of_tight(&outcome.config, found, scale),
-            (Some(None), _) => String::from("PyTorch's allocator is not replayed for this job."),
-            (None, _) | (_, None) => String::from("PyTorch's allocator is being replayed…"),
+        let outcome = state.outcome.read();
+        let by_factors = outcome.as_ref().map(|outcome| outcome.by_factors());
+        match (replayed.read().as_ref(), state.standing.get(), by_factors) {
+            (Some(Some(_)), Some(by_replay), Some(by_factors)) => settled(&by_replay, &by_factors, scale),
+            (Some(None), ..) => String::from("PyTorch's allocator is not replayed for this job."),
+            (Some(_) | None, ..) => String::from("PyTorch's allocator is being replayed…"),
         }
     };
     view! { <div node_ref=place data-testid="replay-of-tight">{words}</div> }

@@ -12,7 +12,8 @@ use megatron_memory::config::job::{Config, Module};
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::state::Setup;
 use megatron_memory::memory::{Estimate, estimate};
-use megatron_memory::verdict::Standing;
+use megatron_memory::report::reserved::Replayed;
+use megatron_memory::verdict::{Standing, Verdict};
 
 /// A valid job and the memory that it needs.
 #[derive(Clone, Debug)]
@@ -33,10 +34,10 @@ impl Outcome {
         }
     }
 
-    /// What the job needs, and whether it fits.
+    /// What the job needs, and whether it fits by the factors of reserved over allocated memory.
     #[must_use]
-    pub fn standing(&self) -> Standing {
-        Standing::new(&self.config, &self.estimate)
+    pub fn by_factors(&self) -> Standing {
+        Standing::by_factors(&self.config, &self.estimate)
     }
 
     /// The module with this index.
@@ -70,6 +71,33 @@ pub(super) fn of_last_valid(
             Some(last) if stays => (Some(last), false),
             last => (None, last.is_some()),
         }
+    })
+}
+
+/// What a replay of PyTorch's allocator finds for the job of an outcome.
+#[derive(Clone, Debug)]
+pub struct OutcomeReplay {
+    /// The outcome.
+    pub outcome: Arc<Outcome>,
+    /// What is found; `None` where the allocator is not replayed.
+    pub found: Option<Replayed>,
+}
+
+/// The standing of an outcome: by the factors, and, where these leave open whether the job fits, by the replay of its
+/// allocator once there is one.
+pub(super) fn standing(
+    outcome: Memo<Option<Arc<Outcome>>>,
+    replay: RwSignal<Option<OutcomeReplay>>,
+) -> Memo<Option<Standing>> {
+    Memo::new(move |_| {
+        let outcome = outcome.read();
+        let outcome = outcome.as_ref()?;
+        let by_factors = outcome.by_factors();
+        let replay = replay.read();
+        let replay = replay.as_ref().filter(|replay| Arc::ptr_eq(&replay.outcome, outcome));
+        let found = replay.and_then(|replay| replay.found.as_ref());
+        let found = found.filter(|_| by_factors.verdict == Verdict::Tight);
+        Some(found.map_or(by_factors, |found| found.standing(&outcome.config, by_factors)))
     })
 }
 

@@ -69,6 +69,7 @@ impl ResultsState {
         Some(compute(&Subject {
             config: &outcome.config,
             estimate: &outcome.estimate,
+            standing: self.page.standing.get()?,
             stage: self.stage.get()?,
             lines: &[],
             unit: self.page.preferences.unit.get(),

@@ -201,8 +201,7 @@ fn LargestSizeButton(size: LimitSize, primary: bool) -> impl IntoView {
 
 /// Whether the job can run and does not fit safely: only then a change is offered.
 fn lacks_memory(state: State) -> bool {
-    let outcome = state.outcome.read();
-    let verdict = outcome.as_ref().map(|outcome| outcome.standing().verdict);
+    let verdict = state.standing.get().map(|standing| standing.verdict);
     !state.stale.get() && matches!(verdict, Some(Verdict::Tight | Verdict::DoesNotFit))
 }
 
@@ -238,11 +237,10 @@ fn answers(state: State, is_promising: bool) -> Vec<Answer> {
         offered.push(Answer::ShowProblem);
         return offered;
     }
-    let outcome = state.outcome.read();
-    let Some(outcome) = outcome.as_ref() else {
+    let Some(standing) = state.standing.get() else {
         return Vec::new();
     };
-    match outcome.standing().verdict {
+    match standing.verdict {
         Verdict::Fits => vec![Answer::ShowChanges("Use the free memory")],
         Verdict::Tight | Verdict::DoesNotFit => {
             let largest = asked.and_then(LimitSize::of_field).map(Answer::Largest);

@@ -12,7 +12,7 @@ use megatron_memory::memory::Estimate;
 use megatron_memory::memory::overhead::memory_range;
 use megatron_memory::report::amount::{Scale, grouped};
 use megatron_memory::report::readout::Readout;
-use megatron_memory::report::summary::{Standing, device_monitor, gpu_words, worst_place};
+use megatron_memory::report::summary::{ReservedBy, Standing, device_monitor, gpu_words, worst_place};
 use megatron_memory::units::Bytes;
 
 /// The memory that the device shows beyond allocated memory.
@@ -33,10 +33,17 @@ pub(super) fn place(config: &Config, estimate: &Estimate) -> String {
 }
 
 /// What the device will show, in one sentence.
-pub(super) fn basis(config: &Config, estimate: &Estimate, scale: Scale) -> String {
-    let (low, high) = Standing::new(config, estimate).device;
+pub(super) fn basis(config: &Config, standing: &Standing, scale: Scale) -> String {
+    let (low, high) = standing.device;
     let monitor = device_monitor(config);
-    format!("{monitor} will show {}; the verdict uses that.", scale.range(low, high))
+    let by = match standing.reserved_by {
+        ReservedBy::Factors => "",
+        ReservedBy::Replay => " by a replay of PyTorch's allocator",
+    };
+    format!(
+        "{monitor} will show {}{by}; the verdict uses that.",
+        scale.range(low, high)
+    )
 }
 
 /// What the number of the device includes beyond allocated memory, and what the chosen GPU has, in sentences.

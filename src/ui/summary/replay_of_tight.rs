@@ -1,4 +1,4 @@
-//! Where the headline says, of a job whose verdict is "Tight", what a replay of PyTorch's allocator finds.
+//! Where the headline says, of a job that is tight by the factors, what a replay of PyTorch's allocator makes of it.
 
 use leptos::prelude::*;
 
@@ -6,14 +6,14 @@ use crate::lazy_parts::LazyPart;
 use crate::state::State;
 use megatron_memory::report::summary::Verdict;
 
-/// The sentence of the replay where the verdict is "Tight", and nothing otherwise. The place is as high as one line before
+/// The sentence of the replay where the job is tight by the factors, and nothing otherwise. The place is as high as one line before
 /// the sentence is loaded, so that what is below does not move.
 #[component]
 pub(crate) fn ReplayOfTight() -> impl IntoView {
     let state = expect_context::<State>();
     let is_tight = Memo::new(move |_| {
         let outcome = state.outcome.read();
-        let verdict = outcome.as_ref().map(|outcome| outcome.standing().verdict);
+        let verdict = outcome.as_ref().map(|outcome| outcome.by_factors().verdict);
         !state.stale.get() && verdict == Some(Verdict::Tight)
     });
     view! {

@@ -9,6 +9,7 @@ use megatron_memory::report::amount::Unit;
 use megatron_memory::report::charts::{CHARTS, ROW, Subject, bucket_bar, buckets, components, stage_bars, timeline};
 use megatron_memory::report::grouping::Grouping;
 use megatron_memory::report::scene::{Class, Drawing, Px, Scene, Shape};
+use megatron_memory::verdict::Standing;
 use serde_json::json;
 
 use super::{Job, snapshot};
@@ -24,6 +25,7 @@ fn draw_grouped(job: &Job, chart: megatron_memory::report::charts::Chart, width:
     (chart.draw)(&Subject {
         config: &job.config,
         estimate: &job.estimate,
+        standing: Standing::new(&job.config, &job.estimate),
         stage,
         lines: &lines,
         unit: Unit::Gib,
@@ -246,6 +248,7 @@ fn a_thousand_stages_share_bars_and_the_chosen_one_stays_in_sight() {
     let subject = Subject {
         config: &job.config,
         estimate: &job.estimate,
+        standing: Standing::new(&job.config, &job.estimate),
         stage: StageRef {
             module: 0,
             pp_rank: 501,

@@ -1,7 +1,7 @@
 use megatron_memory::memory::JobMoment;
 use megatron_memory::memory::reserved::reserved;
 use megatron_memory::report::amount::{Scale, Unit};
-use megatron_memory::report::reserved::{Replayed, by_factors, derivation, line, of_tight, sentences};
+use megatron_memory::report::reserved::{Replayed, by_factors, derivation, line, sentences, settled};
 use megatron_memory::units::Bytes;
 use megatron_memory::verdict::{Standing, Verdict};
 use serde_json::json;
@@ -16,7 +16,7 @@ fn the_line_of_a_stage_has_the_amounts_of_its_replay() {
     let found = reserved(&job.config, &job.estimate.worst_rank, JobMoment::default()).unwrap();
     let replayed = Replayed::of(&job.config, &job.estimate, job.estimate.worst).unwrap();
     let words = line(&job.config, &replayed, scale);
-    let standing = Standing::new(&job.config, &job.estimate);
+    let standing = Standing::by_factors(&job.config, &job.estimate);
     let by_replay = standing.by_replay(&job.config, &job.estimate, &found);
     let (low, high) = by_replay.device;
     for words in [&words, &sentences(&found, &by_replay, scale)] {
@@ -44,7 +44,7 @@ fn the_standing_by_a_replay_has_its_reserved_memory_in_place_of_the_factors() {
     let job = Job::small(json!({ "pipeline_model_parallel_size": 4, "global_batch_size": 64 }));
     let standings = |job: &Job| {
         let found = reserved(&job.config, &job.estimate.worst_rank, JobMoment::default()).unwrap();
-        let standing = Standing::new(&job.config, &job.estimate);
+        let standing = Standing::by_factors(&job.config, &job.estimate);
         (found, standing, standing.by_replay(&job.config, &job.estimate, &found))
     };
     let (found, by_factors, by_replay) = standings(&job);
@@ -75,32 +75,45 @@ fn the_standing_by_a_replay_has_its_reserved_memory_in_place_of_the_factors() {
     assert_ne!(by_factors.verdict, by_replay.verdict);
 }
 
-/// The sentence for a tight job is of the rank that needs most over all of its modules, as its verdict by a replay is.
+/// What is replayed for a tight job is the rank that needs most over all of its modules, and its standing is that of the job.
 #[test]
-fn the_sentence_for_a_tight_job_is_its_standing_by_the_replay() {
+fn a_tight_job_has_the_standing_of_its_replay() {
     let colocated = json!({
         "world_size": 8, "colocate_modules": true, "bf16": true, "num_layers": 4, "hidden_size": 1024,
-        "num_attention_heads": 16, "gpu_memory_mib": 12_000,
+        "num_attention_heads": 16,
         "modules": [
             { "name": "language", "seq_length": 1024, "max_position_embeddings": 1024, "vocab_size": 8192 },
             { "name": "images", "front_end": "patches", "img_h": 336, "img_w": 336, "patch_dim": 14, "projector": "mlp",
               "projector_hidden_size": 4096, "class_token_len": 1 },
         ],
     });
-    for job in [Job::small(json!({ "gpu_memory_mib": 12_000 })), Job::new(&colocated)] {
-        let found = reserved(&job.config, &job.estimate.worst_rank, JobMoment::default()).unwrap();
-        let standing = Standing::new(&job.config, &job.estimate).by_replay(&job.config, &job.estimate, &found);
-        let (low, high) = standing.device;
-        let scale = Scale::coarse(Unit::Gib);
-        let replayed = Replayed::of_worst_rank(&job.config, &job.estimate).unwrap();
-        assert_eq!(
-            of_tight(&job.config, &replayed, scale),
-            format!(
-                "{} by a replay of PyTorch's allocator: {}.",
-                standing.verdict.words(),
-                scale.range(low, high)
-            )
-        );
+    let small = json!({ "world_size": 8, "bf16": true, "num_layers": 4, "hidden_size": 1024, "num_attention_heads": 16,
+        "seq_length": 1024, "max_position_embeddings": 1024, "vocab_size": 8192 });
+    let scale = Scale::fine(Unit::Gib);
+    for job in [small, colocated] {
+        let own = Job::new(&job);
+        let found = reserved(&own.config, &own.estimate.worst_rank, JobMoment::default()).unwrap();
+        let (low, high) = Standing::by_factors(&own.config, &own.estimate).device;
+        let (_, most) = Standing::by_factors(&own.config, &own.estimate)
+            .by_replay(&own.config, &own.estimate, &found)
+            .device;
+        let in_mib = |bytes: Bytes| bytes.0.div_ceil(1 << 20);
+        // As much as the device shows at the most by the replay, and a little less than by the factors at the least.
+        for (mib, expected) in [(in_mib(most), Verdict::Fits), (in_mib(low), Verdict::Tight)] {
+            let mut job = job.clone();
+            job["gpu_memory_mib"] = mib.into();
+            let job = Job::new(&job);
+            let by_factors = Standing::by_factors(&job.config, &job.estimate);
+            assert_eq!(by_factors.verdict, Verdict::Tight, "{mib} MiB, {low:?} to {high:?}");
+            let standing = Standing::new(&job.config, &job.estimate);
+            assert_eq!(standing.verdict, expected, "{standing:?}");
+            let replayed = Replayed::of_worst_rank(&job.config, &job.estimate).unwrap();
+            assert_eq!(replayed.standing(&job.config, by_factors), standing);
+            let words = settled(&standing, &by_factors, scale);
+            let (low, high) = by_factors.device;
+            assert!(words.contains(&scale.range(low, high)), "{words}");
+            assert_eq!(words.contains(" too, "), expected == Verdict::Tight, "{words}");
+        }
     }
 }
 

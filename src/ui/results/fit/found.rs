@@ -33,11 +33,15 @@ impl FoundChanges {
     pub(crate) fn of_page(state: State, is_wanted: impl Fn() -> bool + Clone + 'static) -> RwSignal<Self> {
         let found = RwSignal::new(Self::default());
         when_idle(
-            move || state.outcome.track(),
+            move || {
+                state.outcome.track();
+                state.standing.track();
+            },
             move || {
                 is_wanted().then(|| {
                     let job = state.setup.read_untracked().job.clone();
-                    (OfferSearch::new(&job).ok(), job)
+                    let standing = state.standing.get_untracked();
+                    (standing.and_then(|now| OfferSearch::of_standing(&job, now).ok()), job)
                 })
             },
             move |started: &mut Option<(Option<OfferSearch>, RawJob)>| {

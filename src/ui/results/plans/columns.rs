@@ -23,6 +23,7 @@ const MOST: usize = 40;
 pub(super) struct PlanColumn {
     pub(super) head: Head,
     outcome: Option<Arc<Outcome>>,
+    standing: Option<Standing>,
     /// The job as searches order it; `None` where it cannot run or has no language model.
     candidate: Option<Candidate>,
 }
@@ -45,7 +46,7 @@ impl PartialEq for PlanColumn {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (one, other) => one.is_none() && other.is_none(),
         };
-        self.head == other.head && is_same_outcome
+        self.head == other.head && self.standing == other.standing && is_same_outcome
     }
 }
 
@@ -58,14 +59,14 @@ pub(super) struct PlanRow {
 
 impl PlanColumn {
     /// The job on the page.
-    pub(super) fn of_page(setup: &Setup, outcome: Option<Arc<Outcome>>) -> Self {
+    pub(super) fn of_page(setup: &Setup, outcome: Option<Arc<Outcome>>, standing: Option<Standing>) -> Self {
         let head = Head {
             name: String::new(),
             setup: setup.clone(),
             is_pinned: false,
             is_kept: false,
         };
-        Self::with_outcome(head, outcome)
+        Self::with_outcome(head, outcome, standing)
     }
 
     /// A job with its result, which is that of an earlier column where that is of the same job.
@@ -75,24 +76,26 @@ impl PlanColumn {
             return Self { head, ..same.clone() };
         }
         let config = check(&head.setup.job).config;
-        Self::with_outcome(head, config.as_ref().map(Outcome::of).map(Arc::new))
+        let outcome = config.as_ref().map(Outcome::of);
+        let standing = outcome.as_ref().map(|of| Standing::new(&of.config, &of.estimate));
+        Self::with_outcome(head, outcome.map(Arc::new), standing)
     }
 
-    fn with_outcome(head: Head, outcome: Option<Arc<Outcome>>) -> Self {
+    fn with_outcome(head: Head, outcome: Option<Arc<Outcome>>, standing: Option<Standing>) -> Self {
         let candidate = outcome.as_ref();
         let candidate = candidate.and_then(|outcome| Candidate::of_job(0, &outcome.config, &outcome.estimate));
         Self {
             head,
             outcome,
+            standing,
             candidate,
         }
     }
 
     /// Something of the result; a dash where the job cannot run.
     fn result(&self, read: impl FnOnce(&Outcome, &Standing) -> String) -> String {
-        self.outcome
-            .as_ref()
-            .map_or_else(|| String::from("–"), |outcome| read(outcome, &outcome.standing()))
+        let both = self.outcome.as_ref().zip(self.standing.as_ref());
+        both.map_or_else(|| String::from("–"), |(outcome, standing)| read(outcome, standing))
     }
 }
 

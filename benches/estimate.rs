@@ -10,6 +10,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
+use megatron_memory::formats::import::{self, import};
 use megatron_memory::memory::line::stage_lines;
 use megatron_memory::memory::{self, JobMoment, reserved};
 use megatron_memory::search::{Axis, Keep, Options, Space, search};
@@ -56,5 +57,26 @@ fn layouts(criterion: &mut Criterion) {
     group.bench_function("all TP by EP", |bencher| bencher.iter(all));
 }
 
-criterion_group!(benches, estimate, layouts);
+/// How many bytes of a training log are read a second: its arguments between two halves of noise.
+fn log(criterion: &mut Criterion) {
+    let noise = "[rank7]:[W1113 16:25:49.051429812 ProcessGroupNCCL.cpp:5059] [PG ID 0] using GPU 7 as device by this process\n";
+    let half = noise.repeat(2_400_000 / noise.len());
+    let arguments = [
+        ("num_layers", "32"),
+        ("hidden_size", "4096"),
+        ("num_attention_heads", "32"),
+        ("world_size", "64"),
+    ];
+    let arguments = arguments.map(|(name, value)| format!("  {name} {} {value}\n", ".".repeat(48 - name.len())));
+    let first = "------------------------ arguments ------------------------\n";
+    let last = "-------------------- end of arguments ---------------------\n";
+    let log = [&half, first, &arguments.concat(), last, &half].concat();
+    let mut group = criterion.benchmark_group("a training log");
+    group.throughput(Throughput::Bytes(log.len() as u64));
+    group.bench_function("read", |bencher| {
+        bencher.iter(|| import(black_box(&log), &import::Options::default()));
+    });
+}
+
+criterion_group!(benches, estimate, layouts, log);
 criterion_main!(benches);

@@ -27,6 +27,7 @@ pub(crate) fn keep(folder: &str, reader: &str, input: &str) -> PathBuf {
     path
 }
 
+/// The top folder of the project.
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }

@@ -12,11 +12,11 @@ use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::value::Value;
 use serde_json::Value as Json;
 
-use crate::oracle;
+use crate::{ROOT, oracle};
 
 /// Every run of `src/evidence/runs`.
 pub(crate) fn runs() -> Vec<Run> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/evidence/runs");
+    let folder = PathBuf::from(ROOT).join("src/evidence/runs");
     let entries = |folder: &Path| -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).unwrap();
         entries.map(|entry| entry.unwrap().path()).collect()
@@ -393,7 +393,7 @@ fn recomputation_saves_what_was_measured() {
 fn the_readme_has_the_current_table() {
     let runs = runs();
     let compared: Vec<_> = runs.iter().map(|run| (run, compare(run))).collect();
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let readme = fs::read_to_string(format!("{ROOT}/README.md")).unwrap();
     let expected = format!(
         "<!-- evidence -->\n{}<!-- /evidence -->\n",
         evidence::short_table(&compared)

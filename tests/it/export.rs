@@ -32,6 +32,8 @@ use megatron_memory::report::amount::Unit;
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 
+use crate::ROOT;
+
 fn state(link: &str) -> ShareState {
     let (state, notices) = decode(link);
     assert_eq!(notices, []);
@@ -600,7 +602,7 @@ fn sandbox(text: &str) -> BTreeSet<&str> {
 
 #[test]
 fn every_frame_has_the_same_sandbox_without_an_origin() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(ROOT);
     let snippet = links::embed("https://host/", &ShareState::default(), "", "bar");
     let words = sandbox(&snippet);
     assert!(!words.contains("allow-same-origin"), "{words:?}");

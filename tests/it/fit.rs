@@ -26,6 +26,8 @@ use megatron_memory::report::summary::{ReservedBy, Standing, Verdict};
 use megatron_memory::search::{Candidate, Keep, Options, Space, search};
 use megatron_memory::value::Value;
 
+use crate::ROOT;
+
 /// The headline of a job by the factors, which offers and limits go by; `None` where Megatron refuses it, also when its
 /// schedule starts.
 fn summary(job: &RawJob) -> Option<Standing> {
@@ -800,7 +802,8 @@ fn a_plot_has_its_lines_within_its_picture() {
 /// finds the same again for small models.
 #[test]
 fn stored_fewest_gpus_are_what_the_search_finds() {
-    let lines = stored::read(&std::fs::read_to_string(stored::PATH).unwrap());
+    let path = format!("{ROOT}/{}", stored::PATH);
+    let lines = stored::read(&std::fs::read_to_string(path).unwrap());
     for preset in PRESETS {
         let name = format!("{}@{}", preset.id, preset.version);
         for method in TrainingMethod::EACH {

@@ -32,3 +32,6 @@ mod tidy;
 mod time;
 mod value;
 mod verdict;
+
+/// The top folder of the project.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");

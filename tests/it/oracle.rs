@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use super::ROOT;
+
 /// The folder with the ground truth.
 pub(crate) fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/oracle")
+    PathBuf::from(ROOT).join("tests/oracle")
 }
 
 /// One JSON file of the ground truth.

@@ -17,7 +17,7 @@ use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::value::Value;
 use serde_json::Value as Json;
 
-use crate::oracle;
+use crate::{ROOT, oracle};
 
 fn contents(preset: &Preset) -> Contents {
     preset
@@ -31,13 +31,13 @@ fn file(preset: &Preset) -> Json {
 }
 
 fn file_of(folder: &str, id: &str) -> Json {
-    let path = format!("{}/src/presets/{folder}/{id}.json", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{ROOT}/src/presets/{folder}/{id}.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 #[test]
 fn the_list_is_the_folder() {
-    let folder = format!("{}/src/presets/models", env!("CARGO_MANIFEST_DIR"));
+    let folder = format!("{ROOT}/src/presets/models");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -594,7 +594,7 @@ fn a_link_has_the_version_that_it_names() {
 
 #[test]
 fn the_settings_are_what_the_files_say() {
-    let path = format!("{}/{}", env!("CARGO_MANIFEST_DIR"), settings::PATH);
+    let path = format!("{ROOT}/{}", settings::PATH);
     let kept = std::fs::read_to_string(path).unwrap();
     assert_eq!(kept, lines().unwrap(), "`cargo xtask presets` writes them anew");
     for preset in PRESETS {

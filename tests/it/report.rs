@@ -17,7 +17,7 @@ use megatron_memory::memory::line::{Line, stage_lines};
 use megatron_memory::memory::{Estimate, StageRef, estimate};
 use serde_json::{Value as Json, json};
 
-use crate::oracle;
+use crate::{ROOT, oracle};
 
 /// A checked job with its estimate.
 pub(crate) struct Job {
@@ -72,7 +72,7 @@ impl Job {
 /// environment the file is written instead, for its author to read.
 #[track_caller]
 pub(crate) fn snapshot(name: &str, text: &str) {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/report/snapshots");
+    let folder = format!("{ROOT}/tests/it/report/snapshots");
     let file = format!("{folder}/{name}.txt");
     if std::env::var_os("SNAPSHOTS").is_some_and(|value| value == "write") {
         std::fs::write(&file, text).unwrap();

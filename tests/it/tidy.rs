@@ -10,9 +10,7 @@ use megatron_memory::config::field::{Default, Group, Kind};
 use megatron_memory::config::fields::{FIELDS, FieldId};
 use megatron_memory::formats::detect::Format;
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
+use crate::ROOT;
 
 /// Every Rust file below a folder, as a path from the project's root, with its text.
 fn rust_files(folder: &str) -> Vec<(String, String)> {
@@ -27,9 +25,9 @@ fn rust_files(folder: &str) -> Vec<(String, String)> {
         }
     }
     let mut paths = Vec::new();
-    walk(&root().join(folder), &mut paths);
+    walk(&Path::new(ROOT).join(folder), &mut paths);
     paths.sort();
-    let relative = |path: &Path| path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+    let relative = |path: &Path| path.strip_prefix(ROOT).unwrap().to_string_lossy().replace('\\', "/");
     paths
         .iter()
         .map(|path| (relative(path), fs::read_to_string(path).unwrap()))
@@ -128,7 +126,7 @@ fn files_stay_small() {
 /// The type of formats in the JavaScript API has the id of every format, those of the frameworks' files among them.
 #[test]
 fn the_api_declares_every_format() {
-    let api = fs::read_to_string(root().join("src/api/import.rs")).unwrap();
+    let api = fs::read_to_string(format!("{ROOT}/src/api/import.rs")).unwrap();
     let (_, list) = api.split_once("export type ImportFormat =").unwrap();
     let (list, _) = list.split_once(';').unwrap();
     let declared: BTreeSet<&str> = list.split('"').skip(1).step_by(2).collect();

@@ -8,6 +8,8 @@ use megatron_memory::search::{Axis, Keep, Options, Space, search};
 use megatron_memory::verdict::{Headroom, ReservedBy, Standing, Verdict};
 use proptest::prelude::*;
 
+use crate::ROOT;
+
 /// The verdict on a job, and its standing where it has one.
 fn verdict(job: &RawJob) -> (Verdict, Option<Standing>) {
     let checked = check(job);
@@ -85,11 +87,7 @@ fn table_of_standings() -> String {
 #[test]
 #[ignore = "writes the table"]
 fn write_the_table_of_standings() {
-    std::fs::write(
-        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/standings.jsonl"),
-        table_of_standings(),
-    )
-    .unwrap();
+    std::fs::write(format!("{ROOT}/tests/standings.jsonl"), table_of_standings()).unwrap();
 }
 
 #[test]

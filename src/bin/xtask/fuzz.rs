@@ -15,7 +15,7 @@ pub(crate) fn run(shell: &Shell, millions: u64, reader: Option<&str>) -> Result<
     } else {
         executions.div_ceil(READERS)
     };
-    let fuzz = ["test", "--release", "--package", "megatron-memory", "--test", "fuzz"];
+    let fuzz = ["test", "--release", "--package", "core-tests", "--test", "fuzz"];
     Ok(
         cmd!(shell, "cargo {fuzz...} -- --nocapture --test-threads 2 {reader...}")
             .env("FUZZ_EXECUTIONS", each.to_string())

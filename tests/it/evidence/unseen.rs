@@ -11,7 +11,7 @@ use megatron_memory::report::summary::{Standing, Verdict};
 use megatron_memory::value::Value;
 
 use super::runs;
-use crate::oracle;
+use crate::{ROOT, oracle};
 
 const GROUP: &str = "Runs of others";
 
@@ -96,7 +96,7 @@ fn jobs_of_others_fit_or_not_as_they_did() {
 /// The differences between two recordings of one job bound what any prediction can reach.
 #[test]
 fn repeats_of_one_job_differ() {
-    let text = concat!(env!("CARGO_MANIFEST_DIR"), "/src/evidence/repeats.json");
+    let text = format!("{ROOT}/src/evidence/repeats.json");
     let repeats = read_repeats(&fs::read_to_string(text).unwrap()).unwrap();
     assert_eq!(repeats.len(), 103);
     let steady = spread(&repeats, |repeat| repeat.steady).unwrap();

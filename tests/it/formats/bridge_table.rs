@@ -17,6 +17,8 @@ use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::value::Value;
 use serde::Deserialize;
 
+use crate::ROOT;
+
 #[derive(Deserialize)]
 struct Table {
     flags: Vec<(String, Option<String>, Option<String>)>,
@@ -25,7 +27,7 @@ struct Table {
 }
 
 fn table() -> Table {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/bridge_flags.json");
+    let path = format!("{ROOT}/tests/oracle/bridge_flags.json");
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 

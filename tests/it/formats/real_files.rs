@@ -16,10 +16,10 @@ use class::Class;
 use rebuild::{Answers, text_of, verdict};
 use serde_json::Value as Json;
 
-use crate::oracle;
+use crate::{ROOT, oracle};
 
 fn path(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(file)
+    Path::new(ROOT).join("tests/corpus").join(file)
 }
 
 /// A file of the corpus.

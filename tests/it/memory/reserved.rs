@@ -11,12 +11,12 @@ use megatron_memory::presets::PRESETS;
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 
-use crate::oracle;
+use crate::{ROOT, oracle};
 
 const MIB: f64 = 1024.0 * 1024.0;
 
 fn runs(name: &str) -> Vec<Run> {
-    let path = format!("{}/src/evidence/runs/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{ROOT}/src/evidence/runs/{name}");
     read(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

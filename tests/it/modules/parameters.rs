@@ -11,7 +11,7 @@ use megatron_memory::model::tensor::{Component, Sharding};
 use megatron_memory::presets::encoders::{self, ENCODERS};
 use megatron_memory::value::Value;
 
-use crate::oracle;
+use crate::{ROOT, oracle};
 
 /// An encoder alone, with changes.
 fn alone(id: &str, changes: &[(&str, Value)]) -> Estimate {
@@ -154,7 +154,7 @@ fn the_list_is_the_folder() {
             megatron_memory::presets::jobs::JOBS.iter().map(|job| job.id).collect(),
         ),
     ] {
-        let path = format!("{}/src/presets/{folder}", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{ROOT}/src/presets/{folder}");
         let mut files: Vec<String> = std::fs::read_dir(path)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -757,7 +757,7 @@ fn a_job_of_every_format_is_checked() {
 
 #[test]
 fn changes_with_which_a_job_fits_make_it_fit() {
-    let ended = run(&["fit", "deepseek-v3", "--gpu", "a100-40gb", "--json"], "");
+    let ended = run(&["fit", "mixtral-8x7b", "--gpu", "a100-40gb", "--json"], "");
     assert_eq!(ended.status, 0, "{}", ended.errors);
     let report: Value = serde_json::from_str(&ended.output).unwrap();
     assert_eq!(report["verdict"], "does_not_fit");
@@ -770,14 +770,14 @@ fn changes_with_which_a_job_fits_make_it_fit() {
         assert_eq!(checked[0]["peak_bytes"], offer["peak_bytes"]);
     }
     // `check` names the first of them, where the job is, and on what.
-    let check = run(&["check", "deepseek-v3", "--gpu", "a100-40gb"], "");
+    let check = run(&["check", "mixtral-8x7b", "--gpu", "a100-40gb"], "");
     let first = offers[0]["change"].as_str().unwrap();
     for words in [
         &format!("first way out: {first}"),
         "A100 40 GB",
-        "2,048 GPUs",
-        "PP 16",
-        "stage 1",
+        "32 GPUs",
+        "PP 4",
+        "stage 0",
     ] {
         assert!(check.output.contains(words), "no {words}: {}", check.output);
     }

@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::*;
 use super::job::Given;
 use super::{Exact, arguments, to_js};
 use megatron_memory::evidence::{self, StageComparison};
-use megatron_memory::formats::training_log::{self, LogMeasurements, MemoryReport, OutOfMemory};
+use megatron_memory::formats::training_log::{self, LogMeasurements, LoggedOutOfMemory, MemoryReport};
 use megatron_memory::memory::JobMoment;
 use megatron_memory::units::Bytes;
 
@@ -177,8 +177,8 @@ impl From<&MemoryReport> for MeasuredRank {
     }
 }
 
-impl From<&OutOfMemory> for OutOfMemoryError {
-    fn from(error: &OutOfMemory) -> Self {
+impl From<&LoggedOutOfMemory> for OutOfMemoryError {
+    fn from(error: &LoggedOutOfMemory) -> Self {
         Self {
             rank: error.rank.map(Exact::from),
             gpu: error.gpu.map(Exact::from),

@@ -19,7 +19,7 @@ use crate::presets::{FILES, PRESETS, Preset};
 
 /// The contents of a preset's file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Contents {
+pub struct PresetContents {
     /// Where the model's keys are published.
     pub source_url: String,
     /// When they were read there, as year and month.
@@ -64,7 +64,7 @@ impl Preset {
 
     /// Reads the preset's file, which is part of the program. `None` never happens: a test reads all files.
     #[must_use]
-    pub fn contents(&self) -> Option<Contents> {
+    pub fn contents(&self) -> Option<PresetContents> {
         let file = PRESETS.iter().position(|preset| preset.id == self.id)?;
         let root = json::parse(FILES.get(file)?).ok()?;
         let config = root.get("config")?;
@@ -80,7 +80,7 @@ impl Preset {
         for tower in &mut towers {
             tower.joins(&model);
         }
-        Some(Contents {
+        Some(PresetContents {
             source_url: text(source.get("url")?)?,
             source_date: text(source.get("date")?)?,
             published: Published {
@@ -102,7 +102,7 @@ impl Preset {
     }
 }
 
-impl Contents {
+impl PresetContents {
     /// The model in its own job.
     #[must_use]
     pub fn raw_job(&self) -> RawJob {

@@ -32,7 +32,7 @@ pub struct Answers<'a> {
     /// Values of variables that the script reads and does not set: names and values.
     pub variables: &'a [(String, String)],
     /// Which branch to take at an `if` or `case`: its line, and the branch's position in
-    /// [`Choice::branches`]; a position past the end takes none.
+    /// [`ScriptChoice::branches`]; a position past the end takes none.
     pub branches: &'a [(u32, usize)],
 }
 
@@ -101,7 +101,7 @@ pub struct Assignment {
 
 /// A choice of the script: an `if`, a `case` or a `test && …` that adds flags or sets variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct ScriptChoice {
     /// Its line, counted from 1.
     pub line: u32,
     /// Whether known variables decide it; otherwise the branch taken is a guess.
@@ -112,7 +112,7 @@ pub struct Choice {
     pub branches: Vec<Branch>,
 }
 
-/// One branch of a [`Choice`].
+/// One branch of a [`ScriptChoice`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
     /// The condition or pattern as written, or `else`.
@@ -156,7 +156,7 @@ pub struct ShellImport {
     /// The environment's variables that flags, launch and choices depend on.
     pub variables: Vec<Variable>,
     /// The choices, in order of lines.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<ScriptChoice>,
     /// The variables that the script sets, by name.
     pub assignments: Vec<Assignment>,
     /// Remarks on statements that were not followed, in order of lines.

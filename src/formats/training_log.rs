@@ -8,8 +8,10 @@ mod line;
 mod measurements;
 mod release;
 
-pub use measurements::{IterationTimes, LogMeasurements, MemoryReport, OutOfMemory, ParameterCount, TheoreticalMemory};
-pub use release::{Release, release_of};
+pub use measurements::{
+    IterationTimes, LogMeasurements, LoggedOutOfMemory, MemoryReport, ParameterCount, TheoreticalMemory,
+};
+pub use release::{CoreRelease, release_of};
 
 use line::argument;
 use measurements::Reader;

@@ -5,7 +5,7 @@ use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use megatron_memory::config::raw::{RawJob, RawModule};
-use megatron_memory::formats::preset_files::{Contents, lines, settings};
+use megatron_memory::formats::preset_files::{PresetContents, lines, settings};
 use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::formats::share_url::{decode, encode};
 use megatron_memory::memory::estimate;
@@ -19,7 +19,7 @@ use serde_json::Value as Json;
 
 use crate::{ROOT, oracle};
 
-fn contents(preset: &Preset) -> Contents {
+fn contents(preset: &Preset) -> PresetContents {
     preset
         .contents()
         .unwrap_or_else(|| panic!("{} cannot be read", preset.id))
@@ -138,7 +138,7 @@ fn every_job_is_valid_and_its_model_states_fit() {
 }
 
 /// The whole model without any parallelism, so that the vocabulary is padded as little as possible.
-fn alone(contents: &Contents) -> RawJob {
+fn alone(contents: &PresetContents) -> RawJob {
     let mut shared = contents.model.clone();
     for (field, value) in [
         (FieldId::seq_length, 1024),

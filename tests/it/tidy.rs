@@ -2,7 +2,7 @@
 
 mod circles;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -205,6 +205,28 @@ fn every_source_is_used() {
         seen += 1;
     }
     assert!(seen > 15, "{seen}");
+}
+
+/// A reader of one room meets a name once.
+#[test]
+fn public_types_of_a_room_have_names_of_their_own() {
+    let mut seen: BTreeMap<(String, String), String> = BTreeMap::new();
+    for (path, text) in rust_files("src") {
+        let declared = text.lines().filter_map(|line| {
+            let (kind, rest) = line.trim_start().strip_prefix("pub ")?.split_once(' ')?;
+            let name = rest.split(|c: char| !c.is_alphanumeric()).next()?;
+            // The parameter of a macro is no name.
+            let declares = ["enum", "struct", "trait", "type", "union"].contains(&kind) && !name.is_empty();
+            declares.then_some(name)
+        });
+        for name in declared {
+            let place = (module(&path).to_owned(), name.to_owned());
+            if let Some(other) = seen.insert(place, path.clone()) {
+                panic!("{name} is declared in {other} and in {path}");
+            }
+        }
+    }
+    assert!(seen.len() > 500, "{}", seen.len());
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod models;
 use crate::formats::shell::{Flag, Word};
 
 /// A model of Megatron-MoE-ModelZoo.
-pub struct Model {
+pub struct ZooModel {
     /// The name of its file, which is also the value of `MODEL`.
     pub name: &'static str,
     /// Assignments of variables, `NAME=VALUE`: what the launcher takes where nobody sets them.
@@ -20,7 +20,7 @@ const FOR_ALL: &str = "PR=bf16 DISPATCHER=deepep OPTIMIZER_OFFLOAD=0 A2A_OVERLAP
 
 /// The model with this name.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static Model> {
+pub fn find(name: &str) -> Option<&'static ZooModel> {
     models::MODELS.iter().find(|model| model.name == name)
 }
 
@@ -31,7 +31,7 @@ pub fn is_launcher(program: &str) -> bool {
     matches!(name, "sbatch_benchmarking.sh" | "interactive_benchmarking.sh")
 }
 
-impl Model {
+impl ZooModel {
     /// The launcher's values of variables, by name.
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let all = FOR_ALL.split(' ').chain(self.variables.split(' '));
@@ -53,7 +53,7 @@ impl Model {
 /// One start of the launcher: its model, the values of its variables, and the flags given to it.
 pub struct Run<'a> {
     /// The model.
-    pub model: &'static Model,
+    pub model: &'static ZooModel,
     /// The value of a variable that the launcher's caller sets.
     pub given: &'a dyn Fn(&str) -> Option<Word>,
     /// The line of the command.

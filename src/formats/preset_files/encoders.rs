@@ -8,7 +8,7 @@ use crate::presets::encoders::{ENCODERS, Encoder, FILES};
 
 /// The contents of an encoder's file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Contents {
+pub struct EncoderContents {
     /// Where its sizes are published.
     pub source_url: String,
     /// When they were read there, as year and month.
@@ -30,12 +30,12 @@ impl Encoder {
 
     /// Reads the preset's file, which is part of the program. `None` never happens: a test reads all files.
     #[must_use]
-    pub fn contents(&self) -> Option<Contents> {
+    pub fn contents(&self) -> Option<EncoderContents> {
         let file = ENCODERS.iter().position(|encoder| encoder.id == self.id)?;
         let root = json::parse(FILES.get(file)?).ok()?;
         let source = root.get("source")?;
         let published = root.get("published_parameters")?;
-        Some(Contents {
+        Some(EncoderContents {
             source_url: text(source.get("url")?)?,
             source_date: text(source.get("date")?)?,
             published: Published {

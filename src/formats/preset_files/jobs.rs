@@ -11,7 +11,7 @@ use crate::presets::{self, encoders};
 
 /// The contents of a job's file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Contents {
+pub struct JobContents {
     /// The source of the job, or a remark that it is a suggestion.
     pub source: String,
     /// What a user should know about it.
@@ -61,11 +61,11 @@ impl JobPreset {
 
     /// Reads the preset's file, which is part of the program. `None` never happens: a test reads all files.
     #[must_use]
-    pub fn contents(&self) -> Option<Contents> {
+    pub fn contents(&self) -> Option<JobContents> {
         let file = JOBS.iter().position(|job| job.id == self.id)?;
         let root = json::parse(FILES.get(file)?).ok()?;
         let modules = list(root.get("modules")?)?.iter().map(module);
-        Some(Contents {
+        Some(JobContents {
             source: text(root.get("source")?)?,
             notes: texts(root.get("notes")?)?,
             job: RawJob {

@@ -1,6 +1,6 @@
 //! The lines of `presets/settings.txt`, made of the preset files.
 
-use super::Contents;
+use super::PresetContents;
 use super::settings::{job, versions};
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
@@ -18,7 +18,7 @@ pub fn lines() -> Option<String> {
         ..RawJob::default()
     };
     let models = PRESETS.iter().map(|preset| {
-        let job = preset.contents().as_ref().map(Contents::raw_job);
+        let job = preset.contents().as_ref().map(PresetContents::raw_job);
         of_versions(preset.id, preset.version, job?)
     });
     let encoders = ENCODERS.iter().map(|encoder| {

@@ -23,7 +23,7 @@ const MAX_CALLS: usize = 40;
 
 /// A recipe.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recipe {
+pub struct Nemo2Recipe {
     /// The ways to call the file's functions that make a recipe, with the line of the function.
     pub calls: Vec<(String, u32)>,
     /// The one that was followed, by its position there.
@@ -38,7 +38,7 @@ pub struct Recipe {
 /// Reads a file of functions and follows one way to call one of them: the one at `chosen`, or the first. `None` where
 /// no function of the file makes a recipe.
 #[must_use]
-pub fn read(text: &str, chosen: Option<usize>) -> Option<Recipe> {
+pub fn read(text: &str, chosen: Option<usize>) -> Option<Nemo2Recipe> {
     if text.len() > MAX_BYTES {
         return None;
     }
@@ -62,7 +62,7 @@ pub fn read(text: &str, chosen: Option<usize>) -> Option<Recipe> {
         evaluation.leaves(&object, part, line, &mut pairs, &mut elsewhere);
     }
     let words = pairs.iter().map(|(pair, line)| (pair.as_str(), *line));
-    Some(Recipe {
+    Some(Nemo2Recipe {
         calls: calls
             .iter()
             .map(|call| (call.label.clone(), call.function.line))

@@ -4,7 +4,7 @@ use super::condition::Verdict;
 use super::interpreter::{MAX_REPORTED, Machine};
 use super::syntax::{self, Assigned, Statement, Test};
 use super::text::{Text, is_unresolved, joined};
-use super::{Assignment, Branch, Choice, flags, pattern};
+use super::{Assignment, Branch, ScriptChoice, flags, pattern};
 
 /// The flags and assignments that the statements of a branch would make.
 #[derive(Default)]
@@ -134,7 +134,7 @@ impl Machine<'_> {
         }
         let variables = self.names(tested);
         self.used.extend(tested);
-        self.choices.push(Choice {
+        self.choices.push(ScriptChoice {
             line,
             decided,
             variables,

@@ -10,7 +10,7 @@ use super::arithmetic::Failure;
 use super::condition::Verdict;
 use super::syntax::{self, Statement};
 use super::text::{Text, is_unresolved, joined};
-use super::{Answers, Choice, Command, Note, NoteKind, ShellImport, Variable, arithmetic, launch, parser};
+use super::{Answers, Command, Note, NoteKind, ScriptChoice, ShellImport, Variable, arithmetic, launch, parser};
 
 /// The most text that expansion may produce, in bytes, so that no script fills the memory. An empty piece of text
 /// counts too, since storing it takes memory.
@@ -54,7 +54,7 @@ pub(super) struct Machine<'a> {
     /// Indices of the environment variables that conditions have read.
     pub(super) tested: Vec<u32>,
     pub(super) commands: Vec<Command>,
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<ScriptChoice>,
     notes: Vec<Note>,
     expansion_left: usize,
     pub(super) statements_left: u32,

@@ -67,7 +67,7 @@ pub struct IterationTimes {
 
 /// An error of PyTorch's that the memory of a GPU does not suffice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OutOfMemory {
+pub struct LoggedOutOfMemory {
     /// The rank, where the line says it.
     pub rank: Option<u64>,
     /// The number of the GPU on its node.
@@ -100,7 +100,7 @@ pub struct LogMeasurements {
     /// The times of iterations.
     pub iterations: Option<IterationTimes>,
     /// Errors of ranks that had too little memory.
-    pub out_of_memory: Vec<OutOfMemory>,
+    pub out_of_memory: Vec<LoggedOutOfMemory>,
 }
 
 /// The most reports of one kind that are kept: as many as large jobs have ranks that report.
@@ -255,7 +255,7 @@ impl Reader {
             let (before, _) = line.split_once(mark)?;
             binary_size(last_words(before, 2))
         };
-        let error = OutOfMemory {
+        let error = LoggedOutOfMemory {
             rank: after(line, "[rank").and_then(whole),
             gpu: after(line, " GPU ").and_then(whole),
             iteration: self.last_iteration.map(|iteration| iteration.saturating_add(1)),

@@ -6,7 +6,7 @@ use crate::config::choices::SoftwareStack;
 
 /// A release of Megatron-Core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Release {
+pub struct CoreRelease {
     /// Its version, such as `0.14`; `main` for the revision that everything here is read from.
     pub version: &'static str,
     /// The software of its time.
@@ -25,7 +25,7 @@ const FEWEST_ARGUMENTS: usize = 200;
 macro_rules! releases {
     ($($version:literal $stack:ident: $added:expr;)+) => {
         /// The releases, newest first.
-        const RELEASES: &[Release] = &[$(Release {
+        const RELEASES: &[CoreRelease] = &[$(CoreRelease {
             version: $version,
             stack: SoftwareStack::$stack,
             added: $added,
@@ -104,7 +104,7 @@ releases! {
 /// The newest release whose own arguments are among these; `None` where they are not all of a run's arguments, or no
 /// release's.
 #[must_use]
-pub fn release_of(names: &BTreeSet<&str>) -> Option<Release> {
+pub fn release_of(names: &BTreeSet<&str>) -> Option<CoreRelease> {
     if names.len() < FEWEST_ARGUMENTS {
         return None;
     }

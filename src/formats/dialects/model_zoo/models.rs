@@ -1,6 +1,6 @@
 //! The models of Megatron-MoE-ModelZoo: what its launcher and its files of flags say about each (commit e8650517).
 
-use super::Model;
+use super::ZooModel;
 
 /// Flags that the files of all models have.
 pub(super) const COMMON: &str = "--tensor-model-parallel-size ${TP} --pipeline-model-parallel-size ${PP} --expert-model-parallel-size ${EP} \
@@ -10,8 +10,8 @@ pub(super) const COMMON: &str = "--tensor-model-parallel-size ${TP} --pipeline-m
     --attention-dropout 0.0 --hidden-dropout 0.0 --moe-permute-fusion --bf16";
 
 /// The models, each with the launcher's values of its variables and the flags of its file beside [`COMMON`].
-pub(super) const MODELS: &[Model] = &[
-    Model {
+pub(super) const MODELS: &[ZooModel] = &[
+    ZooModel {
         name: "DeepSeek-V2-Lite",
         variables: "TP=1 PP=1 EP=8 CP=1 VPP=1 MBS=1 GBS=512 NUM_LAYERS=27 MOE_TOKEN_DISPATCHER=alltoall MOE_GROUPED_GEMM=true \
             NNODES=1 SEQ_LEN=4096",
@@ -25,7 +25,7 @@ pub(super) const MODELS: &[Model] = &[
             --moe-grouped-gemm ${MOE_GROUPED_GEMM} --moe-router-dtype fp32 --kv-lora-rank 512 --qk-head-dim 128 \
             --qk-pos-emb-head-dim 64 --v-head-dim 128",
     },
-    Model {
+    ZooModel {
         name: "DeepSeek-V2",
         variables: "TP=1 PP=16 EP=8 CP=1 VPP=2 MBS=1 GBS=1024 NUM_LAYERS=60 MOE_TOKEN_DISPATCHER=alltoall \
             MOE_GROUPED_GEMM=true NNODES=32 SEQ_LEN=4096 PP_FIRST=2 PP_LAST=2",
@@ -42,7 +42,7 @@ pub(super) const MODELS: &[Model] = &[
             --moe-grouped-gemm ${MOE_GROUPED_GEMM} --moe-shared-expert-overlap --moe-router-dtype fp32 \
             --q-lora-rank 1536 --kv-lora-rank 512 --qk-head-dim 128 --qk-pos-emb-head-dim 64 --v-head-dim 128",
     },
-    Model {
+    ZooModel {
         name: "DeepSeek-V3-Proxy",
         variables: "TP=1 PP=4 EP=16 CP=1 VPP=1 MBS=1 GBS=512 NUM_LAYERS=14 MOE_TOKEN_DISPATCHER=flex MOE_GROUPED_GEMM=true \
             NNODES=8 SEQ_LEN=4096 PP_FIRST=2 PP_LAST=2",
@@ -58,7 +58,7 @@ pub(super) const MODELS: &[Model] = &[
             --qk-head-dim 128 --qk-pos-emb-head-dim 64 --v-head-dim 128 --mtp-num-layers 1 \
             --mtp-loss-scaling-factor 0.1",
     },
-    Model {
+    ZooModel {
         name: "DeepSeek-V3",
         variables: "TP=1 PP=16 EP=64 CP=1 VPP=1 MBS=1 GBS=8192 NUM_LAYERS=61 MOE_TOKEN_DISPATCHER=flex MOE_GROUPED_GEMM=true \
             NNODES=128 SEQ_LEN=4096 PP_FIRST=4 PP_LAST=1",
@@ -74,7 +74,7 @@ pub(super) const MODELS: &[Model] = &[
             --moe-router-fusion --q-lora-rank 1536 --kv-lora-rank 512 --qk-head-dim 128 --qk-pos-emb-head-dim 64 \
             --v-head-dim 128",
     },
-    Model {
+    ZooModel {
         name: "Kimi-K2",
         variables: "TP=1 PP=4 EP=64 CP=1 VPP=4 MBS=1 GBS=128 NUM_LAYERS=61 MOE_TOKEN_DISPATCHER=deepep MOE_GROUPED_GEMM=true \
             NNODES=16 SEQ_LEN=4096 PP_FIRST=4 PP_LAST=1",
@@ -90,7 +90,7 @@ pub(super) const MODELS: &[Model] = &[
             --moe-router-fusion --q-lora-rank 1536 --kv-lora-rank 512 --qk-head-dim 128 --qk-pos-emb-head-dim 64 \
             --v-head-dim 128",
     },
-    Model {
+    ZooModel {
         name: "Mixtral-8x22B",
         variables: "TP=2 PP=8 EP=8 CP=1 VPP=7 MBS=1 GBS=256 NUM_LAYERS=56 MOE_TOKEN_DISPATCHER=alltoall MOE_GROUPED_GEMM=true \
             NNODES=16 SEQ_LEN=4096",
@@ -101,7 +101,7 @@ pub(super) const MODELS: &[Model] = &[
             --make-vocab-size-divisible-by 128 --num-experts 8 --moe-router-load-balancing-type aux_loss \
             --moe-router-topk 2 --moe-grouped-gemm ${MOE_GROUPED_GEMM} --moe-router-fusion",
     },
-    Model {
+    ZooModel {
         name: "Mixtral-8x2B",
         variables: "TP=1 PP=1 EP=8 CP=1 VPP=1 MBS=2 GBS=256 NUM_LAYERS=24 MOE_TOKEN_DISPATCHER=alltoall MOE_GROUPED_GEMM=false \
             NNODES=8 SEQ_LEN=4096",
@@ -111,7 +111,7 @@ pub(super) const MODELS: &[Model] = &[
             --num-experts 8 --moe-router-load-balancing-type aux_loss --moe-router-topk 2 \
             --moe-grouped-gemm ${MOE_GROUPED_GEMM} --moe-token-dispatcher-type ${MOE_TOKEN_DISPATCHER}",
     },
-    Model {
+    ZooModel {
         name: "Mixtral-8x7B",
         variables: "TP=1 PP=4 EP=8 CP=1 VPP=8 MBS=1 GBS=256 NUM_LAYERS=32 MOE_TOKEN_DISPATCHER=alltoall MOE_GROUPED_GEMM=true \
             NNODES=8 SEQ_LEN=4096",
@@ -123,7 +123,7 @@ pub(super) const MODELS: &[Model] = &[
             --moe-router-topk 2 --moe-grouped-gemm ${MOE_GROUPED_GEMM} \
             --moe-token-dispatcher-type ${MOE_TOKEN_DISPATCHER}",
     },
-    Model {
+    ZooModel {
         name: "Qwen3-235B-A22B",
         variables: "TP=2 PP=8 EP=32 CP=1 VPP=4 MBS=1 GBS=256 NUM_LAYERS=96 MOE_TOKEN_DISPATCHER=flex MOE_GROUPED_GEMM=true \
             NNODES=32 SEQ_LEN=4096",
@@ -137,7 +137,7 @@ pub(super) const MODELS: &[Model] = &[
             --moe-ffn-hidden-size 1536 --moe-router-load-balancing-type aux_loss --moe-router-topk 8 \
             --moe-grouped-gemm ${MOE_GROUPED_GEMM} --moe-router-fusion --moe-router-dtype fp32",
     },
-    Model {
+    ZooModel {
         name: "Qwen3-30B-A3B",
         variables: "TP=1 PP=1 EP=8 CP=1 VPP=1 MBS=1 GBS=256 NUM_LAYERS=48 MOE_TOKEN_DISPATCHER=alltoall MOE_GROUPED_GEMM=true \
             NNODES=4 SEQ_LEN=4096",
@@ -150,7 +150,7 @@ pub(super) const MODELS: &[Model] = &[
             --moe-router-load-balancing-type aux_loss --moe-router-topk 8 --moe-grouped-gemm ${MOE_GROUPED_GEMM} \
             --moe-token-dispatcher-type ${MOE_TOKEN_DISPATCHER} --moe-router-dtype fp32 --moe-router-fusion",
     },
-    Model {
+    ZooModel {
         name: "Qwen3-Next-80B-A3B",
         variables: "TP=1 PP=4 EP=8 CP=1 VPP=3 MBS=1 GBS=256 NUM_LAYERS=48 MOE_TOKEN_DISPATCHER=flex MOE_GROUPED_GEMM=true \
             NNODES=8 SEQ_LEN=4096",

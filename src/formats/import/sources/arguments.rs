@@ -16,7 +16,7 @@ use crate::formats::import::{ImportError, Options, derived, rules};
 use crate::formats::node::Data;
 use crate::formats::python_literal;
 use crate::formats::report::KeyStatus;
-use crate::formats::training_log::{self, Release};
+use crate::formats::training_log::{self, CoreRelease};
 use crate::value::Value;
 
 /// A training log.
@@ -43,7 +43,7 @@ pub(in crate::formats::import) fn training_log(text: &str, options: &Options<'_>
 }
 
 /// Sets the software of a dated log, unless it is what everything is read from anyway.
-fn set_software(draft: &mut JobDraft, release: Release) {
+fn set_software(draft: &mut JobDraft, release: CoreRelease) {
     if release.stack == SoftwareStack::MegatronMain || draft.has(FieldId::software_stack) {
         return;
     }

@@ -202,7 +202,7 @@ fn with_one_launch(text: &str, launches: &[Launch<'_>], taken: usize) -> String 
 
 /// What the launcher says about a file of flags that is pasted alone.
 pub(super) struct FileOfModel<'a> {
-    model: &'static model_zoo::Model,
+    model: &'static model_zoo::ZooModel,
     answers: &'a [(String, String)],
 }
 

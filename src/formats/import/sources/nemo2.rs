@@ -13,7 +13,7 @@ use crate::formats::import::key_value::KeyValue;
 use crate::formats::import::keys::Keys;
 use crate::formats::import::rules::decides;
 use crate::formats::import::{ImportError, Options};
-use crate::formats::python::nemo2::{self, Recipe};
+use crate::formats::python::nemo2::{self, Nemo2Recipe};
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
@@ -42,7 +42,7 @@ pub(in crate::formats::import) fn nemo2(text: &str, options: &Options<'_>) -> Re
 }
 
 /// Reports the values that functions of other files make.
-fn of_other_files(draft: &mut JobDraft, recipe: &Recipe) {
+fn of_other_files(draft: &mut JobDraft, recipe: &Nemo2Recipe) {
     for (path, name, line) in &recipe.elsewhere {
         let item = KeyValue {
             key: path.clone(),
@@ -80,7 +80,7 @@ fn of_other_files(draft: &mut JobDraft, recipe: &Recipe) {
 }
 
 /// Asks which function is meant, and says which one is read.
-fn asked(draft: &mut JobDraft, recipe: Recipe, line: u32) {
+fn asked(draft: &mut JobDraft, recipe: Nemo2Recipe, line: u32) {
     if let Some((name, at)) = recipe.calls.get(recipe.taken) {
         let item = KeyValue {
             key: name.clone(),

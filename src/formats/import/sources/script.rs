@@ -30,7 +30,7 @@ use crate::formats::megatron_args::Arity;
 use crate::formats::node::{Entry, Node};
 use crate::formats::python::recipe::model_of;
 use crate::formats::report::KeyStatus;
-use crate::formats::shell::{self, Answers, Assignment, Choice, Flag, ShellImport, Variable, Word};
+use crate::formats::shell::{self, Answers, Assignment, Flag, ScriptChoice, ShellImport, Variable, Word};
 use crate::formats::{environment, overrides};
 use crate::value::Value;
 
@@ -414,7 +414,7 @@ fn decides_something(framework: &Framework, variable: &Variable, script: &ShellI
     ]
     .into_iter()
     .flatten();
-    let in_choice = |choice: &Choice| {
+    let in_choice = |choice: &ScriptChoice| {
         let mut branches = choice.branches.iter();
         choice.variables.contains(name)
             && branches.any(|branch| {

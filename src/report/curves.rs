@@ -93,7 +93,7 @@ impl Plot<'_> {
         let scale = Scale::coarse(self.unit);
         let memory = point.memory;
         let of_gpu = memory.gpu_memory().map_or_else(String::new, |gpu| {
-            let verdict = memory.verdict.words().to_lowercase();
+            let verdict = memory.verdict.words().to_ascii_lowercase();
             format!(", of {}: {verdict}", scale.amount(gpu))
         });
         let step = point.step_nanoseconds();
@@ -265,7 +265,9 @@ impl Plot<'_> {
 fn lower(label: &str) -> String {
     let mut letters = label.chars();
     match (letters.next(), letters.clone().next()) {
-        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
+        (Some(first), Some(second)) if second.is_ascii_lowercase() => {
+            [first.to_ascii_lowercase()].into_iter().chain(letters).collect()
+        }
         _ => label.to_owned(),
     }
 }

@@ -29,7 +29,7 @@ fn device_words((low, high): (Bytes, Bytes), verdict: Verdict, scale: Scale) -> 
     let device = format!("{} on the device", scale.range(low, high));
     match verdict {
         Verdict::Fits | Verdict::Tight | Verdict::DoesNotFit => {
-            format!("{device}: {}", verdict.words().to_lowercase())
+            format!("{device}: {}", verdict.words().to_ascii_lowercase())
         }
         Verdict::Unknown | Verdict::NotThisJob | Verdict::Refused(_) => device,
     }

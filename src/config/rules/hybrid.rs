@@ -89,7 +89,7 @@ fn repaired(given: &str, error: &HybridPatternError) -> Option<String> {
     let text = match error {
         HybridPatternError::UnknownSymbol { .. } => {
             let known = |c: &char| matches!(c, '|' | '/') || LayerSymbol::of(*c).is_some();
-            let upper = given.trim().to_uppercase();
+            let upper = given.trim().to_ascii_uppercase();
             upper.chars().filter(known).collect()
         }
         HybridPatternError::SegmentInMtp { .. } => format!("{main}/{}", mtp.replace('|', "")),

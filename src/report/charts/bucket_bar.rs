@@ -207,6 +207,6 @@ fn description(summary: &Standing, scale: Scale) -> String {
         "{} {}: {}.",
         scale.amount(summary.total),
         summary.device_words(scale),
-        summary.verdict.words().to_lowercase()
+        summary.verdict.words().to_ascii_lowercase()
     )
 }

@@ -152,8 +152,6 @@ pub struct Field {
     pub label: &'static str,
     /// The symbol in formulas, empty where it appears in none.
     pub symbol: &'static str,
-    /// One or two sentences of help.
-    pub help: &'static str,
     /// The unit, empty for plain counts.
     pub unit: &'static str,
     /// Section of the form.

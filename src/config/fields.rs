@@ -55,9 +55,13 @@ macro_rules! fields {
                     Ok(flag) => flag,
                     Err(_) => NAME,
                 };
-                $declaration.named(NAME, FLAG, concat!($($help),+))
+                $declaration.named(NAME, FLAG)
             }),+
         ];
+
+        /// The help of every field, indexed by [`FieldId`]. A table of its own, so that programs that show no help are
+        /// linked without it.
+        static HELP: [&str; FieldId::ALL.len()] = [$(concat!($($help),+)),+];
 
         /// One module's arguments, each typed and within its own range, with defaults filled in.
         #[derive(Clone, Debug, PartialEq)]
@@ -868,6 +872,13 @@ impl FieldId {
     pub fn field(self) -> &'static Field {
         #[allow(clippy::indexing_slicing, reason = "the table has one entry for every variant")]
         &FIELDS[self as usize]
+    }
+
+    /// One or two sentences of help.
+    #[must_use]
+    pub fn help(self) -> &'static str {
+        #[allow(clippy::indexing_slicing, reason = "the table has one entry for every variant")]
+        HELP[self as usize]
     }
 
     /// The field with this Megatron name, in snake case or with dashes, or one of the accepted second names.

@@ -146,7 +146,7 @@ fn every_field_says_what_it_is() {
             field.key
         );
         assert!(
-            field.help.trim().len() >= 12 && field.help.trim().ends_with('.'),
+            id.help().trim().len() >= 12 && id.help().trim().ends_with('.'),
             "{name} needs a sentence of help"
         );
         assert!(!field.label.is_empty() && Group::ALL.contains(&field.group), "{name}");

@@ -2,8 +2,8 @@
 //! script to be read.
 
 use megatron_memory::config;
-use megatron_memory::config::field::{Field, Group};
-use megatron_memory::config::fields::FIELDS;
+use megatron_memory::config::field::Group;
+use megatron_memory::config::fields::FieldId;
 use megatron_memory::export::svg;
 use megatron_memory::formats::share_url;
 use megatron_memory::memory::estimate;
@@ -160,7 +160,7 @@ fn leaves(line: &Line, rows: &mut Vec<Markup>) {
 fn terms() -> Vec<Markup> {
     let mut all = Vec::new();
     for group in Group::ALL {
-        let fields = FIELDS.iter().filter(|field| field.group == group);
+        let fields = FieldId::ALL.iter().copied().filter(|id| id.field().group == group);
         all.push(tag("h3").text(group.title()));
         all.push(tag("dl").children(fields.flat_map(setting)));
     }
@@ -173,23 +173,23 @@ fn terms() -> Vec<Markup> {
     all
 }
 
-fn setting(field: &Field) -> [Markup; 2] {
-    let shown = field;
+fn setting(id: FieldId) -> [Markup; 2] {
+    let field = id.field();
     let mut term = tag("dt")
         .with("id", field.key)
-        .child(tag("dfn").text(shown.label))
+        .child(tag("dfn").text(field.label))
         .child(tag("code").text(field.name));
-    if !shown.symbol.is_empty() {
-        term = term.child(tag("span").text(format!("{} in formulas", shown.symbol)));
+    if !field.symbol.is_empty() {
+        term = term.child(tag("span").text(format!("{} in formulas", field.symbol)));
     }
     let mut rest = format!("Left out: {}. In links: {}.", field.default, field.key);
-    if !shown.aliases.is_empty() {
+    if !field.aliases.is_empty() {
         rest.push_str(" Also known as ");
-        rest.push_str(&shown.aliases.join(", "));
+        rest.push_str(&field.aliases.join(", "));
         rest.push('.');
     }
     let meaning = tag("dd")
-        .child(tag("p").text(shown.help))
+        .child(tag("p").text(id.help()))
         .child(tag("p").class("note").text(rest));
     [term, meaning]
 }

@@ -31,7 +31,6 @@ impl Field {
             }),
             label: "",
             symbol: "",
-            help: "",
             unit: "",
             group: Group::Model,
             level: Level::All,
@@ -217,15 +216,9 @@ impl Field {
         self
     }
 
-    /// The field with its name, the same name with dashes for its flag, and the help that is its doc comment.
-    pub(in crate::config) const fn named(
-        mut self,
-        name: &'static str,
-        dashed: &'static str,
-        help: &'static str,
-    ) -> Self {
+    /// The field with its name, and the same name with dashes for its flag.
+    pub(in crate::config) const fn named(mut self, name: &'static str, dashed: &'static str) -> Self {
         self.name = name;
-        self.help = help;
         if let Some(flag) = &mut self.flag {
             if flag.name.is_empty() {
                 flag.name = dashed;

@@ -34,7 +34,6 @@ pub fn FieldHelp(
 fn HelpText(id: FieldId) -> impl IntoView {
     let state = expect_context::<State>();
     let field = id.field();
-    let presentation = id.field();
     let default = match default(field) {
         Value::Null => format!("Left out: {}.", field.default),
         _ => format!("Default: {}.", field.default),
@@ -43,12 +42,12 @@ fn HelpText(id: FieldId) -> impl IntoView {
         Some(base) => format!("{default} This preset: {}.", shown(field, Some(&base))),
         None => default.clone(),
     };
-    let aliases = match presentation.aliases {
+    let aliases = match field.aliases {
         [] => String::new(),
         aliases => format!("Also known as {}", aliases.join(", ")),
     };
     view! {
-        <p>{presentation.help}</p>
+        <p>{id.help()}</p>
         <p>
             // A page beside the calculator, which explains all terms together.
             <a target="_blank" href=format!("./formulas.html#{}", field.key)>

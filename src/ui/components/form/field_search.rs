@@ -7,7 +7,7 @@ use crate::state::State;
 use leptos::ev::KeyboardEvent;
 use leptos::html::Ul;
 use leptos::prelude::*;
-use megatron_memory::config::field::{Field, Kind};
+use megatron_memory::config::field::Kind;
 use megatron_memory::config::fields::FieldId;
 
 /// The id of the search box.
@@ -16,7 +16,8 @@ pub const SEARCH: &str = "search";
 const SHOWN: usize = 12;
 
 /// How well a field matches the words; nothing where one of them is nowhere.
-fn score(field: &Field, words: &[String]) -> Option<usize> {
+fn score(id: FieldId, words: &[String]) -> Option<usize> {
+    let field = id.field();
     let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], " ");
     let names = [
         plain(field.name),
@@ -25,7 +26,7 @@ fn score(field: &Field, words: &[String]) -> Option<usize> {
         plain(field.symbol),
     ];
     let aliases = field.aliases.iter().map(|alias| plain(alias)).collect::<Vec<_>>();
-    let help = plain(field.help);
+    let help = plain(id.help());
     let values = match field.kind {
         Kind::Choice(values) | Kind::Set(values) => values,
         _ => &[],
@@ -54,9 +55,7 @@ fn matches(query: &str) -> Vec<FieldId> {
     if words.is_empty() {
         return Vec::new();
     }
-    let scored = FieldId::ALL
-        .iter()
-        .filter_map(|id| Some((score(id.field(), &words)?, *id)));
+    let scored = FieldId::ALL.iter().filter_map(|id| Some((score(*id, &words)?, *id)));
     let mut found: Vec<_> = scored.collect();
     found.sort_by_key(|(score, id)| (core::cmp::Reverse(*score), *id));
     found.truncate(SHOWN);

@@ -6,7 +6,7 @@ mod mark;
 
 use leptos::html::Div;
 use leptos::prelude::*;
-use leptos_use_element_size::{Size, UseElementSizeOptions, UseElementSizeReturn, use_element_size_with_options};
+use leptos_use_resize_observer::use_resize_observer;
 
 use crate::parts::deferred_memo;
 use crate::state::{Highlight, ResultsState};
@@ -24,7 +24,7 @@ pub(super) enum MarkRole {
 }
 
 /// The width in pixels before the first measurement.
-const FIRST_WIDTH: f64 = 720.0;
+const FIRST_WIDTH: i32 = 720;
 /// The width in pixels below which a chart is rather clipped than squeezed.
 const NARROWEST: i32 = 160;
 
@@ -90,17 +90,17 @@ pub(super) fn Chart(
 
 /// The width of an element in whole pixels.
 pub(crate) fn pixel_width(place: NodeRef<Div>) -> Signal<i32> {
-    let first = Size {
-        width: FIRST_WIDTH,
-        height: 0.0,
-    };
-    let options = UseElementSizeOptions::default().initial_size(first);
-    let UseElementSizeReturn { width, .. } = use_element_size_with_options(place, options);
-    #[allow(
-        clippy::cast_possible_truncation,
-        reason = "no element is that wide, and the conversion stops at the ends of the type"
-    )]
-    let width = Memo::new(move |_| width.get().round() as i32);
+    let width = RwSignal::new(FIRST_WIDTH);
+    use_resize_observer(place, move |entries, _| {
+        if let Some(last) = entries.last() {
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "no element is that wide, and the conversion stops at the ends of the type"
+            )]
+            let now = last.content_rect().width().round() as i32;
+            width.maybe_update(|before| core::mem::replace(before, now) != now);
+        }
+    });
     width.into()
 }
 

@@ -7,6 +7,7 @@ use super::explain::ExplainPanel;
 use super::peaks::PeakFacts;
 use crate::parts::{InTurn, Panel, PanelHead, TabList};
 use crate::state::{ResultsState, State};
+use megatron_memory::memory::line::stage_lines;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::charts::{self, buckets, components, timeline};
 use megatron_memory::report::readout::{Readout, readout};
@@ -20,6 +21,7 @@ const TABS: [charts::Chart; 3] = [buckets::CHART, components::CHART, timeline::C
 /// The shown stage.
 #[component]
 pub(crate) fn DetailPanel() -> impl IntoView {
+    expect_context::<ResultsState>().show_lines(stage_lines);
     view! {
         <Panel class="detail" title="detail-title">
             <div class="panel-head">

@@ -6,8 +6,9 @@ use leptos::prelude::*;
 
 use super::{Highlight, Outcome, State};
 use crate::browser;
-use megatron_memory::memory::StageRef;
-use megatron_memory::memory::line::{Line, stage_lines};
+use megatron_memory::config::job::Config;
+use megatron_memory::memory::line::Line;
+use megatron_memory::memory::{Estimate, StageRef};
 use megatron_memory::report::charts::{self, Subject};
 use megatron_memory::report::grouping::{BucketGroup, Grouping};
 use megatron_memory::report::scene::Px;
@@ -17,6 +18,9 @@ use megatron_memory::time::{NoTime, StepTime};
 /// The height of a chart's row on a touch screen.
 const TOUCH_ROW: Px = Px::of(44);
 
+/// Works out the lines of a stage.
+type LinesOf = fn(&Config, &Estimate, StageRef) -> Vec<Line>;
+
 /// The chosen stage with its lines, and the number that is explained. Provided as context, together with [`Highlight`].
 #[derive(Clone, Copy)]
 pub struct ResultsState {
@@ -24,8 +28,10 @@ pub struct ResultsState {
     pub page: State,
     /// The stage that the panels show; none before the first valid job.
     pub stage: Memo<Option<StageRef>>,
-    /// The lines of that stage: a tree of named amounts of memory.
+    /// The lines of that stage: a tree of named amounts of memory. None as long as no panel shows them.
     pub lines: Memo<Arc<Vec<Line>>>,
+    /// What works them out, once a panel shows them.
+    lines_of: RwSignal<Option<LinesOf>>,
     /// The time of a step, or why none is predicted; none before the first valid job.
     pub time: RwSignal<Option<Result<StepTime, NoTime>>>,
     /// The path of the line that is explained; empty for the whole stage.
@@ -41,12 +47,13 @@ impl ResultsState {
     pub fn provide(grouping: Grouping) {
         let page = expect_context::<State>();
         let stage = Memo::new(move |_| page.shown_stage());
+        let lines_of = RwSignal::new(None::<LinesOf>);
         let lines = Memo::new(move |_| {
-            let outcome = page.outcome.read();
-            let lines = outcome
-                .as_ref()
-                .zip(stage.get())
-                .map(|(outcome, stage)| stage_lines(&outcome.config, &outcome.estimate, stage));
+            let lines = lines_of.get().and_then(|lines_of| {
+                let outcome = page.outcome.read();
+                let Outcome { config, estimate } = outcome.as_ref()?.as_ref();
+                Some(lines_of(config, estimate, stage.get()?))
+            });
             Arc::new(lines.unwrap_or_default())
         });
         provide_context(Highlight::new());
@@ -54,11 +61,19 @@ impl ResultsState {
             page,
             stage,
             lines,
+            lines_of,
             time: RwSignal::new(None),
             explained: RwSignal::new(String::new()),
             grouping: RwSignal::new(grouping),
             row_height: if browser::is_coarse() { TOUCH_ROW } else { charts::ROW },
         });
+    }
+
+    /// Has the lines of the shown stage worked out, for a panel that shows them: the first view, and embeds, do without.
+    pub fn show_lines(self, lines_of: LinesOf) {
+        if self.lines_of.read_untracked().is_none() {
+            self.lines_of.set(Some(lines_of));
+        }
     }
 
     /// Computes something from the outcome and the shown stage, for a picture of some width; nothing before the first

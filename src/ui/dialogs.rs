@@ -17,7 +17,6 @@ use super::browser::files;
 use super::lazy_parts::{LazyParts, Loaded};
 use super::parts::Dialog;
 use super::state::{DialogKind, OpenDialog, WorkerQueue};
-use search_worker::Answer;
 
 /// The `<dialog>` element of import, export and search. Its content is there while it is open. Files dropped and texts
 /// pasted anywhere on the page open the import.
@@ -33,10 +32,10 @@ pub(super) fn Dialogs() -> impl IntoView {
         let kind = open_dialog.0.get();
         kind.filter(|kind| matches!(kind, DialogKind::Import | DialogKind::Export | DialogKind::Search))
     });
-    import_dropped_and_pasted(open_dialog, session);
-    let reader = WorkerQueue::new();
-    provide_context(reader);
-    read_texts(session, reader);
+    let brought = RwSignal::new(None::<Brought>);
+    provide_context(brought);
+    import_dropped_and_pasted(open_dialog, brought);
+    provide_context(WorkerQueue::new());
     let close = move || {
         if let Some(kind) = kind.get_untracked() {
             open_dialog.close(kind);
@@ -80,28 +79,18 @@ fn not_loaded(message: AnyView) -> AnyView {
     .into_any()
 }
 
-/// Lets the worker read each text, with its answers, unless the session could do so by itself.
-fn read_texts(session: RwSignal<ImportSession>, reader: WorkerQueue) {
-    let version = Memo::new(move |_| session.read().version());
-    Effect::new(move |_| {
-        let version = version.get();
-        let request = session.with_untracked(|session| session.is_reading().then(|| session.request()));
-        let Some(request) = request else { return };
-        reader.ask(request, move |answer| {
-            let imported = match answer {
-                Some(Answer::Read(imported)) => imported.map(|reading| *reading),
-                _ => Err(String::from("The text could not be read. Reload the page.")),
-            };
-            session.update(|session| session.take_reading(version, imported));
-        });
-    });
+/// A file that was dropped, or a text that was pasted: the import takes it once it is open.
+#[derive(Clone, Debug)]
+struct Brought {
+    name: String,
+    text: String,
 }
 
 /// Opens the import with a file that is dropped anywhere, or with a text that is pasted where nothing takes it.
-fn import_dropped_and_pasted(open_dialog: OpenDialog, session: RwSignal<ImportSession>) {
+fn import_dropped_and_pasted(open_dialog: OpenDialog, brought: RwSignal<Option<Brought>>) {
     let take = move |name: String, text: String| {
+        brought.set(Some(Brought { name, text }));
         open_dialog.open(DialogKind::Import);
-        session.update(|session| session.take_file(&text, name));
     };
     window_event_listener(ev::dragover, |event| {
         if files::carries_files(&event) {

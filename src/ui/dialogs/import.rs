@@ -14,11 +14,13 @@ use self::questions::{Questions, variable_id};
 use self::report::Report;
 use self::session::ImportSession;
 use self::source::Source;
+use super::Brought;
 use super::parts::{Alert, CloseButton, Title};
 use crate::browser;
 use crate::state::{
     DialogKind, MEASURED_TITLE, MeasuredLog, OpenDialog, OutOfMemoryErrors, ResultsTab, State, WorkerQueue,
 };
+use search_worker::Answer;
 
 /// The id of the sentence that says what Apply waits for.
 const WAITS: &str = "apply-waits";
@@ -33,8 +35,11 @@ pub(super) fn ImportDialog(
     let text = NodeRef::<Textarea>::new();
     let request = RwSignal::new(HubRequest::default());
     provide_context(request);
-    expect_context::<WorkerQueue>().prepare();
+    let reader = expect_context::<WorkerQueue>();
+    reader.prepare();
     session.update(|session| session.open(state.share_untracked()));
+    take_brought(session);
+    read_texts(session, reader);
     let error = Signal::derive(move || {
         let refused = request.read().refused.clone();
         if refused.is_empty() {
@@ -63,6 +68,35 @@ pub(super) fn ImportDialog(
         <Report session />
         <Actions session text />
     }
+}
+
+/// Takes each file that is dropped, and each text that is pasted, anywhere on the page.
+fn take_brought(session: RwSignal<ImportSession>) {
+    let brought = expect_context::<RwSignal<Option<Brought>>>();
+    Effect::new(move |_| {
+        brought.track();
+        let taken = brought.write_untracked().take();
+        if let Some(Brought { name, text }) = taken {
+            session.update(|session| session.take_file(&text, name));
+        }
+    });
+}
+
+/// Lets the worker read each text, with its answers, unless the session could do so by itself.
+fn read_texts(session: RwSignal<ImportSession>, reader: WorkerQueue) {
+    let version = Memo::new(move |_| session.read().version());
+    Effect::new(move |_| {
+        let version = version.get();
+        let request = session.with_untracked(|session| session.is_reading().then(|| session.request()));
+        let Some(request) = request else { return };
+        reader.ask(request, move |answer| {
+            let imported = match answer {
+                Some(Answer::Read(imported)) => imported.map(|reading| *reading),
+                _ => Err(String::from("The text could not be read. Reload the page.")),
+            };
+            session.update(|session| session.take_reading(version, imported));
+        });
+    });
 }
 
 /// That a text is still being read, with a button that stops it; nothing for one that takes no time.

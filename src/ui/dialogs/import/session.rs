@@ -82,7 +82,7 @@ impl ImportSession {
     }
 
     /// Takes another text, from a file.
-    pub(crate) fn take_file(&mut self, text: &str, name: String) {
+    pub(super) fn take_file(&mut self, text: &str, name: String) {
         self.replace_text(text, Some(name));
     }
 
@@ -159,17 +159,17 @@ impl ImportSession {
     }
 
     /// The number of the text with its answers.
-    pub(crate) fn version(&self) -> u32 {
+    pub(super) fn version(&self) -> u32 {
         self.version
     }
 
     /// Whether the text, with its answers as they are now, is still to be read.
-    pub(crate) fn is_reading(&self) -> bool {
+    pub(super) fn is_reading(&self) -> bool {
         self.read_version != self.version
     }
 
     /// What a worker is asked for it.
-    pub(crate) fn request(&self) -> Request {
+    pub(super) fn request(&self) -> Request {
         Request::Read {
             text: self.text.clone(),
             options: AsJson(self.options.clone()),
@@ -182,7 +182,7 @@ impl ImportSession {
     }
 
     /// Takes what was read of a version. Where it is no longer the newest, it is shown until that has been read.
-    pub(crate) fn take_reading(&mut self, version: u32, imported: Result<Reading, String>) {
+    pub(super) fn take_reading(&mut self, version: u32, imported: Result<Reading, String>) {
         // The text may be gone by now.
         if version <= self.read_version {
             return;

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use leptos::prelude::*;
 use leptos::wasm_split::SplitLoaderError;
 
-use crate::state::DialogKind;
+use crate::state::{DialogKind, FoundChanges, LargestSize, LimitSize};
 
 /// A view that is being loaded.
 pub type Loading = Pin<Box<dyn Future<Output = Result<AnyView, NotLoaded>> + Send>>;
@@ -47,6 +47,14 @@ pub enum LazyPart {
     Ranks,
     /// What makes the job fit.
     Fit,
+    /// Searches for changes with which the job fits, of which the headline offers one.
+    ChangeSearch(RwSignal<FoundChanges>),
+    /// Searches for a layout with which the job fits, and says how far it is.
+    LayoutSearch(RwSignal<Option<u64>>),
+    /// Searches for the largest value of a size with which the job fits.
+    LargestSizeSearch(LimitSize, RwSignal<LargestSize>),
+    /// What the out-of-memory errors of an imported text come from.
+    ExplainedErrors,
     /// What recompute saves.
     Savings,
     /// Memory against a setting.

@@ -3,13 +3,15 @@
 use leptos::prelude::*;
 
 use crate::components::form::PatternEditor;
+use crate::components::lay_out::LayoutSearch;
 use crate::lazy_parts::LazyPart;
 use crate::parts::InTurn;
 use crate::results::{
-    ComparePanel, DetailPanel, EvidencePanel, FitPanel, FrameworksPanel, GpusPanel, MeasuredPanel, MethodsPanel,
-    NumbersPanel, OneGpuPanel, PlansPanel, PlotPanel, RanksPanel, ReplaySentence, SavingsPanel, StepTimePanel,
-    TimelinePanel,
+    ChangeSearch, ComparePanel, DetailPanel, EvidencePanel, FitPanel, FrameworksPanel, GpusPanel, LargestSizeSearch,
+    MeasuredPanel, MethodsPanel, NumbersPanel, OneGpuPanel, PlansPanel, PlotPanel, RanksPanel, ReplaySentence,
+    SavingsPanel, StepTimePanel, TimelinePanel,
 };
+use crate::summary::ExplainedErrors;
 
 /// A part that is loaded; nothing where only the loading matters.
 #[must_use]
@@ -26,6 +28,10 @@ pub fn part(part: Option<LazyPart>) -> AnyView {
         }
         .into_any(),
         LazyPart::Fit => view! { <FitPanel /> }.into_any(),
+        LazyPart::ChangeSearch(found) => view! { <ChangeSearch found /> }.into_any(),
+        LazyPart::LayoutSearch(percent) => view! { <LayoutSearch percent /> }.into_any(),
+        LazyPart::LargestSizeSearch(size, known) => view! { <LargestSizeSearch size known /> }.into_any(),
+        LazyPart::ExplainedErrors => view! { <ExplainedErrors /> }.into_any(),
         LazyPart::Savings => view! { <SavingsPanel /> }.into_any(),
         LazyPart::Plot => view! { <PlotPanel /> }.into_any(),
         LazyPart::Methods => view! { <MethodsPanel /><GpusPanel /> }.into_any(),

@@ -38,7 +38,7 @@ use chart::{Chart, MarkRole};
 pub(super) use checks::{EvidencePanel, OneGpuPanel};
 pub(super) use compare::ComparePanel;
 pub(super) use detail::{DetailPanel, TimelinePanel};
-pub(super) use fit::{FitPanel, FoundChanges, LargestSize, LimitSize, apply, call_to_use};
+pub(super) use fit::{ChangeSearch, FitPanel, LargestSizeSearch, apply, call_to_use};
 pub(super) use frameworks::FrameworksPanel;
 pub(super) use gpus::GpusPanel;
 pub(super) use legend::Legend;

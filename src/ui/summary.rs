@@ -27,7 +27,7 @@ use megatron_memory::report::packing;
 use megatron_memory::report::summary::{self as report, Verdict};
 use megatron_memory::report::verdict::refused;
 use notes::{Details, Notes};
-pub(super) use out_of_memory::OutOfMemoryNotes;
+pub(super) use out_of_memory::{ExplainedErrors, OutOfMemoryNotes};
 use refusal::Refusal;
 pub(super) use replay_of_tight::ReplayOfTight;
 

@@ -3,11 +3,12 @@
 use leptos::prelude::*;
 
 use crate::browser;
+use crate::lazy_parts::LazyPart;
 use crate::parts::{Deferred, passing_memo};
 use crate::state::State;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::fit::LayoutSearch;
+use megatron_memory::fit;
 use megatron_memory::report::amount::grouped;
 
 /// The number of jobs that are checked at a time.
@@ -28,31 +29,6 @@ pub fn LayOutButton(
         gpus.filter(|_| setup.job.modules.is_empty())
     });
     let percent = RwSignal::new(None::<u64>);
-    let work = Deferred::new();
-    let lay_out = move |_| {
-        let job = state.setup.read_untracked().job.clone();
-        let search = match LayoutSearch::new(&job) {
-            Ok(search) => search,
-            Err(reason) => return state.toasts.tell(format!("No layout: {reason}.")),
-        };
-        percent.set(Some(0));
-        work.in_pieces((job, search), move |(job, search)| {
-            if state.setup.read_untracked().job != *job {
-                percent.set(None);
-                return true;
-            }
-            let done = search.advance(CHECKS);
-            let now = search.percent();
-            if percent.get_untracked() != Some(now) {
-                percent.set(Some(now));
-            }
-            if done {
-                percent.set(None);
-                finish(state, job, search);
-            }
-            done
-        });
-    };
     let label = move || {
         let gpus = match gpus.get().unwrap_or_default() {
             1 => String::from("1 GPU"),
@@ -70,15 +46,50 @@ pub fn LayOutButton(
             class:primary=primary
             data-testid="lay-out"
             hidden=move || gpus.get().is_none()
-            on:click=lay_out
+            on:click=move |_| percent.set(Some(0))
         >
             {label}
         </button>
+        <Show when=move || percent.read().is_some()>{LazyPart::LayoutSearch(percent).view()}</Show>
+    }
+}
+
+/// Searches for the layout of the job on the page as it is now. Shows nothing.
+#[component]
+pub fn LayoutSearch(
+    /// How far the search is; none once it is over.
+    percent: RwSignal<Option<u64>>,
+) -> impl IntoView {
+    let state = expect_context::<State>();
+    let job = state.setup.read_untracked().job.clone();
+    // In tasks of their own: the end of the search ends this component, which is still to be mounted.
+    let work = Deferred::new();
+    match fit::LayoutSearch::new(&job) {
+        Ok(search) => work.in_pieces((job, search), move |(job, search)| {
+            if state.setup.read_untracked().job != *job {
+                percent.set(None);
+                return true;
+            }
+            let done = search.advance(CHECKS);
+            let now = search.percent();
+            if percent.get_untracked() != Some(now) {
+                percent.set(Some(now));
+            }
+            if done {
+                percent.set(None);
+                finish(state, job, search);
+            }
+            done
+        }),
+        Err(reason) => work.in_next_task(move || {
+            percent.set(None);
+            state.toasts.tell(format!("No layout: {reason}."));
+        }),
     }
 }
 
 /// Makes the layout the job's, or says that none fits.
-fn finish(state: State, job: &RawJob, search: &LayoutSearch) {
+fn finish(state: State, job: &RawJob, search: &fit::LayoutSearch) {
     let Some(settings) = search.settings() else {
         return state
             .toasts

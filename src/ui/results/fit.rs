@@ -12,9 +12,9 @@ use crate::parts::{Panel, PanelHead};
 use crate::state::State;
 use allocator_gains::AllocatorGains;
 use assistant::Assistant;
-pub(crate) use found::{FoundChanges, apply, call_to_use};
+pub(crate) use found::{ChangeSearch, apply, call_to_use};
+pub(crate) use limits::LargestSizeSearch;
 use limits::Limits;
-pub(crate) use limits::{LargestSize, LimitSize};
 use megatron_memory::report::summary::Verdict;
 
 /// The largest sizes that fit, and changes with which a job fits.

@@ -9,9 +9,10 @@ use leptos::prelude::*;
 use crate::browser;
 use crate::components::form::{FixButton, control_id};
 use crate::components::lay_out::LayOutButton;
-use crate::parts::{passing_memo, when_idle};
-use crate::results::{FoundChanges, LargestSize, LimitSize, apply, call_to_use};
-use crate::state::{DialogKind, OpenDialog, State};
+use crate::lazy_parts::LazyPart;
+use crate::parts::passing_memo;
+use crate::results::{apply, call_to_use};
+use crate::state::{DialogKind, FoundChanges, LargestSize, LimitSize, OpenDialog, State};
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::problem::Fix;
 use megatron_memory::report::amount::Scale;
@@ -45,8 +46,9 @@ enum Answer {
 pub(crate) fn Answers() -> impl IntoView {
     let state = expect_context::<State>();
     let dialogs = expect_context::<OpenDialog>();
-    let found = FoundChanges::of_page(state, move || lacks_memory(state));
+    let found = RwSignal::new(FoundChanges::default());
     provide_context(found);
+    let lacks_memory = Memo::new(move |_| lacks_memory(state));
     let is_promising = Memo::new(move |_| found.read().is_promising());
     let answers = Memo::new(move |_| answers(state, is_promising.get()));
     let primary = Memo::new(move |_| answers.read().first().cloned());
@@ -90,6 +92,7 @@ pub(crate) fn Answers() -> impl IntoView {
                     others.map(|answer| view! { <AnswerButton answer /> }).collect_view()
                 }}
             </div>
+            <Show when=move || lacks_memory.get()>{LazyPart::ChangeSearch(found).view()}</Show>
         </div>
     }
 }
@@ -170,14 +173,6 @@ fn BestChangeButton(primary: bool) -> impl IntoView {
 fn LargestSizeButton(size: LimitSize, primary: bool) -> impl IntoView {
     let state = expect_context::<State>();
     let known = RwSignal::new(LargestSize::default());
-    when_idle(
-        move || state.outcome.track(),
-        || (),
-        move |()| {
-            known.set(size.of(&state.setup.read_untracked().job));
-            true
-        },
-    );
     let label = move || {
         let name = size.label(&state.setup.read().job);
         format!("{name} that fits: {}", known.read().words(size))
@@ -196,6 +191,7 @@ fn LargestSizeButton(size: LimitSize, primary: bool) -> impl IntoView {
         <button type="button" class="fix" class:primary=primary data-testid="largest-that-fits" on:click=apply>
             {label}
         </button>
+        {LazyPart::LargestSizeSearch(size, known).view()}
     }
 }
 

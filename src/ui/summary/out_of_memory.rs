@@ -2,19 +2,27 @@
 
 use leptos::prelude::*;
 
+use crate::lazy_parts::LazyPart;
 use crate::state::{OutOfMemoryErrors, State};
 use megatron_memory::diagnosis::diagnose;
 use megatron_memory::report::diagnosis::sentences;
 
-/// The explanation of each error; nothing where the text had none.
+/// Where each error is explained; nothing where the text had none.
 #[component]
 pub(crate) fn OutOfMemoryNotes() -> impl IntoView {
+    let OutOfMemoryErrors(errors) = expect_context();
+    view! { <Show when=move || !errors.read().is_empty()>{LazyPart::ExplainedErrors.view()}</Show> }
+}
+
+/// The explanation of each error.
+#[component]
+pub(crate) fn ExplainedErrors() -> impl IntoView {
     let state = expect_context::<State>();
     let OutOfMemoryErrors(errors) = expect_context();
     let explained = Memo::new(move |_| {
         let errors = errors.read();
         let outcome = state.outcome.read();
-        let outcome = outcome.as_deref().filter(|_| !errors.is_empty());
+        let outcome = outcome.as_deref();
         let explain = |outcome: &crate::state::Outcome| {
             let (config, estimate) = (&outcome.config, &outcome.estimate);
             let explained = errors.iter().map(|error| {

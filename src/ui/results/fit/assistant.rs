@@ -2,10 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::found::{FoundChanges, apply};
+use super::found::{ChangeSearch, apply};
 use crate::components::lay_out::LayOutButton;
 use crate::parts::passing_memo;
-use crate::state::{DialogKind, OpenDialog, State};
+use crate::state::{DialogKind, FoundChanges, OpenDialog, State};
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::offers::OfferRow;
 
@@ -13,7 +13,7 @@ use megatron_memory::report::offers::OfferRow;
 #[component]
 pub(super) fn Assistant() -> impl IntoView {
     let state = expect_context::<State>();
-    let found = FoundChanges::of_page(state, || true);
+    let found = RwSignal::new(FoundChanges::default());
     let rows = Memo::new(move |_| {
         let (found, scale) = (found.read(), Scale::fine(state.preferences.unit.get()));
         let moves = found.offers.iter();
@@ -49,6 +49,7 @@ pub(super) fn Assistant() -> impl IntoView {
     };
     view! {
         <div class="moves" data-testid="moves">
+            <ChangeSearch found />
             <div class="ways-out">
                 <LayOutButton primary=true />
                 <SearchButton />

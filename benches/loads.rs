@@ -57,7 +57,8 @@ const NOTE: &str = "\
     observe('longtask', ({ startTime, duration }) => noted.tasks.push([startTime, duration])); \
     const watch = () => { \
       if (document.querySelector('[data-testid=total]')?.textContent) noted.verdict ??= performance.now(); \
-      const isBusy = document.documentElement.hasAttribute('data-starting') || document.querySelector('.results[aria-busy=true]'); \
+      const isBusy = document.documentElement.hasAttribute('data-starting') \
+        || document.querySelector('.results[aria-busy=true], [data-view=table]:not(:has(td))'); \
       if (noted.verdict && !isBusy) noted.usable ??= performance.now(); \
       else requestAnimationFrame(watch); \
     }; \

@@ -7,11 +7,13 @@
 mod frame_result;
 mod full;
 mod light;
+mod parts;
 mod presentation;
 mod settings;
 
 pub(super) use full::FullEmbed;
 pub(super) use light::LightEmbed;
+pub use parts::{EmbedParts, embed_sweep, embed_table, embed_timeline};
 
 use leptos::prelude::*;
 
@@ -22,15 +24,17 @@ use super::state::{ResultsState, ResultsTab, State};
 use super::summary::{Remarks, Summary};
 use super::title::job_of;
 use frame_result::FrameResult;
+use megatron_memory::config::Checked;
+use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::share_url::{encode, visit};
 use megatron_memory::report::grouping::Grouping;
 
-/// The state of the job in the address.
-pub(super) fn state_of_address() -> State {
+/// The state of the job in the address, which `check` checks.
+pub(super) fn state_of_address(check: fn(&RawJob) -> Checked) -> State {
     let fragment = browser::fragment();
     // A fragment that names a panel holds no job.
     let is_job = ResultsTab::heading_of(&fragment).is_none();
-    State::of_visit(visit(if is_job { &fragment } else { "" }))
+    State::of_visit(visit(if is_job { &fragment } else { "" }), check)
 }
 
 /// What all embeds have: the title, the headline, what the page around is told, and the link to the page.

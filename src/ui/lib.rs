@@ -32,8 +32,11 @@ use app::App;
 use browser::Unseen;
 pub use dialogs::dialog;
 use embed::LightEmbed;
+pub use embed::{EmbedParts, embed_sweep, embed_table, embed_timeline};
 pub use lazy_parts::{LazyPart, LazyParts, NotLoaded};
 pub use loaded_part::part;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::config::{Checked, check, validate};
 use parts::next_task;
 pub use state::DialogKind;
 
@@ -42,26 +45,29 @@ const PLACE: &str = "app";
 
 /// Starts the page, or the whole calculator in a frame of another page.
 pub fn start_page(lazy: LazyParts) {
-    start(move || {
+    start(check, move || {
         provide_context(lazy);
         view! { <App /> }
     });
 }
 
-/// Starts a small view of the calculator in a frame of another page.
-pub fn start_light_embed() {
-    start(|| view! { <LightEmbed /> });
+/// Starts a small view of the calculator in a frame of another page. Nothing in it offers what would mend a job.
+pub fn start_light_embed(parts: EmbedParts) {
+    start(validate, move || {
+        provide_context(parts);
+        view! { <LightEmbed /> }
+    });
 }
 
 /// Panics go to the console. One task reads the job in the address, one checks it, one works out its memory, and the next
 /// one begins to draw it, out of sight: the application says itself when it takes the place of the first view that the
 /// document brings.
-fn start<V: IntoView + 'static>(application: impl FnOnce() -> V + 'static) {
+fn start<V: IntoView + 'static>(check: fn(&RawJob) -> Checked, application: impl FnOnce() -> V + 'static) {
     // The loader notices the trap that follows a panic and shows what the reader can do.
     console_error_panic_hook::set_once();
 
     let owner = Owner::new();
-    let state = owner.with(embed::state_of_address);
+    let state = owner.with(|| embed::state_of_address(check));
     spawn_local(async move {
         next_task().await;
         state.checked.with_untracked(|_| ());

@@ -54,10 +54,10 @@ pub use worker_queue::WorkerQueue;
 
 use super::values::same;
 use leptos::prelude::*;
+use megatron_memory::config::Checked;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, RawModule};
 pub use megatron_memory::config::relevance::Relevance;
-use megatron_memory::config::{Checked, check};
 use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::memory::StageRef;
 use megatron_memory::verdict::Standing;
@@ -105,9 +105,10 @@ pub struct State {
 type Snapshot = (Setup, Vec<Setup>);
 
 impl State {
-    /// The state of a page that shows what a link says.
+    /// The state of a page that shows what a link says. `check` checks its job: with all that would mend it, where that is
+    /// offered.
     #[must_use]
-    pub fn new(share: ShareState) -> Self {
+    pub fn new(share: ShareState, check: fn(&RawJob) -> Checked) -> Self {
         let setup = RwSignal::new(share.setup);
         let form = FormState::default();
         // Its own memo, so that the preset is read again only when another one has been picked.

@@ -123,6 +123,7 @@ fn nothing_is_loaded_before_the_element_is_near() {
         "embed.html",
         "embed.js",
         "frame.js",
+        "light-embed-parts.js",
         "light-embed.js",
         "light-embed_bg.wasm",
         "loader.js",

@@ -13,20 +13,22 @@ const PAGE: [&str; 7] = [
     "theme.js",
     "loader.js",
     "page.js",
-    "__wasm_split.js",
+    "page-parts.js",
     "page_bg.wasm",
 ];
 
 /// What else is measured.
-const OTHERS: [&[&str]; 4] = [
+const OTHERS: [&[&str]; 5] = [
     &[
         "embed.html",
         "frame.js",
         "loader.js",
         "style.css",
         "light-embed.js",
+        "light-embed-parts.js",
         "light-embed_bg.wasm",
     ],
+    &["split_table.wasm"],
     &["search-worker.js", "search-worker_bg.wasm"],
     &["api/megatron_memory.js", "api/megatron_memory_bg.wasm"],
     &["embed.js"],

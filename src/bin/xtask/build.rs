@@ -132,7 +132,8 @@ fn stamp(stage: &Path) -> Result<String, Error> {
     let version = format!("{:016x}", hasher.finish());
     let query = format!("?v={version}");
     for document in files(stage)? {
-        let names_others = split::SCRIPTS.iter().any(|script| document == Path::new(script))
+        let mut scripts = split::PROGRAMS.iter().flat_map(|program| program.scripts);
+        let names_others = scripts.any(|script| document == Path::new(script))
             || (document.extension()).is_some_and(|kind| kind == "html" || kind == "webmanifest");
         if names_others && document.parent() == Some(Path::new("")) {
             let path = stage.join(document);

@@ -4,10 +4,12 @@
 use leptos::prelude::*;
 
 use super::EmbedFrame;
+use super::parts::EmbedParts;
 use super::presentation::{EmbedView, Presentation};
-use super::settings::{LockedValues, Plots, SmallInputs, locked};
+use super::settings::{LockedValues, SmallInputs, locked};
 use crate::browser;
-use crate::results::{Legend, NumbersPanel, StagesPanel, TimelinePanel};
+use crate::lazy_parts::Loaded;
+use crate::results::Legend;
 use crate::url_sync::UrlSync;
 use megatron_memory::report::grouping::Grouping;
 
@@ -38,7 +40,8 @@ fn Settings(asked: Presentation) -> impl IntoView {
     let locked = locked(&asked);
     let Presentation { view, fields, readonly } = asked;
     if view == EmbedView::Sweep {
-        return view! { <fieldset disabled=readonly><Plots fields=fields readonly /></fieldset> }.into_any();
+        let EmbedParts { sweep, .. } = expect_context();
+        return view! { <Loaded load=sweep /> }.into_any();
     }
     let editable = if readonly { Vec::new() } else { fields };
     view! {
@@ -51,9 +54,10 @@ fn Settings(asked: Presentation) -> impl IntoView {
 /// The results below the headline.
 #[component]
 fn Panels(view: EmbedView) -> impl IntoView {
+    let EmbedParts { table, timeline, .. } = expect_context();
     match view {
-        EmbedView::Table => view! { <NumbersPanel /> }.into_any(),
-        EmbedView::Timeline => view! { <TimelinePanel /><StagesPanel /> }.into_any(),
+        EmbedView::Table => view! { <Loaded load=table /> }.into_any(),
+        EmbedView::Timeline => view! { <Loaded load=timeline /> }.into_any(),
         EmbedView::Full | EmbedView::Compact | EmbedView::Bar => view! { <Legend /> }.into_any(),
         EmbedView::Sweep => ().into_any(),
     }

@@ -4,6 +4,8 @@ use leptos::prelude::*;
 
 use super::State;
 use crate::browser;
+use megatron_memory::config::Checked;
+use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::share_url::{Notice, Visit, encode, visit};
 
 /// What is shown where a link is broken.
@@ -27,8 +29,8 @@ pub struct LinkState {
 impl State {
     /// The state of a page that has just been opened, as its link says.
     #[must_use]
-    pub fn of_visit(visit: Visit) -> Self {
-        let state = Self::new(visit.state);
+    pub fn of_visit(visit: Visit, check: fn(&RawJob) -> Checked) -> Self {
+        let state = Self::new(visit.state, check);
         state.tell_of_link(visit.broken, &visit.notices);
         state
     }

@@ -4,8 +4,8 @@ use leptos::prelude::*;
 
 use crate::parts::when_idle;
 use crate::state::State;
-use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::validate;
 use megatron_memory::fit::Sweep;
 use megatron_memory::formats::state::{PresetRef, Setup};
 use megatron_memory::report::caption::job_words;
@@ -66,7 +66,7 @@ pub(super) fn curves_of(id: FieldId, has_pinned: bool) -> (RwSignal<Vec<Curve>>,
 fn curve(setup: &Setup, role: &str, module: usize, id: FieldId, derived: Option<u64>) -> Option<Curve> {
     let sweep = Sweep::new(&setup.job, module, id, derived)?;
     let model = setup.preset.as_ref().and_then(PresetRef::label);
-    let config = check(&setup.job).config;
+    let config = validate(&setup.job).config;
     let job = config.map_or_else(
         || model.unwrap_or("Own model").to_owned(),
         |config| job_words(&config, model),

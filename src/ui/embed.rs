@@ -13,7 +13,7 @@ mod settings;
 
 pub(super) use full::FullEmbed;
 pub(super) use light::LightEmbed;
-pub use parts::{EmbedParts, embed_sweep, embed_table, embed_timeline};
+pub use parts::{EmbedParts, embed_replay, embed_sweep, embed_table, embed_timeline};
 
 use leptos::prelude::*;
 
@@ -44,6 +44,8 @@ fn EmbedFrame(
     name: &'static str,
     /// How finely charts tell buckets apart at first.
     grouping: Grouping,
+    /// Replays PyTorch's allocator for a job that is tight by the factors.
+    replay: fn() -> AnyView,
     /// Inputs and results below the headline.
     children: Children,
 ) -> impl IntoView {
@@ -64,7 +66,7 @@ fn EmbedFrame(
                 <span class="unseen">"Megatron Memory: "</span>
                 {job}
             </h1>
-            <Summary />
+            <Summary below=replay />
             <Remarks />
             {children()}
             <div class="embed-foot">

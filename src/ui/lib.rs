@@ -32,7 +32,7 @@ use app::App;
 use browser::Unseen;
 pub use dialogs::dialog;
 use embed::LightEmbed;
-pub use embed::{EmbedParts, embed_sweep, embed_table, embed_timeline};
+pub use embed::{EmbedParts, embed_replay, embed_sweep, embed_table, embed_timeline};
 pub use lazy_parts::{LazyPart, LazyParts, NotLoaded};
 pub use loaded_part::part;
 use megatron_memory::config::raw::RawJob;

@@ -1,7 +1,7 @@
 //! The entry point of small embeds: what `embed.html` loads for every view but the whole calculator.
 //!
-//! The table, the timeline and the plots are each loaded by themselves, by the views that have them. Builds for development
-//! have one module, and there these are ordinary functions.
+//! The table, the timeline and the plots are each loaded by themselves, by the views that have them, and so is the replay of
+//! PyTorch's allocator, for jobs that need it. Builds for development have one module, and there these are ordinary functions.
 
 use std::future::{Ready, ready};
 
@@ -15,6 +15,7 @@ fn main() {
         table: || Box::pin(table()),
         timeline: || Box::pin(timeline()),
         sweep: || Box::pin(sweep()),
+        replay: || Box::pin(replay()),
     });
 }
 
@@ -55,4 +56,17 @@ fn timeline() -> Ready<Result<AnyView, NotLoaded>> {
 )]
 fn sweep() -> Ready<Result<AnyView, NotLoaded>> {
     ready(Ok(ui::embed_sweep()))
+}
+
+#[cfg_attr(
+    not(debug_assertions),
+    wasm_split(
+        replay,
+        wasm_split_path = leptos::wasm_split,
+        return_wrapper(let view = _; { view.await } -> Result<AnyView, NotLoaded>),
+        fallible
+    )
+)]
+fn replay() -> Ready<Result<AnyView, NotLoaded>> {
+    ready(Ok(ui::embed_replay()))
 }

@@ -60,7 +60,7 @@ use megatron_memory::config::raw::{RawJob, RawModule};
 pub use megatron_memory::config::relevance::Relevance;
 use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::memory::StageRef;
-use megatron_memory::verdict::Standing;
+use megatron_memory::verdict::{Standing, Verdict};
 
 /// The state of the page. A handle: copies share the same signals.
 #[derive(Clone, Copy)]
@@ -154,6 +154,14 @@ impl State {
             && job.unknown.is_empty()
             && job.not_modelled == start.not_modelled
             && FieldId::ALL.iter().all(is_reset)
+    }
+
+    /// Whether the factors of reserved over allocated memory leave open if the job fits, so that a replay of PyTorch's
+    /// allocator has to settle it.
+    pub fn is_left_open(&self) -> bool {
+        let outcome = self.outcome.read();
+        let verdict = outcome.as_ref().map(|outcome| outcome.by_factors().verdict);
+        !self.stale.get() && verdict == Some(Verdict::Tight)
     }
 
     /// The stage that the results are about: the chosen one, where it exists, or the fullest.

@@ -9,6 +9,7 @@ use crate::browser;
 use crate::components::form::{FieldRows, FormSections};
 use crate::lazy_parts::LazyPart;
 use crate::results::StagesPanel;
+use crate::summary::ReplayOfTight;
 use megatron_memory::report::grouping::Grouping;
 
 /// The whole calculator in a frame of another page.
@@ -27,7 +28,11 @@ pub(crate) fn FullEmbed() -> impl IntoView {
         .into_any()
     };
     view! {
-        <EmbedFrame name=EmbedView::Full.name() grouping=Grouping::Buckets>
+        <EmbedFrame
+            name=EmbedView::Full.name()
+            grouping=Grouping::Buckets
+            replay=|| view! { <ReplayOfTight /> }.into_any()
+        >
             {settings}
             <div class="results-pane">
                 <StagesPanel />

@@ -6,7 +6,10 @@ use super::presentation::Presentation;
 use super::settings::Plots;
 use crate::browser;
 use crate::lazy_parts::Loading;
+use crate::parts::when_idle;
 use crate::results::{NumbersPanel, StagesPanel, TimelinePanel};
+use crate::state::{OutcomeReplay, State};
+use megatron_memory::report::reserved::Replayed;
 
 /// What loads them: lazy functions of the program of small embeds. Provided as context.
 #[derive(Clone, Copy)]
@@ -17,6 +20,8 @@ pub struct EmbedParts {
     pub timeline: fn() -> Loading,
     /// Loads [`embed_sweep`].
     pub sweep: fn() -> Loading,
+    /// Loads [`embed_replay`].
+    pub replay: fn() -> Loading,
 }
 
 /// Every stage with its buckets.
@@ -36,4 +41,27 @@ pub fn embed_timeline() -> AnyView {
 pub fn embed_sweep() -> AnyView {
     let Presentation { fields, readonly, .. } = Presentation::from_query(&browser::query());
     view! { <fieldset disabled=readonly><Plots fields=fields readonly /></fieldset> }.into_any()
+}
+
+/// The replay of PyTorch's allocator for a job that is tight by the factors, once its reader pauses. Shows nothing: the
+/// headline does.
+#[must_use]
+pub fn embed_replay() -> AnyView {
+    let state = expect_context::<State>();
+    when_idle(
+        move || state.outcome.track(),
+        || (),
+        move |()| {
+            let outcome = state
+                .outcome
+                .get_untracked()
+                .filter(|_| untrack(|| state.is_left_open()));
+            state.replay.set(outcome.map(|outcome| OutcomeReplay {
+                found: Replayed::of_worst_rank(&outcome.config, &outcome.estimate),
+                outcome,
+            }));
+            true
+        },
+    );
+    ().into_any()
 }

@@ -285,6 +285,19 @@ impl Standing {
         (standing.map_or(refused, |standing| standing.verdict), standing)
     }
 
+    /// The memory that the device shows, from the least to the most, for a stage or a rank in whose module PyTorch allocates
+    /// `amount`, and CUDA graphs reserve `graphs` beyond it: by the factors, and not more than on the rank that needs most
+    /// where that is known by a replay.
+    #[must_use]
+    pub fn device_of(&self, config: &Config, module: usize, amount: Bytes, graphs: Bytes) -> (Bytes, Bytes) {
+        let (low, high) = device(config, module, amount, graphs);
+        match self.reserved_by {
+            ReservedBy::Factors => (low, high),
+            ReservedBy::Replay if amount == self.total => self.device,
+            ReservedBy::Replay => (low.min(self.device.0), high.min(self.device.1)),
+        }
+    }
+
     /// What stays free on the GPU, or is missing; `None` where no GPU is chosen, and where the numbers are not those of
     /// the job.
     #[must_use]

@@ -30,6 +30,7 @@ pub fn picture(subject: &Subject<'_>, coloring: Coloring) -> Markup {
     let map = ColoredCells {
         config: subject.config,
         estimate: subject.estimate,
+        standing: subject.standing,
         cells: Cells::new(world, room),
         coloring,
         scale,

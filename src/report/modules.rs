@@ -1,6 +1,6 @@
 //! The list of a job's modules with sizes, ranks and memory. Sizes and ranks are there for jobs with mistakes too.
 
-use super::summary::{Verdict, device};
+use super::summary::{Standing, Verdict};
 use crate::config::job::Config;
 use crate::config::mimo_input;
 use crate::config::raw::RawJob;
@@ -24,9 +24,9 @@ pub struct ModuleRow {
 }
 
 /// The rows of a job's modules; empty for a job without a list of modules. `outcome` is the checked job with its
-/// estimate, `None` where the job has mistakes.
+/// estimate and its standing, `None` where the job has mistakes.
 #[must_use]
-pub fn rows(job: &RawJob, outcome: Option<(&Config, &Estimate)>) -> Vec<ModuleRow> {
+pub fn rows(job: &RawJob, outcome: Option<(&Config, &Estimate, &Standing)>) -> Vec<ModuleRow> {
     let input = mimo_input(job);
     let modules = input.modules.iter().enumerate();
     modules
@@ -34,10 +34,10 @@ pub fn rows(job: &RawJob, outcome: Option<(&Config, &Estimate)>) -> Vec<ModuleRo
             name: module.name.clone(),
             sizes: sizes(module),
             ranks: ranks(module).unwrap_or_default(),
-            memory: outcome.and_then(|(config, estimate)| {
+            memory: outcome.and_then(|(config, estimate, standing)| {
                 let stages = &estimate.modules.get(index)?.stages;
                 let most = stages.iter().max_by_key(|stage| stage.total)?;
-                let device = device(config, index, most.total, most.graphs);
+                let device = standing.device_of(config, index, most.total, most.graphs);
                 Some((most.total, Verdict::of(config, device)))
             }),
         })

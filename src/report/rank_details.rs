@@ -2,7 +2,7 @@
 
 use super::amount::Scale;
 use super::ranks::{RankPlace, members_text};
-use super::summary::{Verdict, device};
+use super::summary::{Standing, Verdict};
 use crate::config::job::Config;
 use crate::memory::{Estimate, rank_memory};
 use crate::parallel::groups::process_groups::ProcessGroup;
@@ -10,7 +10,14 @@ use crate::parallel::groups::{Coordinates, View};
 
 /// The rank in one sentence: `Rank 5: language stage 0, TP 1 CP 0 DP 1 PP 0, 61.2 GiB`.
 #[must_use]
-pub fn sentence(config: &Config, estimate: &Estimate, places: &[RankPlace], rank: u64, scale: Scale) -> String {
+pub fn sentence(
+    config: &Config,
+    estimate: &Estimate,
+    standing: &Standing,
+    places: &[RankPlace],
+    rank: u64,
+    scale: Scale,
+) -> String {
     let mut text = format!("Rank {rank}");
     for (i, place) in places.iter().enumerate() {
         let name = config.modules().get(place.stage.module).map_or("", |m| m.name());
@@ -21,7 +28,7 @@ pub fn sentence(config: &Config, estimate: &Estimate, places: &[RankPlace], rank
     if let Some(memory) = rank_memory(config, estimate, rank) {
         text.extend([", ", &scale.amount(memory.total)]);
         let module = places.first().map_or(0, |place| place.stage.module);
-        let device = device(config, module, memory.total, memory.graphs);
+        let device = standing.device_of(config, module, memory.total, memory.graphs);
         if Verdict::of(config, device) == Verdict::DoesNotFit {
             text.push_str(", does not fit");
         }

@@ -10,7 +10,7 @@ use super::summary::stage_name;
 use crate::config::job::{Config, Module};
 use crate::memory::{Estimate, RankMemory, rank_memory};
 use crate::variants::all;
-use crate::verdict::{Verdict, device};
+use crate::verdict::{Standing, Verdict};
 
 /// The meaning of a cell's color.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr, EnumCount, VariantArray)]
@@ -227,7 +227,15 @@ pub struct LegendEntry {
 }
 
 /// The color of a span of ranks.
-fn cell_color(config: &Config, estimate: &Estimate, span: &Span, coloring: Coloring, scale: Scale) -> CellColor {
+fn cell_color(cells: &ColoredCells<'_>, span: &Span) -> CellColor {
+    let ColoredCells {
+        config,
+        estimate,
+        standing,
+        coloring,
+        scale,
+        ..
+    } = *cells;
     let first = span.memory.stages.first();
     let module = first.map_or(0, |at| at.module);
     let own = format!("rank-{}", module % 6);
@@ -253,7 +261,7 @@ fn cell_color(config: &Config, estimate: &Estimate, span: &Span, coloring: Color
             }
         }
         Coloring::Memory => {
-            let shown = device(config, module, span.memory.total, span.memory.graphs);
+            let shown = standing.device_of(config, module, span.memory.total, span.memory.graphs);
             let over = Verdict::of_memory(config.reported_gpu_memory(), shown) == Verdict::DoesNotFit;
             let most = estimate.worst_rank.total.0;
             CellColor {
@@ -283,6 +291,8 @@ pub struct ColoredCells<'a> {
     pub config: &'a Config,
     /// The job's estimate.
     pub estimate: &'a Estimate,
+    /// Whether the job runs and fits.
+    pub standing: Standing,
     /// The grid of cells.
     pub cells: Cells,
     /// The meaning of the colors.
@@ -296,7 +306,7 @@ impl ColoredCells<'_> {
     fn colors(&self) -> impl Iterator<Item = (CellColor, Range<u64>)> {
         let spans = spans(self.config, self.estimate).into_iter();
         spans.map(|span| {
-            let color = cell_color(self.config, self.estimate, &span, self.coloring, self.scale);
+            let color = cell_color(self, &span);
             (color, span.ranks)
         })
     }

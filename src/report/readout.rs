@@ -7,7 +7,7 @@ use super::explain::find;
 use super::grouping::{BucketGroup, Segment};
 use super::headroom::Headroom;
 use super::parts::by_component;
-use super::summary::{Verdict, device, stage_name};
+use super::summary::{Verdict, stage_name};
 use super::table::layers;
 use super::target::{Target, bucket_of};
 use crate::memory::{StageEstimate, StageRef};
@@ -62,7 +62,7 @@ fn whole_stage(subject: &Subject<'_>, place: StageRef, stage: &StageEstimate) ->
     let gpu = subject.config.reported_gpu_memory();
     let layers = layers(subject.config, place);
     let headroom = gpu.and_then(|gpu| {
-        let device = device(subject.config, place.module, stage.total, stage.graphs);
+        let device = (subject.standing).device_of(subject.config, place.module, stage.total, stage.graphs);
         let is_this_job = Verdict::of(subject.config, device) != Verdict::NotThisJob;
         is_this_job.then(|| Headroom::of(device, gpu).words(Scale::fine(subject.unit)))
     });

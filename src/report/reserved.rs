@@ -107,7 +107,7 @@ pub fn settled(by_replay: &Standing, by_factors: &Standing, scale: Scale) -> Str
         }
     };
     format!(
-        "Tight by the factors{too}, {}: a replay of PyTorch's allocator {settles}.",
+        "Tight by the factors{too} ({}); a replay {settles}.",
         scale.range(low, high)
     )
 }

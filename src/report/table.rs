@@ -1,7 +1,7 @@
 //! The table of all stages and buckets.
 
 use super::amount::{Scale, Unit};
-use super::summary::{Verdict, device, stage_name};
+use super::summary::{Standing, Verdict, stage_name};
 use super::target::Target;
 use crate::config::job::Config;
 use crate::memory::bucket::Bucket;
@@ -53,9 +53,9 @@ pub enum Order {
 }
 
 impl Table {
-    /// The table of an estimate.
+    /// The table of an estimate, for a job with this standing.
     #[must_use]
-    pub fn new(config: &Config, estimate: &Estimate, unit: Unit) -> Self {
+    pub fn new(config: &Config, estimate: &Estimate, standing: &Standing, unit: Unit) -> Self {
         let scale = Scale::fine(unit);
         let stages = || estimate.modules.iter().flat_map(|module| &module.stages);
         let buckets: Vec<_> = Bucket::ALL
@@ -75,7 +75,7 @@ impl Table {
                     bytes,
                     total: stage.total,
                     total_number: scale.number(stage.total),
-                    verdict: Verdict::of(config, device(config, module, stage.total, stage.graphs)),
+                    verdict: Verdict::of(config, standing.device_of(config, module, stage.total, stage.graphs)),
                 });
             }
         }

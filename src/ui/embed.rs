@@ -20,6 +20,7 @@ use leptos::prelude::*;
 use super::PLACE;
 use super::browser::{self, Unseen};
 use super::components::toasts::Toasts;
+use super::lazy_parts::{Loaded, Loading};
 use super::state::{ResultsState, ResultsTab, State};
 use super::summary::{Remarks, Summary};
 use super::title::job_of;
@@ -44,8 +45,8 @@ fn EmbedFrame(
     name: &'static str,
     /// How finely charts tell buckets apart at first.
     grouping: Grouping,
-    /// Replays PyTorch's allocator for a job that is tight by the factors.
-    replay: fn() -> AnyView,
+    /// Loads [`embed_replay`], for a job that is tight by the factors.
+    replay: fn() -> Loading,
     /// Inputs and results below the headline.
     children: Children,
 ) -> impl IntoView {
@@ -56,6 +57,7 @@ fn EmbedFrame(
     Effect::new(move |_| unseen.show_in(PLACE));
     let job = Memo::new(move |_| job_of(state, state.outcome.read().as_deref()));
     let hash = Memo::new(move |_| encode(&state.share()));
+    let is_left_open = Memo::new(move |_| state.is_left_open());
     Effect::new(move |_| {
         let result = FrameResult::of(state, &hash.read()).json();
         browser::mark_root("data-result", Some(&result));
@@ -66,7 +68,10 @@ fn EmbedFrame(
                 <span class="unseen">"Megatron Memory: "</span>
                 {job}
             </h1>
-            <Summary below=replay />
+            <Summary />
+            <Show when=move || is_left_open.get()>
+                <Loaded load=replay />
+            </Show>
             <Remarks />
             {children()}
             <div class="embed-foot">

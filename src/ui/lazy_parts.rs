@@ -41,6 +41,8 @@ pub enum LazyPart {
     Timeline,
     /// The replay of the allocator, with a sentence about it below the headline of a job that is tight by the factors.
     ReplayOfTight,
+    /// The same of an embed, which has no worker and no sentence.
+    Replay,
     /// The table of all stages.
     Numbers,
     /// Ranks, and what a step takes.
@@ -76,8 +78,13 @@ pub enum LazyPart {
 impl LazyPart {
     /// The part, where it is to stand.
     pub fn view(self) -> AnyView {
+        view! { <Loaded load=move || self.load() /> }.into_any()
+    }
+
+    /// Loads the part.
+    pub fn load(self) -> Loading {
         let LazyParts { part, .. } = expect_context();
-        view! { <Loaded load=move || part(Some(self)) /> }.into_any()
+        part(Some(self))
     }
 }
 

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::components::form::PatternEditor;
 use crate::components::lay_out::LayoutSearch;
+use crate::embed::embed_replay;
 use crate::lazy_parts::LazyPart;
 use crate::parts::InTurn;
 use crate::results::{
@@ -20,6 +21,7 @@ pub fn part(part: Option<LazyPart>) -> AnyView {
     match part {
         LazyPart::Detail => view! { <DetailPanel /> }.into_any(),
         LazyPart::Timeline => view! { <TimelinePanel /> }.into_any(),
+        LazyPart::Replay => embed_replay(),
         LazyPart::ReplayOfTight => view! { <ReplaySentence /> }.into_any(),
         LazyPart::Numbers => view! { <NumbersPanel /> }.into_any(),
         LazyPart::Ranks => view! {

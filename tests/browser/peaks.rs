@@ -86,7 +86,7 @@ fn what_is_reserved_comes_from_a_replay_once_it_is_in_sight() {
     // What is allocated and what comes on top stay what they are: the verdict is by the factors.
     page.click("[data-testid=reserved] summary");
     page.until(
-        "document.querySelector('[data-testid=reserved] details p').innerText.includes('The verdict of the headline uses the factors')",
+        "document.querySelector('[data-testid=reserved] details p').innerText.includes('The verdict uses it where the factors leave open')",
     );
     // Another job gets a replay of its own.
     page.fill("#field-mbs", "2");
@@ -144,9 +144,9 @@ fn a_replay_settles_the_headline_of_a_tight_job() {
         page.viewport(width, 900);
         page.visit("about:blank");
         page.load("v1;m=ministral-3-14b@2");
-        page.until(&format!("{line}?.innerText.startsWith('Tight by the factors, 7')"));
+        page.until(&format!("{line}?.innerText.startsWith('Tight by the factors (7')"));
         page.until("document.querySelector('[data-testid=verdict]').innerText === 'Fits'");
-        page.until("document.querySelector('.summary').innerText.includes(\" by a replay of PyTorch's allocator; the verdict\")");
+        page.until("document.querySelector('.summary').innerText.includes(' by a replay; the verdict uses that.')");
         let tops = page.eval("tops()");
         assert_eq!(
             tops.as_array().map(Vec::len),
@@ -161,6 +161,6 @@ fn a_replay_settles_the_headline_of_a_tight_job() {
     // And what the replay leaves open too stays tight.
     page.visit("about:blank");
     page.load("v1;m=llama3.1-405b");
-    page.until(&format!("{line}?.innerText.startsWith('Tight by the factors too, ')"));
+    page.until(&format!("{line}?.innerText.startsWith('Tight by the factors too (')"));
     assert_eq!(page.text("[data-testid=verdict]"), "Tight");
 }

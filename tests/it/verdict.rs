@@ -165,6 +165,12 @@ proptest! {
         if by_factors.verdict == Verdict::Tight {
             prop_assert_eq!(standing.reserved_by, ReservedBy::Replay);
             prop_assert_eq!(standing.total, by_factors.total);
+            // No stage shows more than the fullest one, which shows what the job does.
+            for stage in &estimate.modules[0].stages {
+                let device = standing.device_of(&config, 0, stage.total, stage.graphs);
+                prop_assert!(device.0 <= standing.device.0 && device.1 <= standing.device.1);
+                prop_assert!(stage.total != standing.total || device == standing.device);
+            }
         } else {
             prop_assert_eq!(standing, by_factors);
         }

@@ -62,7 +62,7 @@ impl EstimateJob {
         let format = if self.json { Form::Json } else { self.format };
         let text = match format {
             Form::Text => text(config, &estimate, replayed().as_ref(), unit),
-            Form::Tsv => Table::new(config, &estimate, unit).tsv(),
+            Form::Tsv => Table::new(config, &estimate, &Standing::new(config, &estimate), unit).tsv(),
             Form::Json => json::write_with_reserved(&loaded.share, Some((config, &estimate)), replayed().as_ref()),
             Form::Csv => exported(&loaded.share, "csv")?,
             Form::Markdown => exported(&loaded.share, "markdown")?,
@@ -112,7 +112,7 @@ fn text(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>, 
     lines.extend(packing::batches(config, estimate, coarse));
     lines.push(time::sentence(config, &step_time(config, estimate)));
     lines.push(String::new());
-    let table = Table::new(config, estimate, unit).sorted(Order::Stage);
+    let table = Table::new(config, estimate, &summary, unit).sorted(Order::Stage);
     let width = table
         .rows
         .iter()

@@ -6,7 +6,7 @@ use super::{Chart, Subject};
 use crate::memory::{StageEstimate, StageRef};
 use crate::report::amount::Scale;
 use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
-use crate::report::summary::{Verdict, device, stage_name};
+use crate::report::summary::{Verdict, stage_name};
 use crate::report::table::layers;
 use crate::report::target::Target;
 use crate::units::Bytes;
@@ -163,7 +163,7 @@ fn bar(
     column: &Column,
 ) -> Mark {
     let scale = Scale::coarse(subject.unit);
-    let device = device(subject.config, place.module, stage.total, stage.graphs);
+    let device = (subject.standing).device_of(subject.config, place.module, stage.total, stage.graphs);
     let verdict = Verdict::of(subject.config, device);
     let gap = Px(column.width.0 / 5).min(Px::of(10));
     let (x, width) = (column.x + gap.over(2), column.width - gap);

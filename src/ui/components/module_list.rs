@@ -61,8 +61,10 @@ fn module_rows(state: State) -> Vec<ModuleRow> {
     }
     let is_valid = state.checked.read().config.is_some();
     let outcome = state.outcome.read();
-    let valid = outcome.as_ref().filter(|_| is_valid);
-    rows(&setup.job, valid.map(|outcome| (&outcome.config, &outcome.estimate)))
+    let standing = state.standing.get();
+    let valid = outcome.as_ref().zip(standing.as_ref()).filter(|_| is_valid);
+    let valid = valid.map(|(outcome, standing)| (&outcome.config, &outcome.estimate, standing));
+    rows(&setup.job, valid)
 }
 
 /// The settings of an encoder that feeds the language model.

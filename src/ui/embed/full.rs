@@ -9,7 +9,6 @@ use crate::browser;
 use crate::components::form::{FieldRows, FormSections};
 use crate::lazy_parts::LazyPart;
 use crate::results::StagesPanel;
-use crate::summary::ReplayOfTight;
 use megatron_memory::report::grouping::Grouping;
 
 /// The whole calculator in a frame of another page.
@@ -31,7 +30,7 @@ pub(crate) fn FullEmbed() -> impl IntoView {
         <EmbedFrame
             name=EmbedView::Full.name()
             grouping=Grouping::Buckets
-            replay=|| view! { <ReplayOfTight /> }.into_any()
+            replay=|| LazyPart::Replay.load()
         >
             {settings}
             <div class="results-pane">

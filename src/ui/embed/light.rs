@@ -10,7 +10,6 @@ use super::settings::{LockedValues, SmallInputs, locked};
 use crate::browser;
 use crate::lazy_parts::Loaded;
 use crate::results::Legend;
-use crate::state::State;
 use crate::url_sync::UrlSync;
 use megatron_memory::report::grouping::Grouping;
 
@@ -18,6 +17,7 @@ use megatron_memory::report::grouping::Grouping;
 #[component]
 pub(crate) fn LightEmbed() -> impl IntoView {
     let asked = Presentation::from_query(&browser::query());
+    let EmbedParts { replay, .. } = expect_context();
     let view = asked.view;
     let grouping = match view {
         // There is room for the names of four groups.
@@ -26,25 +26,12 @@ pub(crate) fn LightEmbed() -> impl IntoView {
     };
     view! {
         <UrlSync />
-        <EmbedFrame name=view.name() grouping replay=|| view! { <Replay /> }.into_any()>
+        <EmbedFrame name=view.name() grouping replay=replay>
             <Settings asked=asked />
             <div class="results-pane">
                 <Panels view=view />
             </div>
         </EmbedFrame>
-    }
-}
-
-/// Replays PyTorch's allocator while the job is tight by the factors.
-#[component]
-fn Replay() -> impl IntoView {
-    let state = expect_context::<State>();
-    let EmbedParts { replay, .. } = expect_context();
-    let is_left_open = Memo::new(move |_| state.is_left_open());
-    view! {
-        <Show when=move || is_left_open.get()>
-            <Loaded load=replay />
-        </Show>
     }
 }
 

@@ -27,7 +27,9 @@ pub(crate) fn NumbersPanel() -> impl IntoView {
     let compute = move || {
         let outcome = outcome.read();
         let outcome = outcome.as_ref()?;
-        let table = NumbersTable::new(&outcome.config, &outcome.estimate, results.page.preferences.unit.get());
+        let standing = results.page.standing.get()?;
+        let unit = results.page.preferences.unit.get();
+        let table = NumbersTable::new(&outcome.config, &outcome.estimate, &standing, unit);
         Some(table.sorted(order.get()))
     };
     let table = deferred_memo(place, move || outcome.track(), compute);

@@ -38,7 +38,7 @@ pub(super) fn basis(config: &Config, standing: &Standing, scale: Scale) -> Strin
     let monitor = device_monitor(config);
     let by = match standing.reserved_by {
         ReservedBy::Factors => "",
-        ReservedBy::Replay => " by a replay of PyTorch's allocator",
+        ReservedBy::Replay => " by a replay",
     };
     format!(
         "{monitor} will show {}{by}; the verdict uses that.",

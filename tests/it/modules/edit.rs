@@ -11,6 +11,7 @@ use megatron_memory::presets::jobs::{self, JOBS};
 use megatron_memory::presets::{self, PRESETS};
 use megatron_memory::report::modules::rows;
 use megatron_memory::value::Value;
+use megatron_memory::verdict::Standing;
 use serde_json::json;
 
 use super::jobs::pair;
@@ -244,7 +245,7 @@ fn rows_show_sizes_ranks_and_memory() {
     let mut job = jobs::by_id("qwen3.5-vl-27b").unwrap().contents().unwrap().job;
     let config = check(&job).config.unwrap();
     let estimate = estimate(&config);
-    let shown = rows(&job, Some((&config, &estimate)));
+    let shown = rows(&job, Some((&config, &estimate, &Standing::new(&config, &estimate))));
     let texts: Vec<_> = shown
         .iter()
         .map(|r| (r.name.as_str(), r.sizes.as_str(), r.ranks.as_str()))

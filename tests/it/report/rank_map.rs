@@ -12,6 +12,7 @@ use megatron_memory::value::Value;
 use proptest::prelude::*;
 
 use megatron_memory::config::fields::FieldId;
+use megatron_memory::verdict::Standing;
 
 /// The cells that a path covers, as column and row.
 fn covered(path: &str, side: u64) -> Vec<(u64, u64)> {
@@ -108,6 +109,7 @@ fn a_large_world_is_a_few_paths() {
         let colored = ColoredCells {
             config: &config,
             estimate: &result,
+            standing: Standing::new(&config, &result),
             cells,
             coloring,
             scale: Scale::coarse(Unit::Gib),

@@ -112,7 +112,7 @@ fn a_tight_job_has_the_standing_of_its_replay() {
             let words = settled(&standing, &by_factors, scale);
             let (low, high) = by_factors.device;
             assert!(words.contains(&scale.range(low, high)), "{words}");
-            assert_eq!(words.contains(" too, "), expected == Verdict::Tight, "{words}");
+            assert_eq!(words.contains(" too ("), expected == Verdict::Tight, "{words}");
         }
     }
 }

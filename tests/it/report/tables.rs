@@ -1,6 +1,7 @@
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::report::amount::Unit;
 use megatron_memory::report::table::{Order, Table};
+use megatron_memory::verdict::Standing;
 use serde_json::json;
 
 use super::{Job, snapshot};
@@ -13,7 +14,12 @@ fn stages(table: &Table) -> Vec<usize> {
 #[test]
 fn the_table_has_a_row_a_stage_and_a_column_a_bucket() {
     let job = Job::small(json!({}));
-    let table = Table::new(&job.config, &job.estimate, Unit::Gib);
+    let table = Table::new(
+        &job.config,
+        &job.estimate,
+        &Standing::new(&job.config, &job.estimate),
+        Unit::Gib,
+    );
     let columns = [
         Bucket::WeightsDense,
         Bucket::MainGradsDense,
@@ -34,7 +40,12 @@ fn the_table_has_a_row_a_stage_and_a_column_a_bucket() {
 #[test]
 fn rows_sort_by_any_column_and_back() {
     let job = Job::case("dsv3_tp2_pp16_ep64_etp1_layout", json!({}));
-    let table = Table::new(&job.config, &job.estimate, Unit::Gib);
+    let table = Table::new(
+        &job.config,
+        &job.estimate,
+        &Standing::new(&job.config, &job.estimate),
+        Unit::Gib,
+    );
     let in_order: Vec<usize> = (0..16).collect();
     assert_eq!(stages(&table), in_order);
     let by_total = table.clone().sorted(Order::Total);
@@ -61,7 +72,14 @@ fn the_numbers_of_every_row_add_up_within_the_rounding_in_every_case() {
                 Some(_) => 0,
                 None => text.replace('.', "").parse::<u64>().unwrap(),
             };
-            for row in Table::new(&job.config, &job.estimate, unit).rows {
+            for row in Table::new(
+                &job.config,
+                &job.estimate,
+                &Standing::new(&job.config, &job.estimate),
+                unit,
+            )
+            .rows
+            {
                 let sum: u64 = row.numbers.iter().map(|text| hundredths(text)).sum();
                 let off = sum.abs_diff(hundredths(&row.total_number)) * 2;
                 let halves = row.numbers.len() as u64 + 1;

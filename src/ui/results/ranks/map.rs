@@ -210,6 +210,7 @@ impl Map {
         let colored = ColoredCells {
             config: &outcome.config,
             estimate: &outcome.estimate,
+            standing: ranks.results.page.standing.get()?,
             cells,
             coloring: ranks.coloring.get(),
             scale: Scale::coarse(ranks.results.page.preferences.unit.get()),

@@ -95,6 +95,7 @@ fn shown(results: ResultsState, wish: Option<u64>) -> Option<ShownRank> {
     let rank = rank.unwrap_or(estimate.worst_rank.rank);
     let places = places(config, estimate, rank);
     let scale = Scale::coarse(results.page.preferences.unit.get());
-    let sentence = sentence(config, estimate, &places, rank, scale);
+    let standing = results.page.standing.get()?;
+    let sentence = sentence(config, estimate, &standing, &places, rank, scale);
     Some(ShownRank { rank, places, sentence })
 }

@@ -416,3 +416,18 @@ fn small_embeds_are_low() {
         page.until("document.querySelector('.details')?.innerText.includes('79.6 GiB')");
     }
 }
+
+/// A job that is tight by the factors has the verdict of its replay in every kind of embed, as on the page.
+#[test]
+fn a_replay_settles_tight_jobs() {
+    let site = Site::new("");
+    let page = Page::blank();
+    for view in ["bar", "full"] {
+        page.visit("about:blank");
+        let calculator = site.calculator();
+        page.visit(&format!("{calculator}embed.html?view={view}#v1;m=ministral-3-14b@2"));
+        page.until("document.querySelector('[data-testid=verdict]')?.innerText === 'Fits'");
+        page.until("JSON.parse(document.documentElement.dataset.result).totals.verdict === 'fits'");
+    }
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}

@@ -266,7 +266,7 @@ fn lower(label: &str) -> String {
     let mut letters = label.chars();
     match (letters.next(), letters.clone().next()) {
         (Some(first), Some(second)) if second.is_ascii_lowercase() => {
-            [first.to_ascii_lowercase()].into_iter().chain(letters).collect()
+            core::iter::once(first.to_ascii_lowercase()).chain(letters).collect()
         }
         _ => label.to_owned(),
     }

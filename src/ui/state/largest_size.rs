@@ -8,12 +8,16 @@ use megatron_memory::report::amount::grouped;
 /// A size whose largest value that fits can be found, or, of the number of GPUs, the smallest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitSize {
+    /// The longest sequence, or sample where samples are packed.
     Sequence,
+    /// The largest micro batch.
     MicroBatch,
+    /// The fewest GPUs.
     Gpus,
 }
 
 impl LimitSize {
+    /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Sequence, Self::MicroBatch, Self::Gpus];
 
     /// The size that is the largest value of a field; `None` for a field without one, and for the number of GPUs.
@@ -53,6 +57,7 @@ impl LimitSize {
         format!("{} {}", grouped(value), if value == 1 { one } else { several })
     }
 
+    /// The field that has the size.
     pub const fn field(self) -> FieldId {
         match self {
             Self::Sequence => FieldId::seq_length,

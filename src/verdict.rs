@@ -218,11 +218,17 @@ impl Standing {
     #[must_use]
     pub fn new(config: &Config, estimate: &Estimate) -> Self {
         let by_factors = Self::by_factors(config, estimate);
-        if by_factors.verdict != Verdict::Tight {
+        if !by_factors.is_left_open() {
             return by_factors;
         }
         let found = reserved(config, &estimate.worst_rank, JobMoment::default());
-        found.map_or(by_factors, |found| by_factors.settled_by(config, estimate, &found))
+        by_factors.settled_by(config, estimate, found.as_ref())
+    }
+
+    /// Whether this is a standing by the factors that leaves open if the job fits, so that a replay has to settle it.
+    #[must_use]
+    pub fn is_left_open(&self) -> bool {
+        self.reserved_by == ReservedBy::Factors && self.verdict == Verdict::Tight
     }
 
     /// The standing of a job with this estimate by the factors: what searches, which look at millions of layouts, do with.
@@ -261,14 +267,12 @@ impl Standing {
         }
     }
 
-    /// The standing of a job of which this is the one by the factors, once a replay has been run: that by the replay where
-    /// the factors leave open whether it fits.
+    /// The standing of a job of which this is the one by the factors, with what a replay has found: that by the replay where
+    /// the factors leave open whether it fits. The allocator of some jobs is not replayed, and they keep theirs.
     #[must_use]
-    pub fn settled_by(self, config: &Config, estimate: &Estimate, reserved: &ReservedRange) -> Self {
-        match self.verdict {
-            Verdict::Tight => self.by_replay(config, estimate, reserved),
-            Verdict::Unknown | Verdict::Fits | Verdict::DoesNotFit | Verdict::NotThisJob | Verdict::Refused(_) => self,
-        }
+    pub fn settled_by(self, config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>) -> Self {
+        let reserved = reserved.filter(|_| self.is_left_open());
+        reserved.map_or(self, |reserved| self.by_replay(config, estimate, reserved))
     }
 
     /// The standing of a checked job.
@@ -286,8 +290,8 @@ impl Standing {
     }
 
     /// The memory that the device shows, from the least to the most, for a stage or a rank in whose module PyTorch allocates
-    /// `amount`, and CUDA graphs reserve `graphs` beyond it: by the factors, and not more than on the rank that needs most
-    /// where that is known by a replay.
+    /// `amount`, and CUDA graphs reserve `graphs` beyond it. By the factors; where the job is settled by a replay, which is of
+    /// the rank that needs most alone, a rank that allocates less is taken to show no more than that one.
     #[must_use]
     pub fn device_of(&self, config: &Config, module: usize, amount: Bytes, graphs: Bytes) -> (Bytes, Bytes) {
         let (low, high) = device(config, module, amount, graphs);

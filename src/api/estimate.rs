@@ -76,7 +76,8 @@ pub struct Estimate {
     stack: &'static str,
     /// Whether the job fits its GPU: with the largest overheads (`fits`), only with the smallest (`tight`), or not even
     /// with those. Where that is `tight` by the factors of reserved over allocated memory, it is found again by a replay of
-    /// PyTorch's allocator, which takes up to a third of a second. `not_this_job` where `not_modelled` has an entry: the memory is then that of a job without it.
+    /// PyTorch's allocator, which takes up to a third of a second. `not_this_job` where `not_modelled` has an entry: the
+    /// memory is then that of a job without it.
     /// `cannot_run` where Megatron's schedule refuses the job when training starts. `null` where no GPU is chosen.
     #[tsify(type = "\"fits\" | \"tight\" | \"does_not_fit\" | \"not_this_job\" | \"cannot_run\" | null")]
     verdict: Option<&'static str>,

@@ -95,8 +95,8 @@ impl Replayed {
     }
 }
 
-/// What a replay makes of a job that is [tight](Verdict::Tight) by the factors, in a sentence: the standing of the job by
-/// the replay, and what the device shows by the factors.
+/// A sentence for a job that is [tight](Verdict::Tight) by the factors: what the device shows by them, and whether the replay
+/// settles if the job fits.
 #[must_use]
 pub fn settled(by_replay: &Standing, by_factors: &Standing, scale: Scale) -> String {
     let (low, high) = by_factors.device;

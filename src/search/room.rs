@@ -10,7 +10,7 @@ pub enum Room {
     Enough,
     /// It fits with less than [`ROOM_FOR_SPEED`](super::candidate::ROOM_FOR_SPEED) free, so that it runs slower than predicted.
     Little,
-    /// It fits only with the smallest overheads: the factors leave open whether it does.
+    /// The GPU has the least memory that the device may show for it, but not the most.
     Tight,
     /// It does not fit.
     Missing,

@@ -41,7 +41,7 @@ pub enum LazyPart {
     Timeline,
     /// The replay of the allocator, with a sentence about it below the headline of a job that is tight by the factors.
     ReplayOfTight,
-    /// The same of an embed, which has no worker and no sentence.
+    /// The replay of the allocator in an embed: on its own thread, and without a sentence.
     Replay,
     /// The table of all stages.
     Numbers,
@@ -55,7 +55,7 @@ pub enum LazyPart {
     LayoutSearch(RwSignal<Option<u64>>),
     /// Searches for the largest value of a size with which the job fits.
     LargestSizeSearch(LimitSize, RwSignal<LargestSize>),
-    /// What the out-of-memory errors of an imported text come from.
+    /// Explanations of the out-of-memory errors in an imported text.
     ExplainedErrors,
     /// What recompute saves.
     Savings,

@@ -60,7 +60,7 @@ use megatron_memory::config::raw::{RawJob, RawModule};
 pub use megatron_memory::config::relevance::Relevance;
 use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::memory::StageRef;
-use megatron_memory::verdict::{Standing, Verdict};
+use megatron_memory::verdict::Standing;
 
 /// The state of the page. A handle: copies share the same signals.
 #[derive(Clone, Copy)]
@@ -160,8 +160,10 @@ impl State {
     /// allocator has to settle it.
     pub fn is_left_open(&self) -> bool {
         let outcome = self.outcome.read();
-        let verdict = outcome.as_ref().map(|outcome| outcome.by_factors().verdict);
-        !self.stale.get() && verdict == Some(Verdict::Tight)
+        let is_left_open = outcome
+            .as_ref()
+            .is_some_and(|outcome| outcome.by_factors().is_left_open());
+        is_left_open && !self.stale.get()
     }
 
     /// The stage that the results are about: the chosen one, where it exists, or the fullest.

@@ -11,8 +11,8 @@ use megatron_memory::verdict::Standing;
 
 /// The memory that PyTorch's allocator reserves on the rank with the largest peak, as `torch.cuda.max_memory_reserved`
 /// reports it where the GPU has room for it. It is an interval: a replay of what the rank allocates and frees, widened
-/// by the margins by which measured runs differ from their replays. The job's own verdict
-/// uses it where the factors leave open whether the job fits; the `allowances` of stages do not.
+/// by the margins by which measured runs differ from their replays. The job's own verdict uses
+/// it where the factors leave open whether the job fits; the `allowances` of stages do not.
 #[derive(Clone, Debug, Serialize, Tsify)]
 pub struct Reserved {
     /// The least that it reserves.

@@ -249,7 +249,7 @@ impl Check {
         let estimate = memory::estimate(config);
         let by_factors = Standing::by_factors(config, &estimate);
         let reserved = reserved(config, &estimate.worst_rank, JobMoment::default());
-        let summary = reserved.map_or(by_factors, |range| by_factors.settled_by(config, &estimate, &range));
+        let summary = by_factors.settled_by(config, &estimate, reserved.as_ref());
         let verdict = summary.verdict;
         let status = match verdict {
             Verdict::Tight if self.strict => Status::DoesNotFit,

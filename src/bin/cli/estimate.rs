@@ -97,7 +97,7 @@ fn text(config: &Config, estimate: &Estimate, reserved: Option<&ReservedRange>, 
     /// How many buckets a line names.
     const LARGEST: usize = 4;
     let by_factors = Standing::by_factors(config, estimate);
-    let summary = reserved.map_or(by_factors, |range| by_factors.settled_by(config, estimate, range));
+    let summary = by_factors.settled_by(config, estimate, reserved);
     let (coarse, fine) = (Scale::coarse(unit), Scale::fine(unit));
     let mut lines = vec![format!(
         "{}: on the fullest GPU {} {}.",

@@ -254,7 +254,7 @@ struct Described {
     parts: [&'static str; 2],
     /// Whether a size of the tower follows from a key of such a part.
     is_size: fn(&str) -> bool,
-    /// What the report says of these keys once the tower is a module.
+    /// The note on these keys in the import report of a job that has the tower as a module.
     note: &'static str,
 }
 

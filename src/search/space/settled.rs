@@ -7,8 +7,7 @@ use crate::verdict::{Standing, Verdict};
 
 impl Space {
     /// A layout with the memory that the device shows by a replay of PyTorch's allocator where the layout is
-    /// [tight](Verdict::Tight) by the factors, which searches use: its verdict is then the one on its job. A replay takes up
-    /// to a third of a second.
+    /// [tight](Verdict::Tight) by the factors, which searches use: its verdict is then the one on its job.
     #[must_use]
     pub fn settled(&self, layout: Candidate) -> Candidate {
         if layout.verdict() != Verdict::Tight {

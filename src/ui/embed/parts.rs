@@ -1,4 +1,4 @@
-//! What only some small views have, and what is loaded for them alone.
+//! The parts of small embeds that not every view needs. Each is a module that is loaded when it is needed.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::results::{NumbersPanel, StagesPanel, TimelinePanel};
 use crate::state::{OutcomeReplay, State};
 use megatron_memory::report::reserved::Replayed;
 
-/// What loads them: lazy functions of the program of small embeds. Provided as context.
+/// The functions that load these parts: the lazy functions of `light_embed.rs`. Provided as context.
 #[derive(Clone, Copy)]
 pub struct EmbedParts {
     /// Loads [`embed_table`].
@@ -36,7 +36,7 @@ pub fn embed_timeline() -> AnyView {
     view! { <TimelinePanel /><StagesPanel /> }.into_any()
 }
 
-/// What other values of the fields in the address would come to.
+/// Plots of the memory over each of the fields that the address names.
 #[must_use]
 pub fn embed_sweep() -> AnyView {
     let Presentation { fields, readonly, .. } = Presentation::from_query(&browser::query());

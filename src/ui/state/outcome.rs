@@ -13,7 +13,7 @@ use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::state::Setup;
 use megatron_memory::memory::{Estimate, estimate};
 use megatron_memory::report::reserved::Replayed;
-use megatron_memory::verdict::{Standing, Verdict};
+use megatron_memory::verdict::Standing;
 
 /// A valid job and the memory that it needs.
 #[derive(Clone, Debug)]
@@ -96,7 +96,7 @@ pub(super) fn standing(
         let replay = replay.read();
         let replay = replay.as_ref().filter(|replay| Arc::ptr_eq(&replay.outcome, outcome));
         let found = replay.and_then(|replay| replay.found.as_ref());
-        let found = found.filter(|_| by_factors.verdict == Verdict::Tight);
+        let found = found.filter(|_| by_factors.is_left_open());
         Some(found.map_or(by_factors, |found| found.standing(&outcome.config, by_factors)))
     })
 }

@@ -14,10 +14,10 @@ use crate::{Error, tools};
 /// A program with lazy functions.
 pub(super) struct Program {
     name: &'static str,
-    /// Its own script and the one that loads its further modules, which name each other.
+    /// The program's JavaScript file, and the one that loads its further modules. Each imports the other.
     pub(super) scripts: [&'static str; 2],
-    /// How the names of modules begin that several of its lazy functions share. The splitting numbers them, for each
-    /// program from 0 on.
+    /// The beginning of the names of modules that several lazy functions share. `wasm_split_cli_support` numbers them, and
+    /// begins at 0 for each program.
     chunks: &'static str,
 }
 

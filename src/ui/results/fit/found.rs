@@ -39,7 +39,7 @@ pub(crate) fn ChangeSearch(
     );
 }
 
-/// What a search has found; nothing where the job cannot be searched.
+/// The changes that a search has found; none where the job cannot be searched.
 fn changes(search: Option<&OfferSearch>, job: RawJob) -> FoundChanges {
     FoundChanges {
         job,

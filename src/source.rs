@@ -330,6 +330,11 @@ pub const DELAYED_WGRAD: Source =
     Source::transformer_engine("transformer_engine/pytorch/module/_common.py", "WeightGradStore");
 /// How they are computed then.
 pub const DRAINED_WGRAD: Source = Source::megatron("megatron/core/utils.py", "drain_embedding_wgrad_compute");
+/// Where a data iterator keeps the micro batches of an iteration, of Megatron-Core 0.18.
+pub const RERUN_DATA_ITERATOR: Source = Source::page(
+    "https://github.com/NVIDIA/Megatron-LM/blob/core_v0.18.2/megatron/core/rerun_state_machine.py",
+    "RerunDataIterator.__next__",
+);
 /// How PyTorch's allocator splits blocks.
 pub const SPLIT_BLOCKS: Source = Source::pytorch("c10/cuda/CUDACachingAllocator.cpp", "should_split");
 /// Workspaces of cuBLAS handles.
@@ -362,6 +367,11 @@ pub const ROPE_TABLE: Source = Source::megatron(
 pub const ROPE_TABLE_CACHE: Source = Source::megatron(
     "megatron/core/models/common/embeddings/rotary_pos_embedding.py",
     "RotaryEmbedding.get_rotary_seq_len",
+);
+/// Cosines and sines that rotary embeddings with yarn keep.
+pub const YARN_TABLES: Source = Source::megatron(
+    "megatron/core/models/common/embeddings/yarn_rotary_pos_embedding.py",
+    "YarnRotaryEmbedding._set_cos_sin_cache",
 );
 /// Where each packed sample starts.
 pub const CU_SEQLENS: Source = Source::megatron("megatron/core/packed_seq_params.py", "PackedSeqParams");

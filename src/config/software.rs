@@ -47,8 +47,9 @@ macro_rules! stacks {
         /// All stacks, newest first.
         pub const STACKS: &[Versions] = {
             use SoftwareFact::{
-                GroupedGemmPackage, HipBlasLtWorkspaces, LogitsCopied, LossGradientInFp32, NoExpertStandIns,
-                NoLinearStandIns, NoOutputStandIn, QkNormViews, TopkDispatcher, TorchAdamW,
+                FsdpReleasesOutsideLayers, GroupedGemmPackage, HipBlasLtWorkspaces, LogitsCopied, LossGradientInFp32,
+                MicroBatchesStay, NoExpertStandIns, NoLinearStandIns, NoOutputStandIn, QkNormViews, TopkDispatcher,
+                TorchAdamW,
             };
             &[$(Versions {
                 stack: SoftwareStack::$stack,
@@ -65,12 +66,16 @@ macro_rules! stacks {
 }
 
 stacks! {
-    MegatronMain: "2025-12 to 2026-08", "NGC PyTorch 25.12 to 26.07";
-        "2.9 and later", "2.10 to 2.17", "0.15 and later"; apex true, &[];
+    MegatronMain: "2026-05 to 2026-08", "NGC PyTorch 26.03 to 26.07";
+        "2.9 and later", "2.10 to 2.17", "0.18 and later"; apex true, &[];
     MegatronDev: "2026-08", "NGC PyTorch 26.07";
         "2.9 and later", "2.10 to 2.17", "0.19, branch dev"; apex true, &[];
     Te218: "from 2026-08", "NGC PyTorch from 26.08";
         "2.12 and later", "2.18 and later", "0.19 and later"; apex true, &[LossGradientInFp32];
+    MegatronLm018: "2026-05 to 2026-07", "NGC PyTorch 26.03 to 26.06";
+        "2.9 and later", "2.10 to 2.17", "0.18, with its pretrain scripts"; apex true, &[MicroBatchesStay];
+    Core015Te210: "2025-12 to 2026-05", "NGC PyTorch 25.12 to 26.03";
+        "2.9 and later", "2.10 to 2.15", "0.15 to 0.17"; apex true, &[FsdpReleasesOutsideLayers];
     Core014Te23: "2025-08 to 2025-11", "NGC PyTorch 25.05 to 25.11";
         "2.8 to 2.9", "2.3 to 2.9", "0.14 and 0.15"; apex true, &[NoExpertStandIns];
     Core012Te23: "2025-05 to 2025-08", "NGC PyTorch 25.05 to 25.11";
@@ -182,6 +187,26 @@ pub const FACTS: &[FactText] = &[
         source: Source::page(
             "https://github.com/pytorch/pytorch/pull/139300",
             "Increase hipBLASLt default workspace size",
+        ),
+    },
+    FactText {
+        fact: SoftwareFact::MicroBatchesStay,
+        text: "pretrain_gpt.py and pretrain_hybrid.py of Megatron-Core 0.18 move a micro batch to the GPU inside the dictionary \
+               that the data iterator keeps for a rerun: on the first and the last stage, the first rank of each tensor-parallel \
+               group holds the masks, tokens and labels of all micro batches until the next iteration, unless --rerun-mode is \
+               disabled.",
+        source: Source::page(
+            "https://github.com/NVIDIA/Megatron-LM/commit/bf32f4415e",
+            "RerunDataIterator.__next__, mended 2026-07-06; since 5e4fc931ba of 2026-05-21",
+        ),
+    },
+    FactText {
+        fact: SoftwareFact::FsdpReleasesOutsideLayers,
+        text: "Megatron FSDP of Megatron-Core 0.15 to 0.17 releases what it gathers of parameters outside of layers between \
+               iterations.",
+        source: Source::page(
+            "https://github.com/NVIDIA/Megatron-LM/commit/378d81fbd3",
+            "AllGatherPipeline.reset, 2026-05-30",
         ),
     },
 ];

@@ -35,9 +35,15 @@ pub struct TrainingLog {
     /// The vocabulary before and after padding, with the line that says it: the tokenizer is built after the arguments
     /// are printed.
     pub vocabulary: Option<(u64, u64, u32)>,
+    /// Whether `pretrain_gpt.py` or `pretrain_hybrid.py` of Megatron-LM trains, which say that they build their datasets.
+    /// Other programs print the same arguments.
+    pub of_pretrain_script: bool,
     /// The measurements.
     pub measured: LogMeasurements,
 }
+
+/// What Megatron-LM's pretrain scripts print before they build their datasets.
+const BUILDS_DATASETS: &str = "> building train, validation, and test datasets for GPT ...";
 
 /// What stands around the arguments.
 const START: &str = "------------------------ arguments ------------------------";
@@ -99,6 +105,8 @@ pub fn read(text: &str) -> TrainingLog {
             }
         } else if let Some((size, padded)) = line::padded_vocabulary(line) {
             log.vocabulary = Some((size, padded, number));
+        } else if line.contains(BUILDS_DATASETS) {
+            log.of_pretrain_script = true;
         } else {
             measured.line(line);
         }

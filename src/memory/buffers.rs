@@ -6,9 +6,11 @@ mod fp8;
 pub(crate) mod graphs;
 mod list;
 mod memory_buffer;
+pub(crate) mod micro_batches;
 mod packed;
 mod padding;
 mod ref_model;
+mod rotary;
 mod shared_kv;
 mod site;
 pub(crate) mod stash;
@@ -19,15 +21,15 @@ use crate::config::choices::{
 use crate::config::job::Module;
 use crate::memory::fsdp;
 use crate::memory::parameters::one_tensor;
-use crate::model::kernels::rotary;
+use crate::model::linear::without_stand_in;
 use crate::model::output_layer::{has_output_layer, is_trained};
 use crate::model::quantization::quantizes_output;
 use crate::model::sizes::Sizes;
 use crate::model::tape::block;
-use crate::model::tensor::{Component, ParamTensor, Shape, Sharding, factor};
+use crate::model::tensor::{Component, ParamTensor, Shape, factor};
 use crate::model::{Architecture, PartCounts, trained};
 use crate::source::{
-    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, FSDP_BUFFERS, HASH_ROUTING, MEMORY_BUFFER, ROPE_TABLE,
+    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, FSDP_BUFFERS, HASH_ROUTING, MEMORY_BUFFER,
     SPLIT_BLOCKS, TE_CUBLAS_WORKSPACE, VERL_CRITIC,
 };
 use crate::units::multiply;
@@ -95,6 +97,7 @@ impl BufferRules {
             out.add(BufferKind::Tensor, what, (all, 4), bytes, HASH_ROUTING);
         }
         shared_kv::add(m, &mut out);
+        micro_batches::add(site, &mut out);
         for buffer in site.fsdp.iter().flat_map(fsdp::buffers) {
             let elements = factor("elements", buffer.elements);
             let shape = (Shape::of(&[elements]), buffer.bytes / buffer.elements.max(1));
@@ -146,6 +149,7 @@ impl BufferRules {
             let shape = (sum, site.sizes.width());
             out.add(BufferKind::Tensor, what, shape, critic.bytes(site), VERL_CRITIC);
         }
+        rotary::add(site, &mut out);
         shared(&site.sizes, output, moe, &mut out);
         out.0
     }
@@ -174,7 +178,7 @@ impl BufferRules {
 fn stand_in_of_output(m: &Module) -> Option<(u64, u64)> {
     let hidden = m.args.hidden_size;
     let Some(labels) = m.args.num_labels else {
-        let cached = !SoftwareFact::NoOutputStandIn.holds(&m.args);
+        let cached = !without_stand_in(&m.args, Component::OutputLayer).holds(&m.args);
         let rows = m.padded_vocab_size / m.tp.max(1);
         let by_megatron = !matches!(m.args.token_loss, TokenLoss::SwiftEmbedding | TokenLoss::SwiftReranker);
         return (cached && by_megatron && is_trained(m)).then_some((rows, hidden));
@@ -187,17 +191,7 @@ fn stand_in_of_output(m: &Module) -> Option<(u64, u64)> {
 /// Tables and buffers that all layers share.
 fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
     let (m, a) = (sizes.m, &sizes.m.args);
-    let (cp, sequence) = (factor("CP", m.sequence_parts()), factor("s", a.seq_length));
     packed::buffers(sizes, out);
-    if rotary(m) && m.packing.is_none() {
-        let width = if a.multi_latent_attention {
-            factor("d_rope", a.qk_pos_emb_head_dim)
-        } else {
-            factor("d", m.kv_channels)
-        };
-        let shape = Shape::of(&[sequence, width]).over(cp);
-        out.tensor("rotary frequencies in fp32", shape, 4, ROPE_TABLE);
-    }
     if a.moe_token_dispatcher_type == TokenDispatcher::AllGather && moe && (m.ep > 1 || m.etp > 1) {
         let ranks = factor("(EP·ETP)", multiply(m.ep, m.etp));
         let shape = sizes.own_tokens(&[factor("h", a.hidden_size), ranks]);
@@ -215,15 +209,7 @@ fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
 
 /// Rows and columns of the weight of every Transformer Engine linear layer that caches a stand-in for its gradient.
 fn linears(m: &Module, tensors: &[ParamTensor]) -> Vec<(u64, u64)> {
-    let grouped = |t: &ParamTensor| m.args.moe_grouped_gemm && t.sharding == Sharding::Expert;
-    let lacks_stand_in = |t: &ParamTensor| {
-        let fact = if grouped(t) {
-            SoftwareFact::NoExpertStandIns
-        } else {
-            SoftwareFact::NoLinearStandIns
-        };
-        fact.holds(&m.args)
-    };
+    let lacks_stand_in = |t: &ParamTensor| without_stand_in(&m.args, t.component).holds(&m.args);
     tensors
         .iter()
         .filter(|t| t.linear_weight() && trained(m, t.component) && !lacks_stand_in(t))

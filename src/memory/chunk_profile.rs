@@ -13,6 +13,7 @@ use super::blocks::{
     Block, BlockKind, BlockPasses, CompiledTapes, attention_biases, attention_mask, blocks, deferred_input,
     deferred_logits,
 };
+use super::buffers::micro_batches;
 use super::chunk_graphs::ChunkGraphs;
 use super::fsdp::in_flight::BlockInFlight;
 use super::graph_phase::GraphPhase;
@@ -226,6 +227,8 @@ impl<'t> ChunkProfile<'t> {
             ..Self::default()
         };
         let masked = (chunk.embedding || chunk.output) && (!alone || captures_locally(m, tapes));
+        // Masks that stay are buffers, but for those that graphs are captured with.
+        let masked = masked && (alone || !micro_batches::stay(m));
         let mask = if masked && m.args.create_attention_mask_in_dataloader {
             block(attention_mask(m).elements())
         } else {

@@ -91,6 +91,8 @@ pub(crate) struct StageBaseline {
     copies: Copies,
     workspaces: Bytes,
     saved_by_freezing: Bytes,
+    /// The part of `memory` that is released between iterations.
+    released: Bytes,
 }
 
 impl<'a> Stages<'a> {
@@ -388,11 +390,16 @@ impl<'a> Stages<'a> {
         let workspaces = buffers.iter().filter(of_process).map(|b| Bytes(b.bytes)).sum();
         let buffers = buffers.iter().map(|b| Bytes(b.bytes)).sum();
         set(&mut memory, Bucket::Buffers, buffers);
+        let released = site
+            .fsdp
+            .as_ref()
+            .map_or(0, |fsdp| fsdp.released_between_iterations(self.m));
         let baseline = StageBaseline {
             memory,
             copies,
             workspaces,
             saved_by_freezing,
+            released: Bytes(released),
         };
         let known = (site.parts, output, baseline);
         self.baseline.borrow_mut().push(known);

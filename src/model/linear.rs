@@ -7,6 +7,8 @@ use super::quantization::{Fp8, quantizes_parameters};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Product, TensorId, Work};
 use super::tensor::{Component, Factor, ParamTensor, Shape};
+use crate::config::choices::SoftwareFact;
+use crate::config::fields::Args;
 
 /// A linear layer with its input, its output and its parameters.
 #[derive(Clone, Copy)]
@@ -20,12 +22,38 @@ pub(crate) struct Linear {
     pub(crate) bias: Option<ParamTensor>,
 }
 
-/// Without gradient accumulation fusion the weight's gradient is a tensor before it is added up; frozen weights have
-/// none. With PyTorch's FSDP2 the gradients of a whole layer count while it runs, and are no tensors of its operations.
-pub(crate) fn weight_gradient(sizes: &Sizes<'_>, tape: &mut AutogradTape, weight: Shape) -> Option<TensorId> {
-    let counted = sizes.m.args.use_torch_fsdp2;
-    let separate = !sizes.m.args.gradient_accumulation_fusion && !sizes.m.is_frozen() && !counted;
-    tape.tensor_if(separate, "weight gradient", weight, sizes.width())
+/// The fact of software that keeps no stand-in for the gradient of a linear layer's weight.
+pub(crate) fn without_stand_in(args: &Args, of: Component) -> SoftwareFact {
+    match of {
+        Component::OutputLayer => SoftwareFact::NoOutputStandIn,
+        Component::RoutedExperts if args.moe_grouped_gemm => SoftwareFact::NoExpertStandIns,
+        _ => SoftwareFact::NoLinearStandIns,
+    }
+}
+
+/// What is made of the gradient of a weight in each backward pass: without gradient accumulation fusion a tensor before
+/// it is added up; with it a stand-in for one, where none is kept.
+fn separate_gradient(args: &Args, of: Component) -> Option<&'static str> {
+    if !args.gradient_accumulation_fusion {
+        Some("weight gradient")
+    } else if without_stand_in(args, of).holds(args) {
+        Some("stand-in for the weight gradient")
+    } else {
+        None
+    }
+}
+
+/// The gradient of a weight, if it is a tensor; frozen weights have none. With PyTorch's FSDP2 the gradients of a whole
+/// layer count while it runs, and are no tensors of its operations.
+pub(crate) fn weight_gradient(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    weight: Shape,
+    of: Component,
+) -> Option<TensorId> {
+    let args = &sizes.m.args;
+    let what = separate_gradient(args, of).filter(|_| !sizes.m.is_frozen() && !args.use_torch_fsdp2)?;
+    Some(tape.tensor(what, weight, sizes.width()))
 }
 
 /// The tensor of the output layer's weight gradient, which counts among its operations with FSDP2 too.
@@ -35,8 +63,8 @@ pub(crate) fn weight_gradient_of_output(
     weight: Shape,
     is_trained: bool,
 ) -> Option<TensorId> {
-    let separate = !sizes.m.args.gradient_accumulation_fusion && is_trained;
-    tape.tensor_if(separate, "weight gradient", weight, sizes.width())
+    let what = separate_gradient(&sizes.m.args, Component::OutputLayer).filter(|_| is_trained)?;
+    Some(tape.tensor(what, weight, sizes.width()))
 }
 
 /// The weight gradient of one matrix of an adapter.
@@ -78,12 +106,13 @@ pub(crate) fn products(
             tape.delays(&[input]);
         }
     }
-    let gradient = weight_gradient(sizes, tape, linear.weight.shape);
-    match gradient.as_slice() {
+    let component = linear.weight.component;
+    // A weight gradient that is made later has no stand-in.
+    let is_made = !delays || !sizes.m.args.gradient_accumulation_fusion;
+    let gradient = is_made.then(|| weight_gradient(sizes, tape, linear.weight.shape, component));
+    match gradient.flatten().as_slice() {
         // `_GroupedLinear.backward` has memory for it before its product is delayed.
-        gradient if delays && linear.weight.component == Component::RoutedExperts => {
-            tape.backward(gradient).delays(gradient)
-        }
+        gradient if delays && component == Component::RoutedExperts => tape.backward(gradient).delays(gradient),
         gradient if delays => tape.weight_gradient(gradient),
         gradient => tape.backward(gradient),
     };

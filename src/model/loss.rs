@@ -32,7 +32,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId, dep
     if bucket.is_some() {
         // Where the weight gradient is not made in its bucket, it is added to it once the output layer is done.
         let weight = output_weight(sizes.m);
-        let gradient = linear::weight_gradient(sizes, tape, weight.shape);
+        let gradient = linear::weight_gradient(sizes, tape, weight.shape, weight.component);
         tape.backward(bucket.as_slice()).backward(gradient.as_slice());
     }
     // `GPTModel` of mcore-bridge runs MTP depths only with the labels of a language model.

@@ -82,8 +82,12 @@ export type JobMoment =
 /**
  * Versions of the software that trains, as far as they differ in memory. The default is `megatron_main`.
  *
- * - `megatron_main`: Megatron-LM of 2026-08-22, Transformer Engine 2.10 to 2.17 (2025-12 to 2026-08).
+ * - `megatron_main`: Megatron-LM of 2026-08-22, Transformer Engine 2.10 to 2.17 (2026-05 to 2026-08).
  * - `te_2_18`: Transformer Engine 2.18 and later (from 2026-08): its fused loss keeps a gradient in fp32.
+ * - `megatron_lm_0_18`: the pretrain scripts of Megatron-Core 0.18 (2026-05 to 2026-07): micro batches stay on the GPU until
+ *   the next iteration.
+ * - `core_0_15_te_2_10`: Megatron-Core 0.15 to 0.17, Transformer Engine 2.10 to 2.15 (2025-12 to 2026-05): Megatron FSDP releases
+ *   parameters outside of layers between iterations.
  * - `core_0_14_te_2_3`: Megatron-Core 0.14 and later, Transformer Engine 2.3 to 2.9 (2025-08 to 2025-11): no cached stand-ins
  *   for weight gradients of grouped experts.
  * - `core_0_12_te_2_3`: Megatron-Core 0.12 and 0.13, Transformer Engine 2.3 to 2.9 (2025-05 to 2025-08): nor for the output layer.
@@ -104,6 +108,8 @@ export type JobMoment =
 export type SoftwareStack =
   | "megatron_main"
   | "te_2_18"
+  | "megatron_lm_0_18"
+  | "core_0_15_te_2_10"
   | "core_0_14_te_2_3"
   | "core_0_12_te_2_3"
   | "core_0_9_te_1_13"

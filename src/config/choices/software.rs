@@ -13,6 +13,10 @@ choices! {
         MegatronMain = "megatron_main",
         /// Transformer Engine 2.18 and later.
         Te218 = "te_2_18",
+        /// Megatron-LM's own scripts of Megatron-Core 0.18, and of the main branch from 2026-05-21 to 2026-07-05.
+        MegatronLm018 = "megatron_lm_0_18",
+        /// Megatron-Core 0.15 to 0.17 with Transformer Engine 2.10 to 2.15.
+        Core015Te210 = "core_0_15_te_2_10",
         /// Megatron-Core 0.14 and later with Transformer Engine 2.3 to 2.9.
         Core014Te23 = "core_0_14_te_2_3",
         /// Megatron-Core 0.12 and 0.13 with Transformer Engine 2.3 to 2.9.
@@ -63,5 +67,9 @@ choices! {
         GroupedGemmPackage = "grouped_gemm_package",
         /// hipBLASLt's workspaces in place of cuBLAS's.
         HipBlasLtWorkspaces = "hipblaslt_workspaces",
+        /// Micro batches stay on the GPU until the next iteration, where the data iterator holds them.
+        MicroBatchesStay = "micro_batches_stay",
+        /// Megatron FSDP releases parameters outside of layers between iterations.
+        FsdpReleasesOutsideLayers = "fsdp_releases_outside_layers",
     }
 }

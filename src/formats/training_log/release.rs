@@ -41,19 +41,19 @@ releases! {
         "activation_offload_fraction", "dsa_kernel_backend", "logits_load_ignore_errors",
         "moe_flex_dispatcher_num_sms", "override_ckpt_iteration",
     ];
-    "0.18" MegatronMain: [
+    "0.18" MegatronLm018: [
         "async_ckpt_use_cpu_shm", "fault_injector_fault_types", "inference_cuda_graph_scope",
         "moe_paged_stash_buffer_size_factor_cpu", "record_shapes",
     ];
-    "0.17" MegatronMain: [
+    "0.17" Core015Te210: [
         "async_ckpt_cpu_priority", "flight_recorder_extra_dump_on_exec",
         "inference_dynamic_batching_prefix_caching_mamba_gb", "megatron_fsdp_main_grads_dtype", "mup_width_mult",
     ];
-    "0.16" MegatronMain: [
+    "0.16" Core015Te210: [
         "allow_ambiguous_pad_tokens", "fake_process_group", "inference_dynamic_batching_max_tokens",
         "moe_hybridep_num_sms", "rl_default_temperature",
     ];
-    "0.15" MegatronMain: [
+    "0.15" Core015Te210: [
         "activation_func_clamp_value", "distributed_timeout_seconds_after_init", "grpo_group_size",
         "moe_pad_experts_for_cuda_graph_inference", "rl_sequence_packing_algo",
     ];

@@ -5,7 +5,7 @@ use super::group::FsdpGroup;
 use super::model::FsdpModel;
 use super::pools::Pools;
 use super::{Fsdp, transposed};
-use crate::config::choices::ShardingStrategy;
+use crate::config::choices::{ShardingStrategy, SoftwareFact};
 use crate::config::job::Module;
 use crate::memory::bucket::{Bucket, Padding, State};
 use crate::memory::caching_allocator::unsplit as rest;
@@ -30,6 +30,39 @@ pub(crate) struct FsdpBuffer {
     pub(crate) what: &'static str,
     pub(crate) elements: u64,
     pub(crate) bytes: u64,
+}
+
+impl StageFsdp {
+    /// Bytes of the gathered parameters outside of layers, which `buffers` lists, that are released between iterations.
+    pub(crate) fn released_between_iterations(&self, m: &Module) -> u64 {
+        if SoftwareFact::FsdpReleasesOutsideLayers.holds(&m.args) {
+            self.gathered_outside().bytes
+        } else {
+            0
+        }
+    }
+
+    /// The gathered parameters outside of layers.
+    fn gathered_outside(&self) -> FsdpBuffer {
+        let fsdp = &self.fsdp;
+        let outside = self.groups.iter().filter(|group| group.unit.is_none());
+        let gathered = outside.filter(|group| fsdp.weight_ranks(group.view) > 1);
+        let (mut elements, mut bytes) = (0u64, 0u64);
+        for group in gathered {
+            let copies = if group.fp8 && self.fp8_copies.is_some_and(|copies| copies > 0) {
+                2
+            } else {
+                1
+            };
+            elements += group.padded_elements * copies;
+            bytes += multiply(group.padded_elements * copies, fsdp.weight_bytes(group.fp8));
+        }
+        FsdpBuffer {
+            what: "gathered parameters outside of layers",
+            elements,
+            bytes,
+        }
+    }
 }
 
 impl FsdpModel<'_> {
@@ -65,25 +98,7 @@ fn fp8_copies(m: &Module, fsdp: &Fsdp, groups: &[FsdpGroup]) -> Option<u64> {
 
 /// The buffers beside states, padding aside.
 pub(crate) fn buffers(stage: &StageFsdp) -> Vec<FsdpBuffer> {
-    let StageFsdp { fsdp, groups, .. } = stage;
-    let mut out = Vec::new();
-    let outside = groups.iter().filter(|group| group.unit.is_none());
-    let gathered = outside.filter(|group| fsdp.weight_ranks(group.view) > 1);
-    let (mut elements, mut bytes) = (0u64, 0u64);
-    for group in gathered {
-        let copies = if group.fp8 && stage.fp8_copies.is_some_and(|copies| copies > 0) {
-            2
-        } else {
-            1
-        };
-        elements += group.padded_elements * copies;
-        bytes += multiply(group.padded_elements * copies, fsdp.weight_bytes(group.fp8));
-    }
-    out.push(FsdpBuffer {
-        what: "gathered parameters outside of layers",
-        elements,
-        bytes,
-    });
+    let mut out = vec![stage.gathered_outside()];
     let pools = [
         (stage.pools.weights, "double buffers for gathered parameters"),
         (stage.pools.gradients, "double buffers for unreduced gradients"),

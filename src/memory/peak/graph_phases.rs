@@ -31,6 +31,8 @@ pub(super) struct PhaseMemory<'s> {
     at: PeakMoment,
     /// Bytes that lie between iterations beside states and buffers.
     between: Bytes,
+    /// Bytes of the buffers in `baseline` that are released between iterations.
+    released: Bytes,
     /// Bytes of the copies that only the optimizer step holds.
     during_step: Bytes,
 }
@@ -71,6 +73,7 @@ impl<'s> PhaseMemory<'s> {
             usage,
             at: PeakMoment::default(),
             between: totals.idle() + totals.attributes() + copies.kept,
+            released: baseline.released,
             during_step: copies.during,
         }
     }
@@ -135,7 +138,7 @@ impl<'s> PhaseMemory<'s> {
         AtMoment {
             total: sum(&memory),
             memory,
-            steady: sum(&after_step) + self.between,
+            steady: (sum(&after_step) + self.between).saturating_sub(self.released),
             at: PeakMoment {
                 graph_phase: self.graph_phase,
                 ..at

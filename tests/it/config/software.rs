@@ -90,6 +90,22 @@ fn facts_change_what_they_say() {
         effect(SoftwareFact::GroupedGemmPackage, &none)[0],
         -4 * (32 * mib + 1024)
     );
+    // Of each of eight micro batches a mask of one byte for each pair of tokens, three numbers and a loss mask for each
+    // token. The mask of the latest one is there at the peak anyway.
+    let batches = effect(SoftwareFact::MicroBatchesStay, &json!({ "global_batch_size": 8 }));
+    let of_tokens = 8 * (3 * 8 + 4) * 2048;
+    assert_eq!(batches[0], 8 * 2048 * 2048 + of_tokens);
+    assert_eq!(batches[1], 7 * 2048 * 2048 + of_tokens);
+    let unmasked = json!({ "global_batch_size": 8, "create_attention_mask_in_dataloader": false });
+    assert_eq!(effect(SoftwareFact::MicroBatchesStay, &unmasked)[0], of_tokens);
+    // The embedding, the output layer and the final norm.
+    let fsdp = json!({
+        "world_size": 2, "use_megatron_fsdp": true, "data_parallel_sharding_strategy": "optim_grads_params",
+        "use_distributed_optimizer": true, "expert_model_parallel_size": 1, "gradient_accumulation_fusion": false,
+    });
+    let released = effect(SoftwareFact::FsdpReleasesOutsideLayers, &fsdp);
+    assert_eq!(released, [-(2 * 32768 + 2) * 1024 * 2, 0, 0]);
+    assert_eq!(effect(SoftwareFact::FsdpReleasesOutsideLayers, &none), [0; 3]);
     // Routing map and probabilities of four layers.
     assert_eq!(effect(SoftwareFact::TopkDispatcher, &none)[0], -4 * 2048 * 8 * 3);
 }

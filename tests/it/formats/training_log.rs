@@ -445,11 +445,11 @@ fn the_names_of_its_arguments_date_a_log() {
 }
 
 /// The arguments of an older release set its software, which is a row of the report and can be changed.
-#[test]
-fn an_older_log_sets_the_software_of_its_time() {
+/// The arguments that a release of Megatron-Core has, as a log of it prints them.
+fn log_of(release: &str) -> String {
     let oracle = oracle::json("argument_names.json");
     let releases = oracle["releases"].as_array().unwrap();
-    let index = releases.iter().position(|release| release == "core_v0.14.0").unwrap();
+    let index = releases.iter().position(|of| of == release).unwrap();
     let (_, _, _, arguments) = jobs().into_iter().next().unwrap();
     let known: std::collections::BTreeMap<_, _> = arguments.into_iter().collect();
     let names = oracle["names"].as_object().unwrap().iter();
@@ -457,7 +457,12 @@ fn an_older_log_sets_the_software_of_its_time() {
         .filter(|(_, bits)| bits.as_str().unwrap().as_bytes()[index] == b'1')
         .map(|(name, _)| (name.clone(), known.get(name).map_or("None", String::as_str).to_owned()))
         .collect();
-    let import = read(&printed(&old).join("\n"));
+    printed(&old).join("\n")
+}
+
+#[test]
+fn an_older_log_sets_the_software_of_its_time() {
+    let import = read(&log_of("core_v0.14.0"));
     assert_eq!(
         import.state.setup.job.shared.get(FieldId::software_stack),
         Some(&Value::Text("core_0_14_te_2_3".to_owned()))
@@ -468,6 +473,16 @@ fn an_older_log_sets_the_software_of_its_time() {
         (row.status, row.value.as_str()),
         (KeyStatus::Derived, "Megatron-Core 0.14")
     );
+}
+
+/// Only Megatron-LM's own scripts leave the micro batches of an iteration on the GPU; others print the same arguments.
+#[test]
+fn a_log_of_a_pretrain_script_is_told_from_others() {
+    let log = log_of("core_v0.18.0");
+    let stack = |text: &str| read(text).state.setup.job.shared.get(FieldId::software_stack).cloned();
+    assert_eq!(stack(&log), None);
+    let of_script = format!("{log}\n> building train, validation, and test datasets for GPT ...\n");
+    assert_eq!(stack(&of_script), Some(Value::Text("megatron_lm_0_18".to_owned())));
 }
 
 #[test]

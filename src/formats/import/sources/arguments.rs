@@ -26,7 +26,9 @@ pub(in crate::formats::import) fn training_log(text: &str, options: &Options<'_>
         return Err(ImportError::NoArguments);
     }
     let names = log.arguments.iter().map(|argument| argument.name.as_str()).collect();
+    let of_scripts = log.of_pretrain_script;
     let release = training_log::release_of(&names);
+    let release = release.filter(|release| release.stack != SoftwareStack::MegatronLm018 || of_scripts);
     let arguments = log.arguments.into_iter().map(|argument| KeyValue {
         value: printed(&argument.value),
         key: argument.name,

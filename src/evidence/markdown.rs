@@ -37,14 +37,14 @@ pub fn table(compared: &[(&Run, Option<Comparison>)]) -> String {
 #[must_use]
 pub fn short_table(compared: &[(&Run, Option<Comparison>)]) -> String {
     let mut text = String::from(
-        "| Runs | Measured | Compared | Steady within 1 % or 100 MiB | Peak: median error | 90 % within | Worst |\n| --- | --: | --: | --: | --: | --: | --: |\n",
+        "| Runs | Measured | Compared | Steady within 8 MiB or 0.05 % | Peak: median error | 90 % within | Worst |\n| --- | --: | --: | --: | --: | --: | --: |\n",
     );
     let (some, none): (Vec<_>, Vec<_>) = summaries(compared).into_iter().partition(|s| s.compared > 0);
     for s in some {
         let share = if s.steady == 0 {
             String::new()
         } else {
-            format!("{} of {}", s.steady_close, s.steady)
+            format!("{} of {}", s.steady_precise, s.steady)
         };
         let percent = |ppm: Option<u64>| ppm.map(unsigned_percent).unwrap_or_default();
         _ = writeln!(

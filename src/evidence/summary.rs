@@ -15,8 +15,8 @@ pub struct Summary {
     pub compared: usize,
     /// The number of runs with a measured and predicted steady memory.
     pub steady: usize,
-    /// The number of these runs whose steady memory is within 1 % or 100 MiB.
-    pub steady_close: usize,
+    /// The number of these runs whose steady memory is within 8 MiB or 0.05 %.
+    pub steady_precise: usize,
     /// The number of runs with a measured and predicted peak.
     pub peaks: usize,
     /// The median absolute error of the peaks, in millionths.
@@ -83,7 +83,7 @@ impl Summary {
             runs: members.count(),
             compared: found.count(),
             steady: steady.len(),
-            steady_close: steady.iter().filter(|error| error.is_close()).count(),
+            steady_precise: steady.iter().filter(|error| error.is_precise()).count(),
             peaks: peaks.len(),
             peak_median_ppm: quantile(&peaks, 50),
             peak_p90_ppm: quantile(&peaks, 90),
@@ -97,6 +97,12 @@ impl Error {
     #[must_use]
     pub fn is_close(self) -> bool {
         self.ppm.unsigned_abs() <= 10_000 || Bytes(self.bytes.unsigned_abs()) <= Bytes::mib(100)
+    }
+
+    /// Whether the error is within 8 MiB or 0.05 %.
+    #[must_use]
+    pub fn is_precise(self) -> bool {
+        self.ppm.unsigned_abs() <= 500 || Bytes(self.bytes.unsigned_abs()) <= Bytes::mib(8)
     }
 }
 

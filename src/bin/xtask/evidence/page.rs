@@ -121,7 +121,7 @@ fn groups(summaries: &[Summary]) -> Markup {
         "Runs",
         "Published",
         "Compared",
-        "Steady within 1 % or 100 MiB",
+        "Steady within 8 MiB or 0.05 %",
         "Peak: median error",
         "90 % within",
         "Worst",
@@ -129,7 +129,7 @@ fn groups(summaries: &[Summary]) -> Markup {
     let rows = summaries.iter().map(|s| {
         let steady = match s.steady {
             0 => String::new(),
-            all => format!("{} of {all}", s.steady_close),
+            all => format!("{} of {all}", s.steady_precise),
         };
         let cells = [
             s.runs.to_string(),

@@ -20,9 +20,7 @@ use super::tape::{AutogradTape, Family, Gradient, Point, TensorId, Work};
 use super::tensor::{Component, Factor, factor};
 use super::weights::Weights;
 use super::{hidden, shared_expert};
-use crate::config::choices::{
-    CudaGraphImpl, OffloadModule, RecomputeModule, RouterDtype, SoftwareFact, TokenDispatcher,
-};
+use crate::config::choices::{CudaGraphImpl, OffloadModule, RecomputeModule, RouterDtype, TokenDispatcher};
 use crate::source::{GEMMA_4_ROUTER, KIMI_K3_EXPERTS, LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
 
 /// The MLP of a `MoE` layer from the residual stream to its output, with the norm before it.
@@ -77,14 +75,10 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
         input = output;
     }
     let tokens = DispatchedTokens::dispatch(sizes, tape, moe, input, inner);
-    // `MoEAlltoAllTokenDispatcher` has attributes `probs`, `routing_map` and
-    // `reversed_local_input_permutation_mapping`. What the static tensors of graphs are is not its own.
-    let a = &m.args;
-    if a.moe_token_dispatcher_type == TokenDispatcher::AllToAll && a.cuda_graph_impl == CudaGraphImpl::None {
-        tape.attributes.push(tokens.table());
-        if !SoftwareFact::TopkDispatcher.holds(a) {
-            tape.attributes.extend(routed);
-        }
+    // What the static tensors of graphs are is not the dispatcher's own.
+    if m.args.cuda_graph_impl == CudaGraphImpl::None {
+        let kept = tokens.attributes(tape, moe, routed);
+        tape.attributes.extend(kept);
     }
     let shared = if late { shared(tape) } else { before };
     let (arrived, arrived_rows) = tokens.arrived();

@@ -2,12 +2,32 @@
 //! way back.
 
 use super::{Rows, rows};
-use crate::config::choices::{RouterDtype, TokenDispatcher};
+use crate::config::choices::{FlexBackend, RouterDtype, SoftwareFact, TokenDispatcher};
 use crate::model::layer_spec::Experts;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, Point, TensorId, Work};
 use crate::model::tensor::{Factor, Shape, factor};
-use crate::source::{COMBINE, DISPATCH, PERMUTE, RANK_CAPACITY};
+use crate::source::{COMBINE, DISPATCH, HYBRID_EP_MAPS, PERMUTE, RANK_CAPACITY};
+use crate::units::multiply;
+
+/// Whether tokens travel through `HybridEP`.
+fn is_hybrid_ep(sizes: &Sizes<'_>) -> bool {
+    let a = &sizes.m.args;
+    a.moe_token_dispatcher_type == TokenDispatcher::Flex && a.moe_flex_dispatcher_backend == FlexBackend::HybridEp
+}
+
+/// The maps of `HybridEP` over the tokens of all expert-parallel ranks: to which rank each token goes, to which of the
+/// rank's experts each arriving one, and to which row of them. One byte a token more for each node is left out.
+fn hybrid_ep_maps(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts) -> Vec<TensorId> {
+    let m = sizes.m;
+    let ranks = sizes.own_tokens(&[factor("(EP·ETP)", multiply(m.ep, m.etp))]);
+    let local = sizes.own_tokens(&[factor("(E·ETP)", multiply(moe.num_experts, m.etp))]);
+    vec![
+        tape.tensor("map of tokens to ranks", ranks, 4),
+        tape.tensor("map of arriving tokens to local experts", local, 1),
+        tape.tensor("row map of arriving tokens", local, 4),
+    ]
+}
 
 /// Tokens between the router and the combined output: the tensor that they are in, and the steps that this dispatcher
 /// takes.
@@ -17,8 +37,8 @@ pub(crate) struct DispatchedTokens<'a> {
     /// Width of a token on its way.
     inner: Factor,
     current: TensorId,
-    /// Where the permutation puts each token.
-    table: TensorId,
+    /// Where the exchange and the permutation put each token.
+    tables: Vec<TensorId>,
     exchanged: bool,
     gathered: bool,
     sorted: bool,
@@ -40,11 +60,16 @@ impl<'a> DispatchedTokens<'a> {
         let (m, rows_of) = (sizes.m, Rows::new(sizes.m, moe));
         let alltoall = m.args.moe_token_dispatcher_type == TokenDispatcher::AllToAll;
         tape.at(Family::Experts, PERMUTE);
-        let table = if m.args.moe_permute_fusion {
+        let tables = if is_hybrid_ep(sizes) {
+            tape.at(Family::Experts, HYBRID_EP_MAPS);
+            let maps = hybrid_ep_maps(sizes, tape, moe);
+            tape.at(Family::Experts, PERMUTE);
+            maps
+        } else if m.args.moe_permute_fusion {
             let width = factor("(2·E + 1)", 2 * moe.num_experts + 1);
-            tape.tensor("row map of the permutation", sizes.own_tokens(&[width]), 4)
+            vec![tape.tensor("row map of the permutation", sizes.own_tokens(&[width]), 4)]
         } else {
-            tape.tensor("sorted indices of the permutation", Shape::of(&[rows_of.sent]), 8)
+            vec![tape.tensor("sorted indices of the permutation", Shape::of(&[rows_of.sent]), 8)]
         };
         // The other dispatchers hand the experts their tokens in one step.
         let first = if alltoall { rows_of.sent } else { rows_of.routed };
@@ -57,14 +82,14 @@ impl<'a> DispatchedTokens<'a> {
             tape.reaches(Point::Preprocess);
         }
         tape.op("permute", Work::MemoryBound, &[input], &[permuted])
-            .saves(&[table]);
+            .saves(&tables);
         tape.reaches(Point::Preprocess);
         let mut tokens = Self {
             sizes,
             rows: rows_of,
             inner,
             current: permuted,
-            table,
+            tables,
             exchanged: alltoall && m.ep > 1,
             gathered: alltoall && m.etp > 1,
             sorted: alltoall && moe.num_experts / m.ep.max(1) > 1,
@@ -99,9 +124,38 @@ impl<'a> DispatchedTokens<'a> {
         tokens
     }
 
-    /// Where the permutation puts each token.
-    pub(crate) fn table(&self) -> TensorId {
-        self.table
+    /// The tensors that attributes of the dispatcher refer to after the passes, or that autograd functions refer to whose
+    /// results they are. `routed` is what the router returns: the map of tokens to experts, and the probabilities.
+    pub(crate) fn attributes(&self, tape: &mut AutogradTape, moe: Experts, routed: [TensorId; 2]) -> Vec<TensorId> {
+        let a = &self.sizes.m.args;
+        let mut kept = Vec::new();
+        match a.moe_token_dispatcher_type {
+            // `probs`, `routing_map` and `reversed_local_input_permutation_mapping` of `MoEAlltoAllTokenDispatcher`.
+            TokenDispatcher::AllToAll => {
+                kept.extend(&self.tables);
+                if !SoftwareFact::TopkDispatcher.holds(a) {
+                    kept.extend(routed);
+                }
+            }
+            // `routing_map`, `token_probs` and `dispatched_probs` of `_HybridEPManager`; the last is a result of
+            // `HybridEPDispatch`, whose context has the maps.
+            TokenDispatcher::Flex if a.moe_flex_dispatcher_backend == FlexBackend::HybridEp => {
+                let [map, probabilities] = routed;
+                kept.extend(&self.tables);
+                kept.push(map);
+                tape.at(Family::Experts, HYBRID_EP_MAPS);
+                kept.push(if a.moe_router_dtype == Some(RouterDtype::Fp32) {
+                    probabilities
+                } else {
+                    let scores = self.sizes.own_tokens(&[factor("E", moe.num_experts)]);
+                    tape.tensor("router probabilities in fp32", scores, 4)
+                });
+                let what = "probabilities that the dispatcher hands to experts, in fp32";
+                kept.push(tape.tensor(what, Shape::of(&[self.rows.routed]), 4));
+            }
+            TokenDispatcher::Flex | TokenDispatcher::AllGather => {}
+        }
+        kept
     }
 
     /// The first operation that runs with the experts' products, after the tokens' exchange.

@@ -1,6 +1,7 @@
 //! Buffers of the fused token dispatchers, beside PyTorch's allocations.
 
 use megatron_memory::config::fields::FieldId;
+use megatron_memory::memory::estimate;
 use megatron_memory::memory::overhead::memory_range;
 use megatron_memory::units::Bytes;
 use serde_json::{Value as Json, json};
@@ -57,5 +58,22 @@ fn dispatchers_have_the_buffers_that_their_sources_allocate() {
         ),
     ] {
         assert_eq!(buffers(&settings), expected, "{settings}");
+    }
+}
+
+/// What attributes of `_HybridEPManager` and the context of `HybridEPDispatch` keep between steps: of 4,096 tokens and 128
+/// experts on 8 ranks, four bytes a token and rank, and five a token and expert, for the maps; one and four a token and
+/// expert for the routing map and the probabilities; and four for each of a token's four experts.
+#[test]
+fn hybrid_ep_refers_to_its_maps_between_steps() {
+    let steady = |backend: &str, router: &str| {
+        let settings = json!({
+            "expert_model_parallel_size": 8, "moe_flex_dispatcher_backend": backend, "moe_router_dtype": router,
+        });
+        estimate(&config(&job(&settings))).modules[0].stages[0].steady.0
+    };
+    for router in ["fp32", "fp64"] {
+        let kept = steady("hybridep", router) - steady("ncclep", router);
+        assert_eq!(kept, 4 * 4096 * (4 * 8 + (1 + 4) * 128 + (1 + 4) * 128 + 4 * 4));
     }
 }

@@ -14,6 +14,7 @@ mod chunk_shape;
 mod ep_overlap;
 mod estimate;
 pub mod fsdp;
+mod graph_ends;
 pub mod graph_phase;
 mod job_moment;
 mod largest_states;

@@ -375,6 +375,9 @@ pub const YARN_TABLES: Source = Source::megatron(
 );
 /// Where each packed sample starts.
 pub const CU_SEQLENS: Source = Source::megatron("megatron/core/packed_seq_params.py", "PackedSeqParams");
+/// The graph that a dispatcher's probabilities hold.
+pub const GRAPH_ENDS: Source =
+    Source::megatron("megatron/core/tensor_parallel/random.py", "CheckpointFunction.backward");
 /// The input that a stage holds on to.
 pub const INPUT_TENSOR: Source = Source::megatron(
     "megatron/core/transformer/transformer_block.py",

@@ -16,6 +16,7 @@ use super::blocks::{
 use super::buffers::micro_batches;
 use super::chunk_graphs::ChunkGraphs;
 use super::fsdp::in_flight::BlockInFlight;
+use super::graph_ends::GraphEnds;
 use super::graph_phase::GraphPhase;
 use super::local_graphs::{BlockCapture, captures};
 use super::stage_totals::ChunkTotals;
@@ -114,6 +115,8 @@ pub(crate) struct ChunkProfile<'t> {
     pub(crate) residual: u64,
     /// Bytes of its input that a recomputed group keeps, where layers hand on the residual stream alone.
     pub(crate) input_kept: u64,
+    /// The tensors at which the graphs of its layers begin.
+    graph_ends: GraphEnds,
     /// Whether the recomputed group keeps only this rank's share of its input (`--distribute-saved-activations`).
     pub(crate) distributed: bool,
     /// The received tensor, where no layer keeps it.
@@ -223,6 +226,7 @@ impl<'t> ChunkProfile<'t> {
             sent,
             output_kept: if deallocates || alone || in_pool() { 0 } else { sent },
             residual,
+            graph_ends: GraphEnds::new(tapes.sizes(), residual, !chunk.embedding),
             distributed: m.args.distribute_saved_activations && !m.sequence_parallel,
             ..Self::default()
         };
@@ -337,6 +341,11 @@ impl<'t> ChunkProfile<'t> {
         };
     }
 
+    /// Bytes of the tensors at which the graphs begin that attributes hold between iterations.
+    pub(crate) fn held_by_graphs(&self) -> u64 {
+        self.graph_ends.of_chunk(&self.blocks)
+    }
+
     /// The sizes of the chunk.
     pub(crate) fn totals(&self) -> ChunkTotals {
         let attributes = self.blocks.iter().flat_map(|b| &b.compiled.lasting.attributes);
@@ -349,7 +358,9 @@ impl<'t> ChunkProfile<'t> {
             output_kept: self.output_kept,
             deferred: self.deferred,
             deferrals: self.deferrals,
-            attributes: attributes.map(ActivationTensor::allocated).fold(0, u64::saturating_add),
+            attributes: attributes
+                .map(ActivationTensor::allocated)
+                .fold(self.held_by_graphs(), u64::saturating_add),
         }
     }
 

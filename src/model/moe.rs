@@ -78,6 +78,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
     // What the static tensors of graphs are is not the dispatcher's own.
     if m.args.cuda_graph_impl == CudaGraphImpl::None {
         let kept = tokens.attributes(tape, moe, routed);
+        tape.holds_graph = tokens.holds_graph();
         tape.attributes.extend(kept);
     }
     let shared = if late { shared(tape) } else { before };

@@ -189,6 +189,8 @@ pub struct AutogradTape {
     pub(crate) elsewhere: Vec<TensorId>,
     /// Tensors that attributes of modules refer to: those of the last micro batch stay until the next forward pass.
     pub(crate) attributes: Vec<TensorId>,
+    /// Whether one of these is a result of the tape's operations that requires a gradient: it holds their graph.
+    pub(crate) holds_graph: bool,
     /// Tensors that are made on the stream of context-parallel exchanges (`cp_stream`), whose memory the allocator keeps
     /// apart.
     on_exchange_stream: Vec<TensorId>,
@@ -230,6 +232,7 @@ impl AutogradTape {
             begun: 0,
             elsewhere: Vec::new(),
             attributes: Vec::new(),
+            holds_graph: false,
             on_exchange_stream: Vec::new(),
             gradients_on_exchange_stream: Vec::new(),
             input: None,
@@ -495,6 +498,7 @@ impl AutogradTape {
             begun: _,
             elsewhere,
             attributes: _,
+            holds_graph: _,
             on_exchange_stream,
             gradients_on_exchange_stream,
             input,

@@ -14,6 +14,7 @@ mod fp32_residual;
 mod fp8;
 mod fsdp;
 mod gemma4;
+mod graph_ends;
 mod graphs;
 mod hyper_connections;
 mod image_attention;

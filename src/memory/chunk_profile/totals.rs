@@ -182,7 +182,12 @@ impl<'t> Walk<'t> {
             let attributes = compiled.lasting.attributes.iter().map(ActivationTensor::allocated);
             let attributes = attributes.fold(0, u64::saturating_add);
             add_times(&mut self.attributes, attributes, *count);
+            let of_graphs = self.around.graph_ends.of_blocks(&passes.block, *count);
+            self.attributes = self.attributes.saturating_add(of_graphs);
         }
+        let first = blocks.blocks.first().and_then(|kind| kinds.get(*kind));
+        let twice = self.around.graph_ends.counted_twice(first.map(|kind| &kind.block));
+        self.attributes = self.attributes.saturating_sub(twice);
         let mut last = blocks.last.iter();
         while let Some(LastBlock { number, kind, between }) = last.next() {
             for (kind, count) in between {

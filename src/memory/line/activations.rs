@@ -16,7 +16,9 @@ use crate::model::tape::liveness::TRANSIENT;
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::groups::View;
 use crate::parallel::schedule::Moment;
-use crate::source::{CUDA_GRAPHS, DEFERRED_WGRAD, DELAYED_WGRAD, INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source};
+use crate::source::{
+    CUDA_GRAPHS, DEFERRED_WGRAD, DELAYED_WGRAD, GRAPH_ENDS, INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source,
+};
 use crate::units::{Bytes, multiply};
 use chunk::ItemisedChunk;
 use terms::{Term, Terms};
@@ -73,6 +75,9 @@ fn optimizer_step(stages: &Stages<'_>, replay: &StageReplay<'_>, held: &StageEst
             terms.tensor("token dispatcher", tensor, TRANSIENT, false, 1);
         }
     }
+    let ends = replay.chunks.iter().map(|chunk| chunk.held_by_graphs());
+    let what = "where the graphs of routers' probabilities begin: inputs and their gradients";
+    terms.plain(what, TRANSIENT, ends.fold(0, u64::saturating_add), 1, GRAPH_ENDS);
     let held = stages.rules.count(&held.parameters());
     for copy in step_copies(stages.m) {
         for (view, part, symbol) in [

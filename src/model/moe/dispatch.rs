@@ -158,6 +158,17 @@ impl<'a> DispatchedTokens<'a> {
         kept
     }
 
+    /// Whether the dispatcher refers to the router's probabilities after the passes, and so to the graph that made them.
+    pub(crate) fn holds_graph(&self) -> bool {
+        let a = &self.sizes.m.args;
+        let refers = match a.moe_token_dispatcher_type {
+            TokenDispatcher::AllToAll => true,
+            TokenDispatcher::Flex => a.moe_flex_dispatcher_backend != FlexBackend::NcclEp,
+            TokenDispatcher::AllGather => false,
+        };
+        refers && !a.frozen
+    }
+
     /// The first operation that runs with the experts' products, after the tokens' exchange.
     pub(crate) fn postprocess(&self) -> usize {
         self.postprocess

@@ -8,6 +8,8 @@ use crate::model::tape::{ActivationTensor, AutogradTape};
 pub(crate) struct LastingTensors {
     /// The tensors that attributes of modules refer to.
     pub(crate) attributes: Vec<ActivationTensor>,
+    /// Whether they hold the graph of the tape's operations.
+    pub(crate) holds_graph: bool,
     /// For each captured graph, the tensors that it makes and that others read.
     pub(crate) static_outputs: Vec<Vec<ActivationTensor>>,
     /// Bytes of the output, if that lies in the pool of a graph.
@@ -21,6 +23,7 @@ impl LastingTensors {
         let static_outputs = tape.graphs.iter().map(|graph| tape.static_outputs(graph).copied());
         Self {
             attributes: attributes.copied().collect(),
+            holds_graph: tape.holds_graph,
             static_outputs: static_outputs.map(Iterator::collect).collect(),
             pooled_output: tape.pooled_output(),
         }

@@ -3,6 +3,7 @@
 
 use super::passes::COMPUTE;
 use super::storages::{StorageId, Storages};
+use crate::config::field::Decimal;
 use crate::config::job::Module;
 use crate::memory::allocator::Stream;
 use crate::memory::bucket::State;
@@ -41,6 +42,8 @@ struct Parameter {
 pub(super) struct Shard {
     count: Count,
     view: View,
+    /// Whether the states that the optimizer may keep on the host are on the GPU.
+    on_gpu: bool,
 }
 
 /// The most parameters of a stage that are listed: no real stage has more than some ten thousand.
@@ -67,6 +70,7 @@ impl<'a> StageStates<'a> {
         let mut shards = Vec::new();
         // The optimizers of dense parameters and of experts follow each other.
         for view in [View::Dense, View::Expert] {
+            let first = shards.len();
             for decayed in [true, false] {
                 for (index, chunk) in chunks.iter().enumerate() {
                     let of_view: Vec<Parameter> = chunk.iter().copied().filter(|p| p.view == view).collect();
@@ -74,6 +78,12 @@ impl<'a> StageStates<'a> {
                     let bucketed = m.args.overlap_grad_reduce && pp_rank == 0 && index == 0;
                     shards_of(m, (view, rank), &of_view, (decayed, bucketed), &mut shards);
                 }
+            }
+            if m.args.optimizer_cpu_offload {
+                offload(
+                    m.args.optimizer_offload_fraction,
+                    shards.get_mut(first..).unwrap_or_default(),
+                );
             }
         }
         Some(Self { stages, chunks, shards })
@@ -84,6 +94,24 @@ impl<'a> StageStates<'a> {
         let rule = self.stages.rules.of(state, view);
         let whole = StateRule { shard: 1, ..rule };
         whole.bytes_of(count).0
+    }
+
+    /// Bytes of a state of a shard.
+    fn bytes_of_shard(&self, state: State, shard: &Shard) -> u64 {
+        let rule = self.stages.rules.of(state, shard.view);
+        if rule.on_gpu == Decimal::ONE {
+            return self.bytes(state, shard.view, shard.count);
+        }
+        let on_gpu = StateRule {
+            shard: 1,
+            on_gpu: Decimal::ONE,
+            ..rule
+        };
+        if shard.on_gpu {
+            on_gpu.bytes_of(shard.count).0
+        } else {
+            0
+        }
     }
 
     /// Makes parameters, buffers and main parameters.
@@ -151,7 +179,7 @@ impl<'a> StageStates<'a> {
     /// The main parameter of a shard: a copy in the dtype of training, of which a copy in fp32 is made
     /// (`_build_model_and_main_param_groups`).
     fn main_parameter(&self, shard: &Shard, storages: &mut Storages) {
-        let main = self.bytes(State::MainParams, shard.view, shard.count);
+        let main = self.bytes_of_shard(State::MainParams, shard);
         if main == 0 {
             return;
         }
@@ -167,7 +195,7 @@ impl<'a> StageStates<'a> {
         for shard in &self.shards {
             for state in [State::ExpAvg, State::ExpAvgSq, State::MainParams] {
                 if made_by_first_step(m, state) {
-                    storages.allocate(self.bytes(state, shard.view, shard.count), COMPUTE);
+                    storages.allocate(self.bytes_of_shard(state, shard), COMPUTE);
                 }
             }
         }
@@ -236,6 +264,22 @@ fn parameters(stages: &Stages<'_>, chunk: &Chunk) -> Vec<Parameter> {
     out
 }
 
+/// Moves states of whole shards to the host, in their order, until they are this part of all elements or more
+/// (`HybridDeviceOptimizer._get_sub_optimizer_param_groups`).
+fn offload(part: Decimal, shards: &mut [Shard]) {
+    let elements = |shard: &Shard| u128::from(shard.count.elements);
+    let all: u128 = shards.iter().map(elements).sum();
+    let least = all * u128::from(part.0);
+    let mut moved = 0;
+    for shard in shards {
+        if moved * u128::from(Decimal::ONE.0) >= least {
+            break;
+        }
+        moved += elements(shard);
+        shard.on_gpu = false;
+    }
+}
+
 /// Adds what a rank has states of among parameters of a chunk and a view, the last one first.
 fn shards_of(
     m: &Module,
@@ -266,6 +310,7 @@ fn shards_of(
                 in_fp32: share(p.count.in_fp32),
             },
             view,
+            on_gpu: true,
         }
     };
     // FSDP splits every parameter; without the distributed optimizer ranks have all states, or whole matrices.

@@ -182,3 +182,26 @@ fn repeated_passes_change_nothing() {
     }
     assert!(compared > 20, "only {compared} presets were replayed");
 }
+
+/// States of whole parameters move to the host until they are the wanted part or more: the last one to move, the
+/// embedding, is more than half of this model, so that two thirds and all of it leave the same but for the norms, of
+/// which five have two moments of 1,024 bytes.
+#[test]
+fn states_of_whole_parameters_move_to_the_host() {
+    let allocated = |part: f64| {
+        let job = serde_json::json!({
+            "num_layers": 2, "hidden_size": 256, "ffn_hidden_size": 1024, "num_attention_heads": 4, "padded_vocab_size": 32768,
+            "seq_length": 128, "max_position_embeddings": 128, "micro_batch_size": 1, "world_size": 1, "bf16": true,
+            "normalization": "RMSNorm", "add_bias_linear": false, "position_embedding_type": "rope",
+            "use_distributed_optimizer": true, "optimizer_cpu_offload": true, "optimizer_offload_fraction": part,
+            "expandable_segments": true,
+        });
+        let job = RawJob::from_value(&serde_json::from_value::<Value>(job).unwrap());
+        replay(&job, 0, 0, JobMoment::LaterIteration).allocated.0
+    };
+    let [none, some, all] = [0.0, 0.66, 1.0].map(allocated);
+    assert_eq!(some - all, 5 * 2 * 1024);
+    let layer = (3 + 1) * 256 * 256 + 2 * 256 * 1024;
+    let parameters = 32768 * 256 + 2 * layer + 5 * 256;
+    assert_eq!(none - all, parameters * 2 * 4);
+}

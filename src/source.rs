@@ -462,6 +462,11 @@ pub const HYBRID_EP_BUFFERS: Source = Source::page(
     "https://github.com/deepseek-ai/DeepEP/blob/94a9f8f/csrc/hybrid_ep/buffer/intranode.cu",
     "NVLCoordinator::allocate_combine_buffers",
 );
+/// What the all-gather dispatcher refers to.
+pub const GATHERED_TOKENS: Source = Source::megatron(
+    "megatron/core/transformer/moe/token_dispatcher.py",
+    "MoEAllGatherTokenDispatcher.dispatch_postprocess",
+);
 /// The maps that `HybridEP` makes of a layer's routing.
 pub const HYBRID_EP_MAPS: Source = Source::page(
     "https://github.com/deepseek-ai/DeepEP/blob/17cfb81/csrc/hybrid_ep/executor/executor.cu",

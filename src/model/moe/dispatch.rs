@@ -1,19 +1,25 @@
 //! The token dispatcher: tokens are permuted, exchanged and sorted on their way to the experts, and combined on their
 //! way back.
 
+use super::experts::probability_width;
 use super::{Rows, rows};
 use crate::config::choices::{FlexBackend, RouterDtype, SoftwareFact, TokenDispatcher};
 use crate::model::layer_spec::Experts;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, Point, TensorId, Work};
 use crate::model::tensor::{Factor, Shape, factor};
-use crate::source::{COMBINE, DISPATCH, HYBRID_EP_MAPS, PERMUTE, RANK_CAPACITY};
+use crate::source::{COMBINE, DISPATCH, GATHERED_TOKENS, HYBRID_EP_MAPS, PERMUTE, RANK_CAPACITY};
 use crate::units::multiply;
 
 /// Whether tokens travel through `HybridEP`.
 fn is_hybrid_ep(sizes: &Sizes<'_>) -> bool {
     let a = &sizes.m.args;
     a.moe_token_dispatcher_type == TokenDispatcher::Flex && a.moe_flex_dispatcher_backend == FlexBackend::HybridEp
+}
+
+/// The experts of this rank.
+fn local_experts(sizes: &Sizes<'_>, moe: Experts) -> Factor {
+    factor("E/EP", moe.num_experts / sizes.m.ep.max(1))
 }
 
 /// The maps of `HybridEP` over the tokens of all expert-parallel ranks: to which rank each token goes, to which of the
@@ -59,17 +65,23 @@ impl<'a> DispatchedTokens<'a> {
     ) -> Self {
         let (m, rows_of) = (sizes.m, Rows::new(sizes.m, moe));
         let alltoall = m.args.moe_token_dispatcher_type == TokenDispatcher::AllToAll;
+        let gathers = m.args.moe_token_dispatcher_type == TokenDispatcher::AllGather;
+        let indices = if gathers { rows_of.routed } else { rows_of.sent };
         tape.at(Family::Experts, PERMUTE);
         let tables = if is_hybrid_ep(sizes) {
             tape.at(Family::Experts, HYBRID_EP_MAPS);
             let maps = hybrid_ep_maps(sizes, tape, moe);
             tape.at(Family::Experts, PERMUTE);
             maps
+        } else if gathers && m.args.moe_permute_fusion {
+            let local = local_experts(sizes, moe).value;
+            let width = factor("(2·E/EP + 1)", 2 * local + 1);
+            vec![tape.tensor("row map of the permutation", rows(rows_of.all, width), 4)]
         } else if m.args.moe_permute_fusion {
             let width = factor("(2·E + 1)", 2 * moe.num_experts + 1);
             vec![tape.tensor("row map of the permutation", sizes.own_tokens(&[width]), 4)]
         } else {
-            vec![tape.tensor("sorted indices of the permutation", Shape::of(&[rows_of.sent]), 8)]
+            vec![tape.tensor("sorted indices of the permutation", Shape::of(&[indices]), 8)]
         };
         // The other dispatchers hand the experts their tokens in one step.
         let first = if alltoall { rows_of.sent } else { rows_of.routed };
@@ -153,20 +165,25 @@ impl<'a> DispatchedTokens<'a> {
                 let what = "probabilities that the dispatcher hands to experts, in fp32";
                 kept.push(tape.tensor(what, Shape::of(&[self.rows.routed]), 4));
             }
-            TokenDispatcher::Flex | TokenDispatcher::AllGather => {}
+            // `local_map`, `local_probs` and `reversed_local_input_permutation_mapping` of `MoEAllGatherTokenDispatcher`.
+            TokenDispatcher::AllGather => {
+                kept.extend(&self.tables);
+                tape.at(Family::Experts, GATHERED_TOKENS);
+                let map = rows(self.rows.all, local_experts(self.sizes, moe));
+                kept.push(tape.tensor("map of all tokens to local experts", map, 1));
+                let what = "probabilities of tokens for local experts";
+                let chosen = Shape::of(&[self.rows.routed]);
+                kept.push(tape.tensor(what, chosen, probability_width(self.sizes)));
+            }
+            TokenDispatcher::Flex => {}
         }
         kept
     }
 
-    /// Whether the dispatcher refers to the router's probabilities after the passes, and so to the graph that made them.
+    /// Whether the dispatcher refers to the router's probabilities after the passes, and so to the graph that made them, as
+    /// all dispatchers do.
     pub(crate) fn holds_graph(&self) -> bool {
-        let a = &self.sizes.m.args;
-        let refers = match a.moe_token_dispatcher_type {
-            TokenDispatcher::AllToAll => true,
-            TokenDispatcher::Flex => a.moe_flex_dispatcher_backend != FlexBackend::NcclEp,
-            TokenDispatcher::AllGather => false,
-        };
-        refers && !a.frozen
+        !self.sizes.m.args.frozen
     }
 
     /// The first operation that runs with the experts' products, after the tokens' exchange.

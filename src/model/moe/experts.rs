@@ -170,7 +170,7 @@ fn padding(sizes: &Sizes<'_>, tape: &mut AutogradTape, r: Rows, input: TensorId,
 }
 
 /// Bytes of a dispatched probability, which has the router's dtype.
-fn probability_width(sizes: &Sizes<'_>) -> u64 {
+pub(super) fn probability_width(sizes: &Sizes<'_>) -> u64 {
     match sizes.m.args.moe_router_dtype {
         Some(crate::config::choices::RouterDtype::Fp64) => 8,
         Some(crate::config::choices::RouterDtype::Fp32) => 4,

@@ -77,3 +77,21 @@ fn hybrid_ep_refers_to_its_maps_between_steps() {
         assert_eq!(kept, 4 * 4096 * (4 * 8 + (1 + 4) * 128 + (1 + 4) * 128 + 4 * 4));
     }
 }
+
+/// What attributes of `MoEAllGatherTokenDispatcher` refer to between steps: a byte for each of the 32,768 tokens of 8 ranks
+/// and each of 16 local experts, and of the 16,384 tokens that these get a row number and a probability; beside the buffer
+/// for all tokens.
+#[test]
+fn the_all_gather_dispatcher_refers_to_its_map_between_steps() {
+    let steady = |settings: &Json| {
+        let settings = with(
+            &json!({"expert_model_parallel_size": 8, "moe_router_dtype": "fp32"}),
+            settings,
+        );
+        estimate(&config(&job(&settings))).modules[0].stages[0].steady.0
+    };
+    let gathered = steady(&json!({"moe_token_dispatcher_type": "allgather"}));
+    let kept = gathered - steady(&json!({"moe_flex_dispatcher_backend": "ncclep"}));
+    let tokens = 8 * 4096;
+    assert_eq!(kept, tokens * 1024 * 2 + 4 * (tokens * 16 + 16384 * (8 + 4)));
+}

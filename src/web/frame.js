@@ -14,15 +14,17 @@
   const query = new URLSearchParams(location.search);
   setTheme(query.get("theme"));
 
-  // The program that draws the view, and its files, which are fetched while the document is still read.
-  root.dataset.program = query.get("view") === "full" ? "page" : "light-embed";
+  // The program that draws the view, its style sheet, and its files, which are fetched while the document is still read.
+  const isFull = query.get("view") === "full";
+  root.dataset.program = isFull ? "page" : "light-embed";
   const { src } = document.currentScript;
-  const preload = (file, attributes) => {
-    const link = document.createElement("link");
-    document.head.append(Object.assign(link, { href: new URL(file + new URL(src).search, src).href, ...attributes }));
+  const link = (file, attributes) => {
+    const element = document.createElement("link");
+    document.head.append(Object.assign(element, { href: new URL(file + new URL(src).search, src).href, ...attributes }));
   };
-  preload(`${root.dataset.program}.js`, { rel: "modulepreload" });
-  preload(`${root.dataset.program}_bg.wasm`, { rel: "preload", as: "fetch", type: "application/wasm", crossOrigin: "" });
+  link(isFull ? "style.css" : "light-embed.css", { rel: "stylesheet", blocking: "render" });
+  link(`${root.dataset.program}.js`, { rel: "modulepreload" });
+  link(`${root.dataset.program}_bg.wasm`, { rel: "preload", as: "fetch", type: "application/wasm", crossOrigin: "" });
 
   // Opened on its own, there is nobody to talk to.
   if (parent === window) return;

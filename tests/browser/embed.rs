@@ -124,10 +124,10 @@ fn nothing_is_loaded_before_the_element_is_near() {
         "embed.js",
         "frame.js",
         "light-embed-parts.js",
+        "light-embed.css",
         "light-embed.js",
         "light-embed_bg.wasm",
         "loader.js",
-        "style.css",
     ];
     assert_eq!(
         embedded.calculator.requests(),

@@ -23,7 +23,7 @@ const OTHERS: [&[&str]; 5] = [
         "embed.html",
         "frame.js",
         "loader.js",
-        "style.css",
+        "light-embed.css",
         "light-embed.js",
         "light-embed-parts.js",
         "light-embed_bg.wasm",

@@ -1,4 +1,4 @@
-//! Makes the files that Trunk builds from: one style sheet, the pages that need no script to be read, and the pictures
+//! Makes the files that Trunk builds from: the style sheets, the pages that need no script to be read, and the pictures
 //! that embeds show until the calculator is there, in `target/site`.
 
 use std::{env, fs, path::Path, time::SystemTime};
@@ -20,11 +20,7 @@ pub(crate) fn write() -> Result<(), Error> {
     let site = Path::new("target/site");
     let pages = site.join("pages");
     fs::create_dir_all(&pages)?;
-    let mut style = String::new();
-    for sheet in files(Path::new("styles"))? {
-        style.push_str(&fs::read_to_string(Path::new("styles").join(sheet))?);
-    }
-    fs::write(site.join("style.css"), style)?;
+    style_sheets(site)?;
     let last = pages.join("formulas.html");
     if last.exists() && modified(&last)? > newest()? {
         return Ok(());
@@ -35,6 +31,25 @@ pub(crate) fn write() -> Result<(), Error> {
     fs::write(pages.join("guide.html"), guide::html())?;
     pictures(&pages.join("pictures"))?;
     Ok(fs::write(last, reference::html()?)?)
+}
+
+/// Writes the style sheet of the page, and that of small embeds, which lacks what is in `styles/page`: the rules for what
+/// only the page has. Both have their rules in the same order, that of the names of the files, whatever their folders.
+/// `index.html` names the second one as disabled: Trunk minifies it, and no browser loads it with the page.
+fn style_sheets(site: &Path) -> Result<(), Error> {
+    let styles = Path::new("styles");
+    let mut sheets = files(styles)?;
+    sheets.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
+    let (mut page, mut light_embed) = (String::new(), String::new());
+    for sheet in sheets {
+        let rules = fs::read_to_string(styles.join(&sheet))?;
+        page.push_str(&rules);
+        if !sheet.starts_with("page") {
+            light_embed.push_str(&rules);
+        }
+    }
+    fs::write(site.join("style.css"), page)?;
+    Ok(fs::write(site.join("light-embed.css"), light_embed)?)
 }
 
 /// When the newest of what pages are made of was written: this program, or their data.

@@ -40,15 +40,22 @@ fn Marks() -> impl IntoView {
         Some(config) => config.not_modelled().to_vec(),
         None => state.setup.read().job.not_modelled.clone(),
     });
+    let items = move || {
+        let marks = marks.get().into_iter();
+        let items = marks.map(|mark| {
+            view! {
+                <li>
+                    <p>{mark.to_string()}</p>
+                    {removable(&mark).then(|| view! { <RemoveButton mark /> })}
+                </li>
+            }
+        });
+        items.collect_view()
+    };
     view! {
         <Show when=move || !marks.read().is_empty()>
             <ul class="marks" data-testid="not-modelled" aria-label="Not modelled">
-                <For each=move || marks.get() key=|mark| mark.to_string() let:mark>
-                    <li>
-                        <p>{mark.to_string()}</p>
-                        {removable(&mark).then(|| view! { <RemoveButton mark=mark.clone() /> })}
-                    </li>
-                </For>
+                {items}
             </ul>
         </Show>
     }

@@ -15,7 +15,7 @@ mod unsubscribe;
 
 pub use button::{ActionButton, OpenButton};
 pub use copy_button::CopyButton;
-pub use deferred::{Deferred, deferred_memo, next_task, when_idle};
+pub use deferred::{Deferred, InSight, deferred_memo, next_task, when_idle};
 pub use dialog::Dialog;
 pub use file_button::FileButton;
 pub use in_turn::{InTurn, Turns};

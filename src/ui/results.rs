@@ -31,7 +31,7 @@ mod step_time_line;
 use leptos::prelude::*;
 
 use super::lazy_parts::LazyPart;
-use super::parts::{NearFirst, Part, TabList};
+use super::parts::{InSight, NearFirst, Part, TabList};
 use super::state::{ResultsTab, State};
 pub(super) use chart::pixel_width;
 use chart::{Chart, MarkRole};
@@ -127,6 +127,7 @@ pub(super) fn HeadlineBar() -> impl IntoView {
                 id="headline"
                 draw=|results, width| results.with_subject(width, bucket_bar::CHART.draw)
                 role=MarkRole::Buttons
+                in_sight=InSight::AtOnce
             />
         </div>
     }

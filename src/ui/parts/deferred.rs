@@ -87,13 +87,24 @@ pub fn when_idle<T: 'static>(
     });
 }
 
-/// A memo of what is shown in `place`. While that element is scrolled out of sight, a change reaches the memo only once
-/// the reader pauses, or scrolls there: what the reader sees follows a keystroke first.
+/// When a memo follows a keystroke while its place is in sight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InSight {
+    /// In the frame of the key: what the reader looks at while typing.
+    AtOnce,
+    /// Once that frame is on the screen, so that it comes sooner.
+    AfterFrame,
+}
+
+/// A memo of what is shown in `place`. What `track` reads changes with keystrokes, and such a change reaches the memo
+/// later: after the frame of the key, or, while the element is scrolled out of sight, once the reader pauses or scrolls
+/// there. What only `compute` reads changes it at once while the element is in sight: the reader has asked for that here.
 ///
 /// `track` reads what the memo depends on before all else. A memo is updated as soon as one of its sources turns out to
 /// have changed, in the order in which it has read them: what `compute` reads is not worked out before it is wanted.
 pub fn deferred_memo<T>(
     place: NodeRef<Div>,
+    in_sight: InSight,
     track: impl Fn() + Send + Sync + 'static,
     compute: impl Fn() -> T + Send + Sync + 'static,
 ) -> Memo<T>
@@ -103,7 +114,7 @@ where
     let update = StoredValue::new(Update::UpToDate);
     let is_due = Trigger::new();
     let catch_up = move || {
-        if update.get_value() == Update::AwaitsPause {
+        if update.get_value() == Update::Waits {
             update.set_value(Update::Due);
             is_due.notify();
         }
@@ -122,13 +133,21 @@ where
     let print = window_event_listener(leptos::ev::beforeprint, move |_| catch_up());
     on_cleanup(move || print.remove());
     let deferred = Deferred::new();
+    let version = version_of(Box::new(track));
+    let known_version = StoredValue::new(0);
     Memo::new_owning(move |previous| {
-        track();
+        let has_changed = known_version.get_value() != version.get();
+        known_version.set_value(version.get_untracked());
         is_due.track();
+        let waits = !visible.get_value() || (has_changed && in_sight == InSight::AfterFrame);
         match previous {
-            Some(previous) if !visible.get_value() && update.get_value() != Update::Due => {
-                update.set_value(Update::AwaitsPause);
-                deferred.after(PAUSE, catch_up);
+            Some(previous) if waits && update.get_value() != Update::Due => {
+                update.set_value(Update::Waits);
+                if visible.get_value() {
+                    deferred.after_frame(catch_up);
+                } else {
+                    deferred.after(PAUSE, catch_up);
+                }
                 (previous, false)
             }
             previous => {
@@ -141,13 +160,21 @@ where
     })
 }
 
+/// How often what `track` reads has changed.
+fn version_of(track: Box<dyn Fn() + Send + Sync>) -> Memo<u32> {
+    Memo::new(move |version: Option<&u32>| {
+        track();
+        version.map_or(0, |version| version.wrapping_add(1))
+    })
+}
+
 /// How far the update of a memo is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Update {
     /// Nothing has changed since the last one.
     UpToDate,
-    /// Something has changed, and the reader is to pause first.
-    AwaitsPause,
-    /// The reader pauses, or looks.
+    /// Something has changed, and the frame of the key comes first, or the reader is to pause.
+    Waits,
+    /// It is time: the frame is there, or the reader pauses or looks.
     Due,
 }

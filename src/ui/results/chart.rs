@@ -8,7 +8,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_use_resize_observer::use_resize_observer;
 
-use crate::parts::deferred_memo;
+use crate::parts::{InSight, deferred_memo};
 use crate::state::{Highlight, ResultsState};
 use mark::ChartMark;
 use megatron_memory::export::svg::texture_id;
@@ -53,12 +53,16 @@ pub(super) fn Chart(
     draw: fn(ResultsState, Px) -> Option<Scene>,
     /// The role of the marks.
     role: MarkRole,
+    /// When it follows a keystroke.
+    #[prop(default = InSight::AfterFrame)]
+    in_sight: InSight,
 ) -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
     let width = pixel_width(place);
     let scene = deferred_memo(
         place,
+        in_sight,
         move || results.page.outcome.track(),
         move || draw(results, Px::of(width.get().max(NARROWEST))),
     );

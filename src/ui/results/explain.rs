@@ -6,7 +6,7 @@ mod terms;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::parts::deferred_memo;
+use crate::parts::{InSight, deferred_memo};
 use crate::state::ResultsState;
 use formula::Formula;
 use megatron_memory::report::explain::{Explanation, How, explain};
@@ -25,6 +25,7 @@ pub(super) fn ExplainPanel() -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let shown = deferred_memo(
         place,
+        InSight::AfterFrame,
         move || results.page.outcome.track(),
         move || nearest(results, &results.explained.read()),
     );

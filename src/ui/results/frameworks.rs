@@ -3,7 +3,7 @@
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::parts::{Panel, PanelHead, ScrollBox, Table, deferred_memo};
+use crate::parts::{InSight, Panel, PanelHead, ScrollBox, Table, deferred_memo};
 use crate::state::ResultsState;
 use megatron_memory::framework_reports::differences::{Difference, Effect, differences};
 use megatron_memory::framework_reports::job::{Amounts, reports};
@@ -29,6 +29,7 @@ pub(crate) fn FrameworksPanel() -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let reports = deferred_memo(
         place,
+        InSight::AfterFrame,
         move || results.page.outcome.track(),
         move || Reports::of(results),
     );

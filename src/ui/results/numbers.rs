@@ -5,7 +5,7 @@ mod row;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::parts::{CopyButton, InTurn, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
+use crate::parts::{CopyButton, InSight, InTurn, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
 use crate::state::ResultsState;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::table::{Order, Table as NumbersTable};
@@ -32,7 +32,7 @@ pub(crate) fn NumbersPanel() -> impl IntoView {
         let table = NumbersTable::new(&outcome.config, &outcome.estimate, &standing, unit);
         Some(table.sorted(order.get()))
     };
-    let table = deferred_memo(place, move || outcome.track(), compute);
+    let table = deferred_memo(place, InSight::AfterFrame, move || outcome.track(), compute);
     let is_known = Memo::new(move |_| table.read().is_some());
     let note = move || format!("{} on each GPU", results.page.preferences.unit.get().symbol());
     view! {

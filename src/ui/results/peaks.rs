@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::reserved::ReservedLine;
 use crate::browser;
 use crate::components::form::control_id;
-use crate::parts::{Table, deferred_memo, passing_memo, text_cells};
+use crate::parts::{InSight, Table, deferred_memo, passing_memo, text_cells};
 use crate::state::ResultsState;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::memory::overhead::{self, memory_range};
@@ -49,6 +49,7 @@ pub(super) fn PeakFacts() -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let peak = deferred_memo(
         place,
+        InSight::AfterFrame,
         move || results.page.outcome.track(),
         move || results.with_subject(Px::ZERO, Peak::of).flatten(),
     );

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::chart::{Chart, MarkRole};
 use super::legend::Legend;
-use crate::parts::{InTurn, Panel, PanelHead};
+use crate::parts::{InSight, InTurn, Panel, PanelHead};
 use crate::state::{Highlight, ResultsState};
 use megatron_memory::report::charts::{Subject, stage_bars};
 use megatron_memory::report::readout::{Readout, readout};
@@ -21,6 +21,7 @@ pub(crate) fn StagesPanel() -> impl IntoView {
                 id="stages"
                 draw=|results, width| results.with_subject(width, stage_bars::CHART.draw)
                 role=MarkRole::Choice
+                in_sight=InSight::AtOnce
             />
             <InTurn>
                 <ReadoutLine />

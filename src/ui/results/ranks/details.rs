@@ -4,7 +4,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::state::RanksState;
-use crate::parts::{Table, deferred_memo, passing_memo};
+use crate::parts::{InSight, Table, deferred_memo, passing_memo};
 use megatron_memory::parallel::groups::process_groups::ProcessGroup;
 use megatron_memory::report::amount::{Scale, grouped};
 use megatron_memory::report::rank_details::{GroupFacts, ModuleFacts};
@@ -15,6 +15,7 @@ pub(super) fn RankDetails(ranks: RanksState) -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let modules = deferred_memo(
         place,
+        InSight::AfterFrame,
         move || ranks.results.page.outcome.track(),
         move || module_facts(ranks),
     );

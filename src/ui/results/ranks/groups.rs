@@ -4,7 +4,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::state::RanksState;
-use crate::parts::{deferred_memo, passing_memo};
+use crate::parts::{InSight, deferred_memo, passing_memo};
 use megatron_memory::report::amount::{Scale, grouped};
 use megatron_memory::report::rank_map::spans;
 use megatron_memory::report::summary::stage_name;
@@ -43,7 +43,12 @@ impl EqualRanks {
 #[component]
 pub(super) fn RankGroups(ranks: RanksState) -> impl IntoView {
     let place = NodeRef::<Div>::new();
-    let groups = deferred_memo(place, move || ranks.results.page.outcome.track(), move || groups(ranks));
+    let groups = deferred_memo(
+        place,
+        InSight::AfterFrame,
+        move || ranks.results.page.outcome.track(),
+        move || groups(ranks),
+    );
     view! {
         <div class="rank-groups" node_ref=place>
             <ul>

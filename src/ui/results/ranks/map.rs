@@ -7,7 +7,7 @@ use leptos_use_element_size::{Size, UseElementSizeOptions, use_element_size_with
 
 use super::state::RanksState;
 use crate::browser;
-use crate::parts::deferred_memo;
+use crate::parts::{InSight, deferred_memo};
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::rank_map::{Cells, ColoredCells, Fill, LegendEntry};
 
@@ -46,6 +46,7 @@ pub(super) fn RankMap(ranks: RanksState) -> impl IntoView {
     let cells = Memo::new(move |_| cells(ranks, width.get()));
     let map = deferred_memo(
         place,
+        InSight::AfterFrame,
         move || ranks.results.page.outcome.track(),
         move || Map::of(ranks, cells.get()?),
     );

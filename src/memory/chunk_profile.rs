@@ -20,7 +20,7 @@ use super::graph_ends::GraphEnds;
 use super::graph_phase::GraphPhase;
 use super::local_graphs::{BlockCapture, captures};
 use super::stage_totals::ChunkTotals;
-use crate::config::choices::CudaGraphImpl;
+use crate::config::choices::{CudaGraphImpl, OffloadModule};
 use crate::config::job::Module;
 use crate::model::tape::liveness::{PassKind, Peak, TRANSIENT, USES, Usage};
 use crate::model::tape::{ActivationTensor, Family, block};
@@ -107,6 +107,9 @@ pub(crate) struct ChunkProfile<'t> {
     pub(crate) backward: ChunkPeak,
     /// Bytes of the tensor it receives, nothing on the first stage.
     pub(crate) received: u64,
+    /// Bytes of that tensor that stay until it receives the next one: none where the norm before the attention of its first
+    /// layer is offloaded, which gives up the storage of what it reads (`bulk_offload`).
+    received_stays: u64,
     /// Bytes of the tensor it sends, nothing after the loss.
     pub(crate) sent: u64,
     /// Bytes of that tensor that a live micro batch keeps: nothing where it is deallocated once it is sent.
@@ -229,6 +232,13 @@ impl<'t> ChunkProfile<'t> {
             graph_ends: GraphEnds::new(tapes.sizes(), residual, !chunk.embedding),
             distributed: m.args.distribute_saved_activations && !m.sequence_parallel,
             ..Self::default()
+        };
+        let offload = tapes.sizes().recompute_options.offload;
+        let moved = offload.is_some_and(|set| set.contains(OffloadModule::AttnNorm));
+        passes.received_stays = if moved && !chunk.embedding && chunk.num_layers() > 0 {
+            0
+        } else {
+            passes.received
         };
         let masked = (chunk.embedding || chunk.output) && (!alone || captures_locally(m, tapes));
         // Masks that stay are buffers, but for those that graphs are captured with.
@@ -354,6 +364,7 @@ impl<'t> ChunkProfile<'t> {
             forward: self.forward.usage,
             backward: self.backward.usage,
             received: self.received,
+            received_stays: self.received_stays,
             sent: self.sent,
             output_kept: self.output_kept,
             deferred: self.deferred,

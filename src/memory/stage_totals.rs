@@ -18,6 +18,9 @@ pub(crate) struct ChunkTotals {
     pub(crate) backward: Usage,
     /// Bytes of the tensor that the chunk receives.
     pub(crate) received: u64,
+    /// Bytes of that tensor that stay until the next one: none where the norm that reads it is offloaded, which gives up
+    /// its storage.
+    pub(crate) received_stays: u64,
     /// Bytes of the tensor that the chunk sends.
     pub(crate) sent: u64,
     /// Bytes of that tensor that a live micro batch keeps, counted in `kept` and `backward`.
@@ -160,7 +163,8 @@ fn weight(place: &StagePlace, chunk: &ChunkTotals) -> ChunkBytes {
         stored: kept,
         forward: chunk.forward.total().saturating_sub(kept),
         backward: chunk.backward.total().saturating_sub(kept),
-        idle: 2 * received,
+        // With the gradient.
+        idle: received.saturating_add(chunk.received_stays),
         input_grad: if place.pipelined { received } else { 0 },
         output: if place.retained && !place.captured {
             sent.saturating_add(chunk.output_kept)

@@ -51,6 +51,7 @@ pub(crate) fn totals_of_blocks(
         forward: walk.forward.usage,
         backward: walk.backward.usage,
         received: around.received,
+        received_stays: around.received_stays,
         sent: around.sent,
         output_kept: around.output_kept,
         deferred: around.deferred,

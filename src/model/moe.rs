@@ -42,7 +42,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
     let before_pools = inputs.experts;
     tape.offload(OffloadModule::MlpNorm, before_norm);
     let start = tape.here();
-    let ends_at = tape.ends_at();
+    let (in_graph, ends_at) = (tape.is_in_graph(), tape.ends_at());
     let text = Pool::of_text(sizes, tape, moe, before_pools);
     let normed = text.map_or(before_pools, |text| text.tokens);
     let for_router = if separate {
@@ -76,7 +76,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
     }
     let tokens = DispatchedTokens::dispatch(sizes, tape, moe, input, inner);
     // What the static tensors of graphs are is not the dispatcher's own.
-    if m.args.cuda_graph_impl == CudaGraphImpl::None {
+    if !in_graph && m.args.cuda_graph_impl != CudaGraphImpl::FullIteration {
         let kept = tokens.attributes(tape, moe, routed);
         tape.holds_graph = tokens.holds_graph();
         tape.attributes.extend(kept);

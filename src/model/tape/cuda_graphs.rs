@@ -105,6 +105,11 @@ impl AutogradTape {
         }
     }
 
+    /// Whether a graph captures what comes next, or some of what follows.
+    pub(crate) fn is_in_graph(&self) -> bool {
+        self.capture.is_some()
+    }
+
     /// Where the layer's graph ends, if it has not yet and ends before the layer.
     pub(crate) fn ends_at(&self) -> Option<Point> {
         let until = self.capture.map(|capture| capture.until);

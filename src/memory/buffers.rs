@@ -12,6 +12,7 @@ mod padding;
 mod ref_model;
 mod rotary;
 mod shared_kv;
+mod shared_segments;
 mod site;
 pub(crate) mod stash;
 
@@ -38,14 +39,15 @@ pub use list::Buffer;
 pub(crate) use list::BufferKind;
 use list::List;
 pub(crate) use padding::PaddingBytes;
-use padding::PartPadding;
 pub(crate) use padding::embedding_on_two_stages;
+use padding::{KnownRests, PartPadding};
 pub(crate) use site::Site;
 
 /// The data that the [`buffers`](Self::buffers) of all stages of a module are computed from, one entry a part.
 pub(crate) struct BufferRules {
     /// In the order of [`Architecture::parts`], as the others.
     padding: Vec<PartPadding>,
+    known_rests: KnownRests,
     /// Rows and columns of linear layers' weights.
     linears: Vec<Vec<(u64, u64)>>,
     fp8: Vec<fp8::Part>,
@@ -60,6 +62,7 @@ impl BufferRules {
         let parts = || architecture.parts().iter();
         Self {
             padding: parts().map(|part| PartPadding::new(m, &part.parameters)).collect(),
+            known_rests: KnownRests::default(),
             linears: parts().map(|part| linears(m, &part.parameters)).collect(),
             fp8: parts().map(|part| fp8::Part::new(m, part)).collect(),
             ref_model: parts().map(|part| ref_model::bytes(m, part)).collect(),

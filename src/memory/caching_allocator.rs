@@ -10,6 +10,11 @@ pub fn requested(bytes: Bytes) -> Bytes {
     Bytes(segment_size(AllocatorSettings::default().round(bytes.0)))
 }
 
+/// Whether a tensor gets a part of a segment of 20 MiB: smaller ones share segments of 2 MiB, larger ones have their own.
+pub(crate) fn shares_a_segment(bytes: u64) -> bool {
+    bytes > MIB && bytes < 10 * MIB
+}
+
 /// Bytes at the end of a tensor's own segment that stay with the tensor: segments come in multiples of 2 MiB, and a
 /// rest of
 /// 1 MiB or less is not split off. Smaller tensors share segments.

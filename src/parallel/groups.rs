@@ -51,7 +51,7 @@ impl Dim {
 }
 
 /// One of the two rank grids of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
     /// The grid of dense layers, with the dimensions TP, CP, DP and PP.
     Dense,

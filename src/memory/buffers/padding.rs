@@ -1,6 +1,10 @@
 //! The bytes between and behind tensors: padding in buffers of states, and tails of the allocator's blocks.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use super::BufferRules;
+use super::shared_segments::{EqualTensors, rests};
 use super::site::Site;
 use crate::config::job::Module;
 use crate::memory::bucket::{Bucket, Padding, State};
@@ -12,17 +16,19 @@ use crate::memory::states::gradient_copy_bytes;
 use crate::memory::torch_fsdp2;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, ParamTensor};
-use crate::model::trained;
+use crate::model::{PartCounts, trained};
 use crate::parallel::groups::View;
 use crate::units::{Bytes, add_times, multiply};
 
 /// The sizes of one part's tensors with and without alignment.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(super) struct PartPadding {
     dense: Aligned,
     expert: Aligned,
     /// The embedding or output layer that another stage shares, which has a bucket of its own.
     shared: u64,
+    /// The trained tensors, for those that share segments.
+    trained: Vec<EqualTensors>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -40,7 +46,8 @@ struct Aligned {
     fp32: u64,
     /// Bytes that rounding to whole blocks adds to weights that are not trained: they are in no buffer.
     frozen: u64,
-    /// Bytes of the tails that the allocator does not split off behind tensors of 1, 2 and 4 bytes an element.
+    /// Bytes of the tails that the allocator does not split off behind tensors of 1, 2 and 4 bytes an element that have
+    /// segments of their own.
     unsplit: [u64; 3],
 }
 
@@ -137,7 +144,8 @@ impl BufferRules {
                 let bytes = if one {
                     unsplit(multiply(held.in_buffer, rule.bytes))
                 } else {
-                    let all = behind.map(|(_, bytes)| bytes).sum::<u64>();
+                    let of_own_segments = behind.map(|(_, bytes)| bytes).sum::<u64>();
+                    let all = of_own_segments.saturating_add(self.rests_in_shared_segments(counts, view, rule.bytes));
                     let states = if state == State::MainParams {
                         // fp32 copies of gradients are tensors of the same sizes.
                         1 + u64::from(gradient_copy_bytes(m) > 0)
@@ -153,6 +161,22 @@ impl BufferRules {
                 });
             }
         }
+    }
+}
+
+/// The rests in shared segments that were asked for before, by bytes of an element, view and parts.
+pub(super) type KnownRests = RefCell<BTreeMap<(u64, View, PartCounts), u64>>;
+
+impl BufferRules {
+    /// Bytes of the rests behind the tensors of a chunk with these parts that share segments. Layouts of one search ask for
+    /// few of them often.
+    fn rests_in_shared_segments(&self, counts: &PartCounts, view: View, width: u64) -> u64 {
+        let mut known = self.known_rests.borrow_mut();
+        let rests = known.entry((width, view, counts.clone())).or_insert_with(|| {
+            let tensors = self.padding.iter().map(|part| part.trained.as_slice());
+            rests(tensors.zip(counts.iter().copied()), view, width)
+        });
+        *rests
     }
 }
 
@@ -189,6 +213,11 @@ impl PartPadding {
                 into.add(aligned, count);
                 continue;
             }
+            out.trained.push(EqualTensors {
+                view: tensor.sharding.view(),
+                elements: each,
+                count,
+            });
             let in_buffer = multiply(each.div_ceil(ALIGNMENT), ALIGNMENT);
             let of_fp32 = |size: u64| if tensor.keep_in_fp32 { size } else { 0 };
             let fp32 = rounding(multiply(each, 4));

@@ -51,7 +51,7 @@ pub(super) fn held_from_the_start(stage: &StageEstimate) -> Bytes {
 
 /// How far estimates are from measurements in nine of ten public runs whose software is not known, in millionths: the
 /// least favorable group of the evidence.
-pub const ESTIMATE_ERROR_PPM: u64 = 103_200;
+pub const ESTIMATE_ERROR_PPM: u64 = 104_600;
 
 /// An amount with the error of estimates added.
 pub(super) fn with_estimate_error(bytes: Bytes) -> Bytes {

@@ -30,7 +30,7 @@ fn the_timeline_is_a_tab_and_a_link_opens_it() {
 #[test]
 fn longer_numbers_of_a_stage_do_not_move_what_is_below() {
     let page = Page::open("");
-    page.until("document.querySelector('.detail .panel-note').innerText.startsWith('65.17 GiB')");
+    page.until("document.querySelector('.detail .panel-note').innerText.startsWith('65.18 GiB')");
     let top = "document.querySelector('#stage-parts').getBoundingClientRect().top";
     let before = page.eval(top);
     page.click("#field-mbs");

@@ -226,7 +226,7 @@ fn a_job_without_a_result_has_no_number_in_json() {
     let ended = run(&["check", "--json", "deepseek-v3", "illegal.sh", "open.sh"], "");
     let reports: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
     assert_eq!(reports[0]["verdict"], "fits");
-    assert_eq!(reports[0]["peak_bytes"], 69_974_455_296_u64);
+    assert_eq!(reports[0]["peak_bytes"], 69_981_795_328_u64);
     assert_eq!(reports[0]["link"], "#v1;m=deepseek-v3@3");
     for (report, verdict, status) in [(&reports[1], "cannot_run", 3), (&reports[2], "open_questions", 5)] {
         assert_eq!(report["verdict"], verdict);
@@ -281,10 +281,10 @@ fn every_export_of_the_command_line_comes_back_to_the_same_memory() {
 fn an_estimate_is_printed_in_every_form() {
     for (form, text) in [
         ("text", "Fits: on the fullest GPU 65.2 GiB allocated"),
-        ("csv", "69974455296"),
+        ("csv", "69981795328"),
         ("markdown", "| stage 1 |"),
         ("tsv", "stage 1\t"),
-        ("json", "\"bytes\": 69974455296"),
+        ("json", "\"bytes\": 69981795328"),
     ] {
         let ended = run(&["estimate", "deepseek-v3", "--format", form], "");
         assert_eq!(ended.status, 0, "{form}: {}", ended.errors);

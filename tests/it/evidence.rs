@@ -298,7 +298,8 @@ fn routers_need_a_workspace_of_transformer_engine() {
         let dtype = Value::Text(dtype.to_owned());
         job.shared.set(FieldId::moe_router_dtype, dtype);
         // The dispatcher keeps the scores of the tokens in no wider type than the router's.
-        job.shared.set(FieldId::moe_token_dispatcher_type, Value::Text("flex".to_owned()));
+        job.shared
+            .set(FieldId::moe_token_dispatcher_type, Value::Text("flex".to_owned()));
         compare(&run).unwrap().steady.0
     };
     assert_eq!(steady("fp32") - steady("fp64"), (32 * 1024 + 1) * 1024);

@@ -174,7 +174,8 @@ impl BufferRules {
         let mut known = self.known_rests.borrow_mut();
         let rests = known.entry((width, view, counts.clone())).or_insert_with(|| {
             let tensors = self.padding.iter().map(|part| part.trained.as_slice());
-            rests(tensors.zip(counts.iter().copied()), view, width)
+            let parts: Vec<_> = tensors.zip(counts.iter().copied()).collect();
+            rests(&parts, view, width)
         });
         *rests
     }

@@ -18,13 +18,13 @@ pub(super) struct EqualTensors {
 
 /// Bytes of the rests behind one state of the tensors of a view, with elements of so many bytes. `parts` has the tensors of
 /// each part, and how many of the part there are; states are made layer by layer.
-pub(super) fn rests<'t>(parts: impl Iterator<Item = (&'t [EqualTensors], u64)> + Clone, view: View, width: u64) -> u64 {
+pub(super) fn rests(parts: &[(&[EqualTensors], u64)], view: View, width: u64) -> u64 {
     let mut filling = Filling::new();
     let mut bytes = 0u64;
-    let layers = parts.clone().map(|(_, times)| times).max().unwrap_or(0);
+    let layers = parts.iter().map(|(_, times)| *times).max().unwrap_or(0);
     for layer in 0..layers {
-        let of_layer = parts.clone().filter(|(_, times)| *times > layer);
-        let tensors = of_layer.flat_map(|(tensors, _)| tensors);
+        let of_layer = parts.iter().filter(|(_, times)| *times > layer);
+        let tensors = of_layer.flat_map(|(tensors, _)| *tensors);
         for tensor in tensors.filter(|tensor| tensor.view == view) {
             let size = multiply(tensor.elements, width);
             if shares_a_segment(size) {

@@ -8,6 +8,7 @@ use super::{Confidence, Line};
 use crate::config::choices::CudaGraphImpl;
 use crate::memory::blocks::{CompiledTapes, deferred_input, deferred_logits};
 use crate::memory::bucket::Bucket;
+use crate::memory::chunk_profile::ChunkProfile;
 use crate::memory::peak::{StageReplay, Stages};
 use crate::memory::states::step_copies;
 use crate::memory::{StageEstimate, peak};
@@ -75,7 +76,7 @@ fn optimizer_step(stages: &Stages<'_>, replay: &StageReplay<'_>, held: &StageEst
             terms.tensor("token dispatcher", tensor, TRANSIENT, false, 1);
         }
     }
-    let ends = replay.chunks.iter().map(|chunk| chunk.held_by_graphs());
+    let ends = replay.chunks.iter().map(ChunkProfile::held_by_graphs);
     let what = "where the graphs of routers' probabilities begin: inputs and their gradients";
     terms.plain(what, TRANSIENT, ends.fold(0, u64::saturating_add), 1, GRAPH_ENDS);
     let held = stages.rules.count(&held.parameters());

@@ -396,8 +396,10 @@ fn a_sweep_shows_what_other_values_come_to_and_a_click_applies_one() {
 fn small_embeds_are_low() {
     let site = Site::new("");
     for (view, width, most) in [
+        ("compact", 1200, 160),
         ("compact", 700, 160),
         ("compact", 390, 240),
+        ("bar", 1200, 120),
         ("bar", 700, 120),
         ("bar", 390, 160),
     ] {
@@ -410,6 +412,12 @@ fn small_embeds_are_low() {
         page.until("document.querySelector('.legend li') && document.querySelector('[data-testid=total]')?.innerText");
         let height = page.eval("Math.ceil(document.body.getBoundingClientRect().height)");
         assert!(height.as_u64().unwrap() <= most, "{height} of {view} at {width}");
+        // The number, the bar and what its colors stand for are below each other.
+        page.until(
+            "(() => { const [total, bar, legend] = ['[data-testid=total]', '.meter', '.legend'].map((place) => \
+                 document.querySelector(place).getBoundingClientRect()); \
+                 return total.bottom <= bar.top && bar.height > 0 && bar.bottom <= legend.top; })()",
+        );
         assert_eq!(page.barriers(), Vec::<String>::new(), "{view}");
         // What is left out is behind the tip.
         page.click("[aria-label='About these numbers']");

@@ -462,7 +462,7 @@ pub const HYBRID_EP_BUFFERS: Source = Source::page(
     "https://github.com/deepseek-ai/DeepEP/blob/94a9f8f/csrc/hybrid_ep/buffer/intranode.cu",
     "NVLCoordinator::allocate_combine_buffers",
 );
-/// What the all-gather dispatcher refers to.
+/// The map and the probabilities that the all-gather dispatcher keeps after a pass.
 pub const GATHERED_TOKENS: Source = Source::megatron(
     "megatron/core/transformer/moe/token_dispatcher.py",
     "MoEAllGatherTokenDispatcher.dispatch_postprocess",

@@ -169,6 +169,25 @@ impl Mixer {
         }
     }
 
+    /// The rotary embeddings that a layer of it builds for itself (`MLASelfAttention.__init__`, `DSAIndexer.__init__`).
+    /// Other layers read that of their model, or none.
+    #[must_use]
+    pub const fn rotary_embeddings(self) -> u64 {
+        match self {
+            Self::MultiLatentAttention | Self::SparseAttention { indexer: false } => 1,
+            Self::SparseAttention { indexer: true } => 2,
+            Self::Attention
+            | Self::CompressedAttention { .. }
+            | Self::GatedDeltaNet
+            | Self::GatedDeltaNet2
+            | Self::Mamba
+            | Self::GatedDeltaProduct
+            | Self::MambaBesideAttention
+            | Self::KimiDeltaAttention
+            | Self::KimiLatentAttention => 0,
+        }
+    }
+
     /// The letter of a pattern that stands for it; `None` where there is none. For attention with Mamba beside it, of
     /// which no pattern has a letter, it is that of attention.
     #[must_use]

@@ -42,7 +42,8 @@ pub struct TrainingLog {
     pub measured: LogMeasurements,
 }
 
-/// What Megatron-LM's pretrain scripts print before they build their datasets.
+/// The line that `pretrain_gpt.py` and `pretrain_hybrid.py` of Megatron-LM print, and no other program
+/// (`train_valid_test_datasets_provider`).
 const BUILDS_DATASETS: &str = "> building train, validation, and test datasets for GPT ...";
 
 /// What stands around the arguments.

@@ -229,12 +229,11 @@ impl<'t> ChunkProfile<'t> {
             sent,
             output_kept: if deallocates || alone || in_pool() { 0 } else { sent },
             residual,
-            graph_ends: GraphEnds::new(tapes.sizes(), residual, !chunk.embedding),
+            graph_ends: GraphEnds::new(tapes.sizes(), residual, chunk),
             distributed: m.args.distribute_saved_activations && !m.sequence_parallel,
             ..Self::default()
         };
-        let offload = tapes.sizes().recompute_options.offload;
-        let moved = offload.is_some_and(|set| set.contains(OffloadModule::AttnNorm));
+        let moved = tapes.sizes().recompute_options.offloads(OffloadModule::AttnNorm);
         passes.received_stays = if moved && !chunk.embedding && chunk.num_layers() > 0 {
             0
         } else {

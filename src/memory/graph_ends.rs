@@ -10,6 +10,7 @@ use super::blocks::{Block, BlockPasses};
 use crate::config::choices::{OffloadModule, RecomputeGranularity, RecomputeModule};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
+use crate::parallel::stages::Chunk;
 
 /// Bytes of the input at which the graph of a layer begins, and of its gradient.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,9 +31,8 @@ pub(crate) struct GraphEnds {
 }
 
 impl GraphEnds {
-    /// Those of the layers of a chunk whose first layer reads a tensor of the stage before or not. `residual` is the bytes
-    /// of the residual stream on this rank.
-    pub(crate) fn new(sizes: &Sizes<'_>, residual: u64, received: bool) -> Self {
+    /// The tensors of the layers of a chunk. `residual` is the bytes of the residual stream on this rank.
+    pub(crate) fn new(sizes: &Sizes<'_>, residual: u64, chunk: &Chunk) -> Self {
         let both = End {
             input: residual,
             gradient: residual,
@@ -43,7 +43,7 @@ impl GraphEnds {
                 input: if keeps_input(sizes) { residual } else { 0 },
                 gradient: if detaches(sizes.m) { residual } else { 0 },
             },
-            received,
+            received: !chunk.embedding,
         }
     }
 
@@ -92,7 +92,6 @@ fn detaches(m: &Module) -> bool {
 
 /// Whether the detached tensor itself is still there: the storage of an input whose norm is offloaded is given up.
 fn keeps_input(sizes: &Sizes<'_>) -> bool {
-    let offload = sizes.recompute_options.offload;
-    let moved = offload.is_some_and(|set| set.contains(OffloadModule::AttnNorm));
+    let moved = sizes.recompute_options.offloads(OffloadModule::AttnNorm);
     detaches(sizes.m) && !(moved && sizes.m.args.overlap_moe_expert_parallel_comm)
 }

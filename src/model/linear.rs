@@ -31,8 +31,9 @@ pub(crate) fn without_stand_in(args: &Args, of: Component) -> SoftwareFact {
     }
 }
 
-/// What is made of the gradient of a weight in each backward pass: without gradient accumulation fusion a tensor before
-/// it is added up; with it a stand-in for one, where none is kept.
+/// The name of the tensor that each backward pass makes for the gradient of a weight; `None` where it makes none. Without
+/// gradient accumulation fusion that is the gradient itself. With fusion it is added to the main gradients at once, and
+/// the tensor only stands in for it in PyTorch's graph, where the software keeps no such tensor.
 fn separate_gradient(args: &Args, of: Component) -> Option<&'static str> {
     if !args.gradient_accumulation_fusion {
         Some("weight gradient")

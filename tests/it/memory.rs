@@ -33,6 +33,7 @@ mod parallel_layer;
 mod pipeline_outputs;
 mod ref_model;
 mod reserved;
+mod rotary;
 mod router;
 mod saved_bytes;
 mod savings;

@@ -44,9 +44,11 @@ fn tables(site: &Site<'_>, (embeddings, width): (u64, Factor), yarn: bool, out: 
             Shape::of(&[sequence, width]).over(cp)
         }
         Some(packing) => {
-            // Tables of all lengths share the cache. Every context-parallel rank has the whole of each.
+            // Tables of all lengths share the cache, but fused embeddings make one of the longest sample alone. Every
+            // context-parallel rank has the whole of each.
             let longest = factor("longest sample", packing.longest);
-            let cached = if packing.lengths_vary && !mrope && embeddings > 0 {
+            let each_length = packing.lengths_vary && !mrope && !is_fused(site);
+            let cached = if each_length && embeddings > 0 {
                 CACHED_TABLES
             } else {
                 cached
@@ -83,25 +85,6 @@ fn latent_embeddings(site: &Site<'_>) -> u64 {
     let decoder = of_chunks.filter_map(|index| layers.decoder().get(index as usize));
     let has_depths = site.chunks.iter().any(|chunk| chunk.mtp > 0);
     let depths = layers.mtp().iter().filter(|_| has_depths);
-    decoder.chain(depths).map(|layer| embeddings_of(layer.mixer)).sum()
-}
-
-/// The rotary embeddings of one layer.
-fn embeddings_of(mixer: Option<Mixer>) -> u64 {
-    match mixer {
-        Some(Mixer::MultiLatentAttention | Mixer::SparseAttention { indexer: false }) => 1,
-        Some(Mixer::SparseAttention { indexer: true }) => 2,
-        Some(
-            Mixer::Attention
-            | Mixer::CompressedAttention { .. }
-            | Mixer::GatedDeltaNet
-            | Mixer::GatedDeltaNet2
-            | Mixer::Mamba
-            | Mixer::GatedDeltaProduct
-            | Mixer::MambaBesideAttention
-            | Mixer::KimiDeltaAttention
-            | Mixer::KimiLatentAttention,
-        )
-        | None => 0,
-    }
+    let mixers = decoder.chain(depths).filter_map(|layer| layer.mixer);
+    mixers.map(Mixer::rotary_embeddings).sum()
 }

@@ -51,6 +51,11 @@ impl RecomputeOptions {
         }
     }
 
+    /// Whether fine-grained offloading moves what a module saves.
+    pub(crate) fn offloads(&self, module: OffloadModule) -> bool {
+        self.offload.is_some_and(|set| set.contains(module))
+    }
+
     /// The settings as far as they matter to a tape: without modules that it has no sections of.
     pub(crate) fn on(mut self, tape: &AutogradTape) -> Self {
         let modules = || tape.sections.iter().map(|section| section.module);

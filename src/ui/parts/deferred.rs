@@ -175,6 +175,6 @@ enum Update {
     UpToDate,
     /// Something has changed, and the frame of the key comes first, or the reader is to pause.
     Waits,
-    /// It is time: the frame is there, or the reader pauses or looks.
+    /// The change is to be shown now: the frame of the key is on the screen, or the reader has paused or scrolled there.
     Due,
 }

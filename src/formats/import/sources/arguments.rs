@@ -28,6 +28,7 @@ pub(in crate::formats::import) fn training_log(text: &str, options: &Options<'_>
     let names = log.arguments.iter().map(|argument| argument.name.as_str()).collect();
     let of_scripts = log.of_pretrain_script;
     let release = training_log::release_of(&names);
+    // The other programs that print these arguments have data iterators of their own.
     let release = release.filter(|release| release.stack != SoftwareStack::MegatronLm018 || of_scripts);
     let arguments = log.arguments.into_iter().map(|argument| KeyValue {
         value: printed(&argument.value),

@@ -13,7 +13,7 @@ mod replay_of_tight;
 use leptos::prelude::*;
 
 use super::browser;
-use super::parts::InTurn;
+use super::parts::{InTurn, signal_on_change};
 use super::results::HeadlineBar;
 use super::state::{Outcome, State};
 pub(super) use answers::Answers;
@@ -48,7 +48,7 @@ pub(super) fn Summary(
     let state = expect_context::<State>();
     // Everything that shows older numbers is dimmed.
     Effect::new(move |_| browser::mark_root("data-stale", state.stale.get().then_some("")));
-    let headline = Memo::new(move |_| Headline::of(state));
+    let headline = signal_on_change(Memo::new(move |_| Headline::of(state)));
     let details_open = RwSignal::new(false);
     view! {
         <section class="summary" aria-label="Memory of one GPU">

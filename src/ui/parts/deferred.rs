@@ -6,6 +6,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_use_intersection_observer::use_intersection_observer;
 
+use super::signal_on_change::signal_on_change;
 use super::unsubscribe::unsubscribe_on_cleanup;
 use crate::browser;
 
@@ -87,7 +88,7 @@ pub fn when_idle<T: 'static>(
     });
 }
 
-/// When a memo follows a keystroke while its place is in sight.
+/// When a signal follows a keystroke while its place is in sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InSight {
     /// In the frame of the key: what the reader looks at while typing.
@@ -96,20 +97,20 @@ pub enum InSight {
     AfterFrame,
 }
 
-/// A memo of what is shown in `place`. What `track` reads changes with keystrokes, and such a change reaches the memo
-/// later: after the frame of the key, or, while the element is scrolled out of sight, once the reader pauses or scrolls
+/// What is shown in `place`, as a [`signal_on_change`]. What `track` reads changes with keystrokes, and such a change
+/// reaches the signal later: after the frame of the key, or, while the element is scrolled out of sight, once the reader pauses or scrolls
 /// there. What only `compute` reads changes it at once while the element is in sight: the reader has asked for that here.
 ///
-/// `track` reads what the memo depends on before all else. A memo is updated as soon as one of its sources turns out to
+/// `track` reads what the signal depends on before all else. A memo is updated as soon as one of its sources turns out to
 /// have changed, in the order in which it has read them: what `compute` reads is not worked out before it is wanted.
-pub fn deferred_memo<T>(
+pub fn deferred_signal<T>(
     place: NodeRef<Div>,
     in_sight: InSight,
     track: impl Fn() + Send + Sync + 'static,
     compute: impl Fn() -> T + Send + Sync + 'static,
-) -> Memo<T>
+) -> ReadSignal<T>
 where
-    T: PartialEq + Send + Sync + 'static,
+    T: Clone + PartialEq + Send + Sync + 'static,
 {
     let update = StoredValue::new(Update::UpToDate);
     let is_due = Trigger::new();
@@ -135,7 +136,7 @@ where
     let deferred = Deferred::new();
     let version = version_of(Box::new(track));
     let known_version = StoredValue::new(0);
-    Memo::new_owning(move |previous| {
+    let memo = Memo::new_owning(move |previous| {
         let has_changed = known_version.get_value() != version.get();
         known_version.set_value(version.get_untracked());
         is_due.track();
@@ -157,7 +158,8 @@ where
                 (value, changed)
             }
         }
-    })
+    });
+    signal_on_change(memo)
 }
 
 /// How often what `track` reads has changed.

@@ -8,7 +8,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_use_resize_observer::use_resize_observer;
 
-use crate::parts::{InSight, deferred_memo};
+use crate::parts::{InSight, deferred_signal};
 use crate::state::{Highlight, ResultsState};
 use mark::ChartMark;
 use megatron_memory::export::svg::texture_id;
@@ -37,7 +37,7 @@ struct ChartState {
     results: ResultsState,
     highlight: Highlight,
     /// The scene that is drawn; none before the first valid job.
-    scene: Memo<Option<Scene>>,
+    scene: ReadSignal<Option<Scene>>,
     /// The number of the mark that had the focus last.
     focused: RwSignal<usize>,
     /// The number of the one mark that the Tab key reaches: the chosen one, or the one that had the focus last.
@@ -60,7 +60,7 @@ pub(super) fn Chart(
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
     let width = pixel_width(place);
-    let scene = deferred_memo(
+    let scene = deferred_signal(
         place,
         in_sight,
         move || results.page.outcome.track(),

@@ -6,7 +6,7 @@ mod terms;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::parts::{InSight, deferred_memo};
+use crate::parts::{InSight, deferred_signal};
 use crate::state::ResultsState;
 use formula::Formula;
 use megatron_memory::report::explain::{Explanation, How, explain};
@@ -23,7 +23,7 @@ const HINT: &str = "Choose a row or a part of a bar to see what it consists of, 
 pub(super) fn ExplainPanel() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
-    let shown = deferred_memo(
+    let shown = deferred_signal(
         place,
         InSight::AfterFrame,
         move || results.page.outcome.track(),

@@ -3,7 +3,7 @@
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::parts::{InSight, Panel, PanelHead, ScrollBox, Table, deferred_memo};
+use crate::parts::{InSight, Panel, PanelHead, ScrollBox, Table, deferred_signal};
 use crate::state::ResultsState;
 use megatron_memory::framework_reports::differences::{Difference, Effect, differences};
 use megatron_memory::framework_reports::job::{Amounts, reports};
@@ -27,7 +27,7 @@ struct Reports {
 pub(crate) fn FrameworksPanel() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
-    let reports = deferred_memo(
+    let reports = deferred_signal(
         place,
         InSight::AfterFrame,
         move || results.page.outcome.track(),
@@ -54,7 +54,7 @@ pub(crate) fn FrameworksPanel() -> impl IntoView {
 
 /// The amounts that the reports name, and the estimate's own.
 #[component]
-fn ReportTable(reports: Memo<Option<Reports>>) -> impl IntoView {
+fn ReportTable(reports: ReadSignal<Option<Reports>>) -> impl IntoView {
     let unit = expect_context::<ResultsState>().page.preferences.unit;
     let rows = move || {
         let scale = Scale::fine(unit.get());
@@ -99,7 +99,7 @@ fn report_row(report: &Amounts, states: Bytes, scale: Scale) -> impl IntoView + 
 
 /// Why the reports differ from the estimate, folded up.
 #[component]
-fn Reasons(reports: Memo<Option<Reports>>) -> impl IntoView {
+fn Reasons(reports: ReadSignal<Option<Reports>>) -> impl IntoView {
     let unit = expect_context::<ResultsState>().page.preferences.unit;
     let items = move || {
         let scale = Scale::fine(unit.get());
@@ -134,7 +134,7 @@ fn reason(difference: &Difference, scale: Scale) -> impl IntoView + use<> {
 
 /// The output of the frameworks' estimators, word for word, folded up.
 #[component]
-fn PrintedTexts(reports: Memo<Option<Reports>>) -> impl IntoView {
+fn PrintedTexts(reports: ReadSignal<Option<Reports>>) -> impl IntoView {
     let texts = move || {
         let reports = reports.read();
         let reports = reports.iter().flat_map(|shown| &shown.amounts);

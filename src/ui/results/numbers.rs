@@ -5,7 +5,7 @@ mod row;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::parts::{CopyButton, InSight, InTurn, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
+use crate::parts::{CopyButton, InSight, InTurn, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_signal};
 use crate::state::ResultsState;
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::table::{Order, Table as NumbersTable};
@@ -32,7 +32,7 @@ pub(crate) fn NumbersPanel() -> impl IntoView {
         let table = NumbersTable::new(&outcome.config, &outcome.estimate, &standing, unit);
         Some(table.sorted(order.get()))
     };
-    let table = deferred_memo(place, InSight::AfterFrame, move || outcome.track(), compute);
+    let table = deferred_signal(place, InSight::AfterFrame, move || outcome.track(), compute);
     let is_known = Memo::new(move |_| table.read().is_some());
     let note = move || format!("{} on each GPU", results.page.preferences.unit.get().symbol());
     view! {
@@ -58,7 +58,7 @@ pub(crate) fn NumbersPanel() -> impl IntoView {
 
 /// Copies the whole table for a spreadsheet, and says whether that was allowed.
 #[component]
-fn CopyTable(table: Memo<Option<NumbersTable>>) -> impl IntoView {
+fn CopyTable(table: ReadSignal<Option<NumbersTable>>) -> impl IntoView {
     let said = RwSignal::new("");
     let say = move |is_copied| {
         said.set(if is_copied {
@@ -81,7 +81,7 @@ fn CopyTable(table: Memo<Option<NumbersTable>>) -> impl IntoView {
 
 /// A row for each stage, a column for each bucket that some stage has, and their total.
 #[component]
-fn StageTable(table: Memo<Option<NumbersTable>>, order: RwSignal<Order>) -> impl IntoView {
+fn StageTable(table: ReadSignal<Option<NumbersTable>>, order: RwSignal<Order>) -> impl IntoView {
     let buckets = Memo::new(move |_| of_table(table, |table| table.buckets.clone()));
     let count = Memo::new(move |_| of_table(table, |table| table.rows.len()));
     view! {
@@ -107,7 +107,7 @@ fn StageTable(table: Memo<Option<NumbersTable>>, order: RwSignal<Order>) -> impl
 }
 
 /// Something of the table; the default before the first valid job.
-fn of_table<T: Default>(table: Memo<Option<NumbersTable>>, read: impl FnOnce(&NumbersTable) -> T) -> T {
+fn of_table<T: Default>(table: ReadSignal<Option<NumbersTable>>, read: impl FnOnce(&NumbersTable) -> T) -> T {
     table.read().as_ref().map(read).unwrap_or_default()
 }
 

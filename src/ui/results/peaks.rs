@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::reserved::ReservedLine;
 use crate::browser;
 use crate::components::form::control_id;
-use crate::parts::{InSight, Table, deferred_memo, passing_memo, text_cells};
+use crate::parts::{InSight, Table, deferred_signal, passing_memo, text_cells};
 use crate::state::ResultsState;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::memory::overhead::{self, memory_range};
@@ -47,7 +47,7 @@ struct Overhead {
 pub(super) fn PeakFacts() -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let place = NodeRef::<Div>::new();
-    let peak = deferred_memo(
+    let peak = deferred_signal(
         place,
         InSight::AfterFrame,
         move || results.page.outcome.track(),
@@ -67,12 +67,12 @@ pub(super) fn PeakFacts() -> impl IntoView {
     }
 }
 
-fn of_peak<T: Default>(peak: Memo<Option<Peak>>, read: impl FnOnce(&Peak) -> T) -> T {
+fn of_peak<T: Default>(peak: ReadSignal<Option<Peak>>, read: impl FnOnce(&Peak) -> T) -> T {
     peak.read().as_ref().map(read).unwrap_or_default()
 }
 
 #[component]
-fn InFlightTable(peak: Memo<Option<Peak>>) -> impl IntoView {
+fn InFlightTable(peak: ReadSignal<Option<Peak>>) -> impl IntoView {
     let row = |row: &in_flight::InFlightRow| {
         let cells = [&row.chunk, &row.layers, &row.alive, &row.each, &row.all];
         view! { <tr>{text_cells(cells.map(String::clone))}</tr> }
@@ -89,7 +89,7 @@ fn InFlightTable(peak: Memo<Option<Peak>>) -> impl IntoView {
 /// What a log says at which moment of the job: Megatron-LM prints its line after the first iteration with
 /// `--log-interval 1`, before the optimizer has moments in the passes.
 #[component]
-fn MomentTable(peak: Memo<Option<Peak>>) -> impl IntoView {
+fn MomentTable(peak: ReadSignal<Option<Peak>>) -> impl IntoView {
     let row = |row: &moments::MomentRow| {
         view! {
             <tr>
@@ -109,7 +109,7 @@ fn MomentTable(peak: Memo<Option<Peak>>) -> impl IntoView {
 }
 
 #[component]
-fn OverheadTable(peak: Memo<Option<Peak>>) -> impl IntoView {
+fn OverheadTable(peak: ReadSignal<Option<Peak>>) -> impl IntoView {
     let fields = Memo::new(move |_| {
         of_peak(peak, |peak| {
             let overheads = peak.overheads.iter();
@@ -135,7 +135,7 @@ fn OverheadTable(peak: Memo<Option<Peak>>) -> impl IntoView {
 
 /// What comes on top for one reason, with the way to the field that sets it.
 #[component]
-fn OverheadRow(peak: Memo<Option<Peak>>, field: FieldId) -> impl IntoView {
+fn OverheadRow(peak: ReadSignal<Option<Peak>>, field: FieldId) -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
     let overhead = passing_memo(move || {
         of_peak(peak, |peak| {

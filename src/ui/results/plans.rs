@@ -8,7 +8,9 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use crate::browser::files;
-use crate::parts::{CopyButton, FileButton, InSight, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_memo};
+use crate::parts::{
+    CopyButton, FileButton, InSight, MoreHeadings, Panel, PanelHead, ScrollBox, Table, deferred_signal,
+};
 use crate::state::{DialogKind, OpenDialog, Plan, ResultsState, SavedPlans, State};
 use columns::{PlanColumn, PlanRow, heads, rows};
 use head::PlanHead;
@@ -160,7 +162,7 @@ fn PlanTable() -> impl IntoView {
         let columns: Vec<&PlanColumn> = core::iter::once(&now).chain(plans.iter()).collect();
         rows(&columns, page.preferences.unit.get())
     };
-    let shown = deferred_memo(place, InSight::AfterFrame, move || page.outcome.track(), compute);
+    let shown = deferred_signal(place, InSight::AfterFrame, move || page.outcome.track(), compute);
     let heads = move || {
         let plans = plans.read();
         let heads = plans.iter().map(|column| column.head.clone());

@@ -16,7 +16,7 @@ const EARLIER: &str = "these numbers are from the last settings that could run";
 /// Total, GPU and verdict, and below them the buckets on one line.
 #[component]
 pub(super) fn Figures(
-    headline: Memo<Option<Headline>>,
+    headline: ReadSignal<Option<Headline>>,
     /// Whether the details of the numbers are shown.
     details_open: RwSignal<bool>,
 ) -> impl IntoView {

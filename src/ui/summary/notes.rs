@@ -66,7 +66,7 @@ pub(super) fn details(config: &Config, estimate: &Estimate, scale: Scale) -> Str
 /// The two lines below the bar: which GPUs the headline is about, and what their device will show. What is pointed at
 /// stands in place of the first. Hidden for a job that cannot run, whose lines are the reasons.
 #[component]
-pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
+pub(super) fn Notes(headline: ReadSignal<Option<Headline>>) -> impl IntoView {
     let state = expect_context::<State>();
     let pointed = pointed_at();
     let place = move || {
@@ -89,7 +89,7 @@ pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
 /// What the numbers of the headline count, over the page while it is open.
 #[component]
 pub(super) fn Details(
-    headline: Memo<Option<Headline>>,
+    headline: ReadSignal<Option<Headline>>,
     /// Whether the details are shown.
     details_open: RwSignal<bool>,
 ) -> impl IntoView {

@@ -9,7 +9,7 @@ use megatron_memory::report::explain::{Explanation, Factor, How};
 #[component]
 pub(super) fn Formula(
     /// The explanation of a product; nothing is shown for a sum.
-    explanation: Memo<Explanation>,
+    explanation: ReadSignal<Explanation>,
 ) -> impl IntoView {
     move || {
         let explanation = explanation.read();

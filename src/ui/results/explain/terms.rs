@@ -12,7 +12,7 @@ use megatron_memory::report::target::Target;
 #[component]
 pub(super) fn Terms(
     /// The explanation of a sum; a product has no terms.
-    explanation: Memo<Explanation>,
+    explanation: ReadSignal<Explanation>,
 ) -> impl IntoView {
     let unit = expect_context::<ResultsState>().page.preferences.unit;
     let count = move || terms(&explanation.read()).len();
@@ -35,7 +35,7 @@ fn terms(explanation: &Explanation) -> &[Term] {
 
 /// A term. A click explains it.
 #[component]
-fn TermItem(explanation: Memo<Explanation>, number: usize) -> impl IntoView {
+fn TermItem(explanation: ReadSignal<Explanation>, number: usize) -> impl IntoView {
     let results = expect_context::<ResultsState>();
     let highlight = expect_context::<Highlight>();
     let term = Memo::new(move |_| terms(&explanation.read()).get(number).cloned());

@@ -16,7 +16,7 @@ const COLUMNS_BEFORE_BUCKETS: usize = 2;
 /// about the whole stage.
 #[component]
 pub(super) fn StageRow(
-    table: Memo<Option<Table>>,
+    table: ReadSignal<Option<Table>>,
     /// The row's place in the table.
     number: usize,
 ) -> impl IntoView {
@@ -87,7 +87,7 @@ pub(super) fn StageRow(
 }
 
 /// Something of a row; the default where the table has no such row any more.
-fn of_row<T: Default>(table: Memo<Option<Table>>, number: usize, read: impl FnOnce(&Table, &TableRow) -> T) -> T {
+fn of_row<T: Default>(table: ReadSignal<Option<Table>>, number: usize, read: impl FnOnce(&Table, &TableRow) -> T) -> T {
     let table = table.read();
     let row = table.as_ref().and_then(|table| Some((table, table.rows.get(number)?)));
     row.map(|(table, row)| read(table, row)).unwrap_or_default()

@@ -4,7 +4,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::state::RanksState;
-use crate::parts::{InSight, Table, deferred_memo, passing_memo};
+use crate::parts::{InSight, Table, deferred_signal, passing_memo};
 use megatron_memory::parallel::groups::process_groups::ProcessGroup;
 use megatron_memory::report::amount::{Scale, grouped};
 use megatron_memory::report::rank_details::{GroupFacts, ModuleFacts};
@@ -13,7 +13,7 @@ use megatron_memory::report::rank_details::{GroupFacts, ModuleFacts};
 #[component]
 pub(super) fn RankDetails(ranks: RanksState) -> impl IntoView {
     let place = NodeRef::<Div>::new();
-    let modules = deferred_memo(
+    let modules = deferred_signal(
         place,
         InSight::AfterFrame,
         move || ranks.results.page.outcome.track(),
@@ -46,7 +46,7 @@ fn module_facts(ranks: RanksState) -> Vec<ModuleFacts> {
 #[component]
 fn ModuleDetails(
     ranks: RanksState,
-    modules: Memo<Vec<ModuleFacts>>,
+    modules: ReadSignal<Vec<ModuleFacts>>,
     /// Which of the rank's modules it is.
     number: usize,
 ) -> impl IntoView {

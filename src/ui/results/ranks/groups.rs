@@ -4,7 +4,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::state::RanksState;
-use crate::parts::{InSight, deferred_memo, passing_memo};
+use crate::parts::{InSight, deferred_signal, passing_memo};
 use megatron_memory::report::amount::{Scale, grouped};
 use megatron_memory::report::rank_map::spans;
 use megatron_memory::report::summary::stage_name;
@@ -43,7 +43,7 @@ impl EqualRanks {
 #[component]
 pub(super) fn RankGroups(ranks: RanksState) -> impl IntoView {
     let place = NodeRef::<Div>::new();
-    let groups = deferred_memo(
+    let groups = deferred_signal(
         place,
         InSight::AfterFrame,
         move || ranks.results.page.outcome.track(),
@@ -63,7 +63,7 @@ pub(super) fn RankGroups(ranks: RanksState) -> impl IntoView {
 #[component]
 fn GroupButton(
     ranks: RanksState,
-    groups: Memo<Vec<EqualRanks>>,
+    groups: ReadSignal<Vec<EqualRanks>>,
     /// The place of the group in the list.
     number: usize,
 ) -> impl IntoView {

@@ -7,7 +7,7 @@ use leptos_use_element_size::{Size, UseElementSizeOptions, use_element_size_with
 
 use super::state::RanksState;
 use crate::browser;
-use crate::parts::{InSight, deferred_memo};
+use crate::parts::{InSight, deferred_signal};
 use megatron_memory::report::amount::Scale;
 use megatron_memory::report::rank_map::{Cells, ColoredCells, Fill, LegendEntry};
 
@@ -44,7 +44,7 @@ pub(super) fn RankMap(ranks: RanksState) -> impl IntoView {
     let options = UseElementSizeOptions::default().initial_size(first);
     let width = use_element_size_with_options(place, options).width;
     let cells = Memo::new(move |_| cells(ranks, width.get()));
-    let map = deferred_memo(
+    let map = deferred_signal(
         place,
         InSight::AfterFrame,
         move || ranks.results.page.outcome.track(),
@@ -76,13 +76,13 @@ fn cells(ranks: RanksState, width: f64) -> Option<Cells> {
 }
 
 /// Something of the map; the default before the first valid job.
-fn of_map<T: Default>(map: Memo<Option<Map>>, read: impl FnOnce(&Map) -> T) -> T {
+fn of_map<T: Default>(map: ReadSignal<Option<Map>>, read: impl FnOnce(&Map) -> T) -> T {
     map.read().as_ref().map(read).unwrap_or_default()
 }
 
 /// The cells, and on them the chosen group and the shown rank.
 #[component]
-fn CellSlider(ranks: RanksState, cells: Memo<Option<Cells>>, map: Memo<Option<Map>>) -> impl IntoView {
+fn CellSlider(ranks: RanksState, cells: Memo<Option<Cells>>, map: ReadSignal<Option<Map>>) -> impl IntoView {
     // Of the picture, and of the cells in it.
     let outer = move || of_map(map, |map| size(map.cells, 2 * EDGE));
     let inner = move || of_map(map, |map| size(map.cells, 0));
@@ -158,7 +158,7 @@ fn rank_at(event: &MouseEvent, cells: Cells) -> Option<u64> {
 
 /// The legend of the colors.
 #[component]
-fn ColorLegend(map: Memo<Option<Map>>) -> impl IntoView {
+fn ColorLegend(map: ReadSignal<Option<Map>>) -> impl IntoView {
     let item = |entry: LegendEntry| {
         view! {
             <li>

@@ -1,7 +1,5 @@
 //! Which fields matter for a module: a dense model has no routed experts to set up.
 
-use std::collections::BTreeSet;
-
 use super::canonical::{Meaning, is_on, meaning};
 use super::choices::{
     AdapterType, AttentionVariant, CudaGraphImpl, FrontEnd, HybridStackSpec, RecomputeGranularity, TokenDispatcher,
@@ -16,7 +14,7 @@ use strum::VariantArray;
 
 /// The conditions that hold for one module of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Relevance(BTreeSet<Condition>);
+pub struct Relevance(Vec<Condition>);
 
 impl Relevance {
     /// Looks at a module. A value that cannot be read counts as nothing.

@@ -157,21 +157,20 @@ impl BufferRules {
         out.0
     }
 
-    /// The distinct shapes of the weights for which stand-ins are cached.
+    /// The distinct shapes of the weights for which stand-ins are cached, in ascending order.
     pub(crate) fn stand_ins(&self, site: &Site<'_>) -> Vec<(u64, u64)> {
-        let m = site.sizes.m;
+        let is_here = |index: usize| {
+            let mut parts = site.parts.iter();
+            parts.any(|counts: &PartCounts| counts.get(index).is_some_and(|n| *n > 0))
+        };
+        let linears = self.linears.iter().enumerate().filter(|(index, _)| is_here(*index));
+        let of_output = site.output.then(|| stand_in_of_output(site.sizes.m)).flatten();
         let mut shapes: Vec<(u64, u64)> = Vec::new();
-        for (index, linears) in self.linears.iter().enumerate() {
-            let has = |counts: &PartCounts| counts.get(index).is_some_and(|n| *n > 0);
-            if site.parts.iter().any(has) {
-                shapes.extend_from_slice(linears);
+        for shape in linears.flat_map(|(_, shapes)| shapes).chain(&of_output) {
+            if let Err(place) = shapes.binary_search(shape) {
+                shapes.insert(place, *shape);
             }
         }
-        if site.output {
-            shapes.extend(stand_in_of_output(m));
-        }
-        shapes.sort_unstable();
-        shapes.dedup();
         shapes
     }
 }

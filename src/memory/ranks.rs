@@ -1,7 +1,5 @@
 //! The memory of one rank: the stages that it runs, of one module or of several that share ranks.
 
-use std::collections::BTreeSet;
-
 use super::bucket::Bucket;
 use super::estimate::{Estimate, RankMemory, StageEstimate, StageRef};
 use crate::config::job::{Config, Module};
@@ -19,13 +17,13 @@ pub fn rank_memory(config: &Config, estimate: &Estimate, rank: u64) -> Option<Ra
 #[must_use]
 pub(super) fn worst_rank(config: &Config, estimate: &Estimate) -> Option<RankMemory> {
     let modules = config.modules();
-    let firsts: BTreeSet<u64> = modules
-        .iter()
-        .flat_map(|m| {
-            let stage = ranks_of_stage(m);
-            (0..m.pp).map(move |pp| m.rank_offset + pp * stage)
-        })
-        .collect();
+    let firsts = modules.iter().flat_map(|m| {
+        let stage = ranks_of_stage(m);
+        (0..m.pp).map(move |pp| m.rank_offset + pp * stage)
+    });
+    let mut firsts: Vec<u64> = firsts.collect();
+    firsts.sort_unstable();
+    firsts.dedup();
     let ranks = firsts.into_iter().filter_map(|rank| rank_of(modules, estimate, rank));
     ranks.reduce(|worst, next| if next.total > worst.total { next } else { worst })
 }

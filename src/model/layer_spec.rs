@@ -164,11 +164,10 @@ impl LayerSpec {
         // Most layers are like the one before.
         let runs = || layers.chunk_by(|one, next| one == next);
         for spec in runs().filter_map(<[Self]>::first) {
-            if !specs.contains(spec) {
-                specs.push(*spec);
+            if let Err(place) = specs.binary_search(spec) {
+                specs.insert(place, *spec);
             }
         }
-        specs.sort_unstable();
         let mut places = Vec::with_capacity(layers.len());
         for run in runs() {
             let place = run

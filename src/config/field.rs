@@ -10,7 +10,7 @@ use core::fmt;
 use super::condition::Condition;
 
 pub use decimal::Decimal;
-pub(super) use declare::dashed;
+pub(super) use declare::{Declaration, dashed};
 pub use form::{Group, Level};
 
 /// Whether one value serves the whole job or each module has its own.
@@ -127,7 +127,8 @@ pub struct Flag {
     pub parser_default: Option<&'static str>,
 }
 
-/// One input field: everything that is known of it.
+/// One input field: what forms, links and checks know of it. [`FieldId`](super::fields::FieldId) has what else is
+/// known.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Megatron-LM's argument name in snake case, or our own name where Megatron has none.
@@ -146,8 +147,6 @@ pub struct Field {
     pub relevant_if: Option<Condition>,
     /// Whether Megatron-LM has this argument; the others are this calculator's own.
     pub megatron: bool,
-    /// The flag that sets it; none where Megatron-LM has no flag for it.
-    pub flag: Option<Flag>,
     /// The name in the form.
     pub label: &'static str,
     /// The symbol in formulas, empty where it appears in none.
@@ -158,14 +157,4 @@ pub struct Field {
     pub group: Group,
     /// How soon it is shown.
     pub level: Level,
-    /// Other names that readers and the search box accept: Megatron-Bridge's, Hugging Face's, plain words.
-    pub aliases: &'static [&'static str],
-}
-
-impl Field {
-    /// The name under which Megatron-LM's parser stores the field's value.
-    #[must_use]
-    pub fn destination(&self) -> &'static str {
-        self.flag.map_or(self.name, |flag| flag.destination)
-    }
 }

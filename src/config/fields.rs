@@ -25,7 +25,7 @@ use super::field::Group::{
     Adapters, Attention, Batch, Encoder, Hardware, Kernels, MemorySavers, Model, Moe, Optimizer, Parallelism,
 };
 use super::field::Level::{All, Essential, More};
-use super::field::{Decimal, Field, dashed};
+use super::field::{Decimal, Declaration, Field, Flag, dashed};
 use super::from_field::{FromField, NameSet};
 use super::parse::Parsed;
 use super::pattern::LayerPattern;
@@ -46,8 +46,7 @@ macro_rules! fields {
             pub const ALL: &'static [Self] = Self::VARIANTS;
         }
 
-        /// Every field's declaration, indexed by [`FieldId`].
-        pub static FIELDS: [Field; FieldId::ALL.len()] = [
+        const DECLARATIONS: [Declaration; FieldId::ALL.len()] = [
             $({
                 const NAME: &str = stringify!($name);
                 const DASHED: [u8; NAME.len()] = dashed(NAME);
@@ -58,6 +57,13 @@ macro_rules! fields {
                 $declaration.named(NAME, FLAG)
             }),+
         ];
+
+        /// Every field, indexed by [`FieldId`].
+        pub static FIELDS: [Field; FieldId::ALL.len()] = Declaration::fields(&DECLARATIONS);
+
+        static FLAGS: [Option<Flag>; FieldId::ALL.len()] = Declaration::flags(&DECLARATIONS);
+
+        static ALIASES: [&[&str]; FieldId::ALL.len()] = Declaration::aliases(&DECLARATIONS);
 
         /// The help of every field, indexed by [`FieldId`]. A table of its own, so that programs that show no help are
         /// linked without it.
@@ -867,11 +873,31 @@ fields! {
 }
 
 impl FieldId {
-    /// The field's declaration.
+    /// What is declared of the field.
     #[must_use]
     pub fn field(self) -> &'static Field {
         #[allow(clippy::indexing_slicing, reason = "the table has one entry for every variant")]
         &FIELDS[self as usize]
+    }
+
+    /// The flag of Megatron-LM that sets the field; none where it has no flag for it.
+    #[must_use]
+    pub fn flag(self) -> Option<Flag> {
+        #[allow(clippy::indexing_slicing, reason = "the table has one entry for every variant")]
+        FLAGS[self as usize]
+    }
+
+    /// The name under which Megatron-LM's parser stores the field's value.
+    #[must_use]
+    pub fn destination(self) -> &'static str {
+        self.flag().map_or(self.field().name, |flag| flag.destination)
+    }
+
+    /// Other names that readers and the search box accept: Megatron-Bridge's, Hugging Face's, plain words.
+    #[must_use]
+    pub fn aliases(self) -> &'static [&'static str] {
+        #[allow(clippy::indexing_slicing, reason = "the table has one entry for every variant")]
+        ALIASES[self as usize]
     }
 
     /// One or two sentences of help.
@@ -911,7 +937,7 @@ impl FieldId {
     #[must_use]
     pub fn by_destination(name: &str) -> Option<Self> {
         let mut all = Self::ALL.iter().copied();
-        all.find(|id| id.field().destination() == name)
+        all.find(|id| id.destination() == name)
     }
 
     /// The field with this link key.

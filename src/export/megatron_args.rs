@@ -199,7 +199,7 @@ fn flag(settings: &Settings, argument: &Argument) -> Option<Flag> {
             ..switch(&destination.replace('_', "-"))
         });
     }
-    let flag = argument.id.field().flag?;
+    let flag = argument.id.flag()?;
     match (flag.arity, &argument.means) {
         (Arity::Switch, Meaning::Is(Parsed::Flag(true)))
         | (Arity::InvertedSwitch, Meaning::Is(Parsed::Flag(false))) => Some(switch(flag.name)),

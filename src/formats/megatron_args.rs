@@ -17,8 +17,8 @@ use std::sync::LazyLock;
 pub use effects::effect;
 
 pub use crate::config::field::Arity;
-use crate::config::field::{Default, Field};
-use crate::config::fields::FIELDS;
+use crate::config::field::Default;
+use crate::config::fields::FieldId;
 
 /// A flag that matters for memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub enum Known {
 
 /// The flags that matter for memory: first those of fields, then those that no field has.
 static FLAGS: LazyLock<Vec<FlagSpec>> = LazyLock::new(|| {
-    let of_fields = FIELDS.iter().filter_map(of_field);
+    let of_fields = FieldId::ALL.iter().filter_map(|id| of_field(*id));
     of_fields.chain(without_field::flags()).collect()
 });
 
@@ -69,15 +69,15 @@ pub fn flags() -> impl Iterator<Item = &'static FlagSpec> {
 }
 
 /// A field's flag, where it matters for memory.
-fn of_field(field: &'static Field) -> Option<FlagSpec> {
-    let flag = field.flag.filter(|flag| flag.changes_memory)?;
+fn of_field(id: FieldId) -> Option<FlagSpec> {
+    let flag = id.flag().filter(|flag| flag.changes_memory)?;
     Some(FlagSpec {
         name: flag.name,
         dest: Cow::Borrowed(flag.destination),
         arity: flag.arity,
         default: match flag.parser_default {
             Some(default) => Cow::Borrowed(default),
-            None => python(field.default),
+            None => python(id.field().default),
         },
     })
 }
@@ -116,7 +116,7 @@ static BY_NAME: LazyLock<BTreeMap<String, Known>> = LazyLock::new(|| {
         let flags = program.flags.iter().flat_map(each);
         flags.map(move |(name, arity)| (name, Known::Elsewhere { arity, what }))
     });
-    let of_fields = FIELDS.iter().filter_map(|field| field.flag);
+    let of_fields = FieldId::ALL.iter().filter_map(|id| id.flag());
     let harmless_fields = of_fields.filter(|flag| !flag.changes_memory);
     let harmless_fields = harmless_fields.map(|flag| (flag.name, Known::Irrelevant(flag.arity)));
     let retired = ignored::RETIRED

@@ -183,9 +183,9 @@ fn setting(id: FieldId) -> [Markup; 2] {
         term = term.child(tag("span").text(format!("{} in formulas", field.symbol)));
     }
     let mut rest = format!("Left out: {}. In links: {}.", field.default, field.key);
-    if !field.aliases.is_empty() {
+    if !id.aliases().is_empty() {
         rest.push_str(" Also known as ");
-        rest.push_str(&field.aliases.join(", "));
+        rest.push_str(&id.aliases().join(", "));
         rest.push('.');
     }
     let meaning = tag("dd")

@@ -3,25 +3,40 @@
 use super::{Arity, Aspect, Default, Field, Flag, Group, Kind, Level, Scope};
 use crate::config::condition::Condition;
 
+/// All that is declared of a field.
+#[derive(Clone, Copy)]
+pub(in crate::config) struct Declaration {
+    field: Field,
+    flag: Option<Flag>,
+    aliases: &'static [&'static str],
+}
+
 impl Field {
     /// A field of this kind, in the first section of the form and with the flag that its kind suggests. A flag has the
     /// field's own name where [`named`](Self::named) finds none.
-    const fn declare(kind: Kind, default: Default) -> Self {
+    const fn declare(kind: Kind, default: Default) -> Declaration {
         let arity = match (kind, default) {
             (Kind::Flag, Default::Flag(true)) => Arity::InvertedSwitch,
             (Kind::Flag, _) => Arity::Switch,
             (Kind::Set(_), _) => Arity::Many,
             _ => Arity::One,
         };
-        Self {
-            name: "",
-            key: "",
-            scope: Scope::Module,
-            kind,
-            default,
-            aspect: Aspect::Model,
-            relevant_if: None,
-            megatron: true,
+        Declaration {
+            field: Self {
+                name: "",
+                key: "",
+                scope: Scope::Module,
+                kind,
+                default,
+                aspect: Aspect::Model,
+                relevant_if: None,
+                megatron: true,
+                label: "",
+                symbol: "",
+                unit: "",
+                group: Group::Model,
+                level: Level::All,
+            },
             flag: Some(Flag {
                 name: "",
                 arity,
@@ -29,73 +44,68 @@ impl Field {
                 changes_memory: true,
                 parser_default: None,
             }),
-            label: "",
-            symbol: "",
-            unit: "",
-            group: Group::Model,
-            level: Level::All,
             aliases: &[],
         }
     }
 
     /// A whole number that must be given.
-    pub(in crate::config) const fn required(min: u64, max: u64) -> Self {
+    pub(in crate::config) const fn required(min: u64, max: u64) -> Declaration {
         Self::declare(Kind::Int { min, max }, Default::Required)
     }
 
     /// A whole number with a default.
-    pub(in crate::config) const fn int(min: u64, max: u64, default: u64) -> Self {
+    pub(in crate::config) const fn int(min: u64, max: u64, default: u64) -> Declaration {
         Self::declare(Kind::Int { min, max }, Default::Int(default))
     }
 
     /// A whole number that is derived, or simply absent, when not given.
-    pub(in crate::config) const fn derived(min: u64, max: u64, rule: &'static str) -> Self {
+    pub(in crate::config) const fn derived(min: u64, max: u64, rule: &'static str) -> Declaration {
         Self::declare(Kind::Int { min, max }, Default::Derived(rule))
     }
 
     /// On or off.
-    pub(in crate::config) const fn flag(default: bool) -> Self {
+    pub(in crate::config) const fn flag(default: bool) -> Declaration {
         Self::declare(Kind::Flag, Default::Flag(default))
     }
 
     /// One name out of a list.
-    pub(in crate::config) const fn choice(names: &'static [&'static str], default: &'static str) -> Self {
+    pub(in crate::config) const fn choice(names: &'static [&'static str], default: &'static str) -> Declaration {
         Self::declare(Kind::Choice(names), Default::Choice(default))
     }
 
     /// One name out of a list, or none.
-    pub(in crate::config) const fn optional_choice(names: &'static [&'static str], rule: &'static str) -> Self {
+    pub(in crate::config) const fn optional_choice(names: &'static [&'static str], rule: &'static str) -> Declaration {
         Self::declare(Kind::Choice(names), Default::Derived(rule))
     }
 
     /// Several names out of a list.
-    pub(in crate::config) const fn set(names: &'static [&'static str], default: &'static str) -> Self {
+    pub(in crate::config) const fn set(names: &'static [&'static str], default: &'static str) -> Declaration {
         Self::declare(Kind::Set(names), Default::Set(default))
     }
 
     /// A decimal number; bounds and default in millionths.
-    pub(in crate::config) const fn decimal(min: u64, max: u64, default: u64) -> Self {
+    pub(in crate::config) const fn decimal(min: u64, max: u64, default: u64) -> Declaration {
         Self::declare(Kind::Decimal { min, max }, Default::Decimal(default))
     }
 
     /// A decimal number that may be absent; bounds in millionths.
-    pub(in crate::config) const fn optional_decimal(min: u64, max: u64, rule: &'static str) -> Self {
+    pub(in crate::config) const fn optional_decimal(min: u64, max: u64, rule: &'static str) -> Declaration {
         Self::declare(Kind::Decimal { min, max }, Default::Derived(rule))
     }
 
     /// A layer pattern.
-    pub(in crate::config) const fn layer_pattern() -> Self {
+    pub(in crate::config) const fn layer_pattern() -> Declaration {
         Self::declare(Kind::LayerPattern, Default::Int(1))
     }
 
     /// Free text that may be absent.
-    pub(in crate::config) const fn text(max: usize, rule: &'static str) -> Self {
+    pub(in crate::config) const fn text(max: usize, rule: &'static str) -> Declaration {
         Self::declare(Kind::Text { max }, Default::Derived(rule))
     }
 }
 
-/// The facts that declarations in [`fields`](super::fields) add to a field, as a builder.
-impl Field {
+/// The facts that declarations in [`fields`](super::fields) add, as a builder.
+impl Declaration {
     /// Place in the form, link key and label.
     pub(in crate::config) const fn at(
         mut self,
@@ -104,26 +114,26 @@ impl Field {
         key: &'static str,
         label: &'static str,
     ) -> Self {
-        self.key = key;
-        self.aspect = match group {
+        self.field.key = key;
+        self.field.aspect = match group {
             Group::Model | Group::Attention | Group::Moe => Aspect::Model,
             _ => Aspect::Training,
         };
-        self.group = group;
-        self.level = level;
-        self.label = label;
+        self.field.group = group;
+        self.field.level = level;
+        self.field.label = label;
         self
     }
 
     /// The symbol in formulas.
     pub(in crate::config) const fn symbol(mut self, symbol: &'static str) -> Self {
-        self.symbol = symbol;
+        self.field.symbol = symbol;
         self
     }
 
     /// The unit.
     pub(in crate::config) const fn unit(mut self, unit: &'static str) -> Self {
-        self.unit = unit;
+        self.field.unit = unit;
         self
     }
 
@@ -135,37 +145,37 @@ impl Field {
 
     /// A field among those of the model that says how it is trained.
     pub(in crate::config) const fn trains(mut self) -> Self {
-        self.aspect = Aspect::Training;
+        self.field.aspect = Aspect::Training;
         self
     }
 
     /// A field of the experts that says how they are trained.
     pub(in crate::config) const fn trains_experts(mut self) -> Self {
-        self.aspect = Aspect::ExpertTraining;
+        self.field.aspect = Aspect::ExpertTraining;
         self
     }
 
     /// A field that says how the layers of one model are split over stages.
     pub(in crate::config) const fn splits_layers(mut self) -> Self {
-        self.aspect = Aspect::LayerSplit;
+        self.field.aspect = Aspect::LayerSplit;
         self
     }
 
     /// One value for the whole job.
     pub(in crate::config) const fn job(mut self) -> Self {
-        self.scope = Scope::Job;
+        self.field.scope = Scope::Job;
         self
     }
 
     /// A field that matters only if a condition holds.
     pub(in crate::config) const fn relevant_if(mut self, condition: Condition) -> Self {
-        self.relevant_if = Some(condition);
+        self.field.relevant_if = Some(condition);
         self
     }
 
     /// A field that Megatron-LM does not have.
     pub(in crate::config) const fn own(mut self) -> Self {
-        self.megatron = false;
+        self.field.megatron = false;
         self.flag = None;
         self
     }
@@ -218,7 +228,7 @@ impl Field {
 
     /// The field with its name, and the same name with dashes for its flag.
     pub(in crate::config) const fn named(mut self, name: &'static str, dashed: &'static str) -> Self {
-        self.name = name;
+        self.field.name = name;
         if let Some(flag) = &mut self.flag {
             if flag.name.is_empty() {
                 flag.name = dashed;
@@ -228,6 +238,49 @@ impl Field {
             }
         }
         self
+    }
+}
+
+/// Tables of what is declared, one for what all programs need of fields and one each for what only some do: a program
+/// is linked with the tables that it reads.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, which refuses an index out of bounds"
+)]
+impl Declaration {
+    /// The fields.
+    pub(in crate::config) const fn fields<const COUNT: usize>(all: &[Self; COUNT]) -> [Field; COUNT] {
+        let mut fields = [all[0].field; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            fields[at] = all[at].field;
+            at += 1;
+        }
+        fields
+    }
+
+    /// Their flags.
+    pub(in crate::config) const fn flags<const COUNT: usize>(all: &[Self; COUNT]) -> [Option<Flag>; COUNT] {
+        let mut flags = [None; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            flags[at] = all[at].flag;
+            at += 1;
+        }
+        flags
+    }
+
+    /// Their other names.
+    pub(in crate::config) const fn aliases<const COUNT: usize>(
+        all: &[Self; COUNT],
+    ) -> [&'static [&'static str]; COUNT] {
+        let mut aliases: [&[&str]; COUNT] = [&[]; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            aliases[at] = all[at].aliases;
+            at += 1;
+        }
+        aliases
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     }
     let field = FieldId::by_destination(name).filter(|id| id.field().megatron);
     if let Some(id) = field {
-        return Some(KeyMeaning::Field(id.field().destination()));
+        return Some(KeyMeaning::Field(id.destination()));
     }
     if let Some(flag) = megatron_args::by_destination(name) {
         return Some(KeyMeaning::Field(&flag.dest));

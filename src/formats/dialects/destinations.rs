@@ -9,5 +9,5 @@ pub(crate) fn field_of(destination: &str) -> Option<FieldId> {
 
 /// Megatron-LM's argparse destination of a field.
 pub(crate) fn destination_of(id: FieldId) -> &'static str {
-    id.field().destination()
+    id.destination()
 }

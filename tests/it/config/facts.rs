@@ -29,12 +29,13 @@ fn of_group(group: Group) -> impl Iterator<Item = &'static Field> {
 #[test]
 fn every_setting_of_megatron_has_its_flag() {
     let mut destinations = BTreeSet::new();
-    for field in &FIELDS {
+    for id in FieldId::ALL {
+        let field = id.field();
         let name = field.name;
         let expected = field.megatron && !WITHOUT_FLAG.contains(&name);
-        assert_eq!(field.flag.is_some(), expected, "{name}");
-        assert!(destinations.insert(field.destination()), "{name}");
-        let Some(flag) = field.flag else { continue };
+        assert_eq!(id.flag().is_some(), expected, "{name}");
+        assert!(destinations.insert(id.destination()), "{name}");
+        let Some(flag) = id.flag() else { continue };
         let turns_off = flag.name.starts_with("no-") || flag.name.contains("-no-") || flag.name.starts_with("disable-");
         assert_eq!(flag.arity == Arity::InvertedSwitch, turns_off, "{name}");
         assert!(turns_off || flag.name == name.replace('_', "-"), "{name}");

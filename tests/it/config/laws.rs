@@ -1,7 +1,7 @@
 //! Laws that hold for every input.
 
 use megatron_memory::config::check;
-use megatron_memory::config::fields::{FIELDS, FieldId};
+use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, RawModule};
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::line::{Line, stage_lines};
@@ -25,9 +25,9 @@ fn any_value() -> impl Strategy<Value = Value> {
         r"[\[\]()*+01,Etml|]{0,24}".prop_map(Value::Text),
         "\\PC{0,16}".prop_map(Value::Text),
         proptest::sample::select(
-            FIELDS
+            FieldId::ALL
                 .iter()
-                .flat_map(|f| f.aliases.iter().copied())
+                .flat_map(|id| id.aliases().iter().copied())
                 .collect::<Vec<_>>()
         )
         .prop_map(|s| Value::Text(s.to_owned())),

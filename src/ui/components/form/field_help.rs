@@ -42,7 +42,7 @@ fn HelpText(id: FieldId) -> impl IntoView {
         Some(base) => format!("{default} This preset: {}.", shown(field, Some(&base))),
         None => default.clone(),
     };
-    let aliases = match field.aliases {
+    let aliases = match id.aliases() {
         [] => String::new(),
         aliases => format!("Also known as {}", aliases.join(", ")),
     };

@@ -140,7 +140,7 @@ fn FieldName(id: FieldId, changed: Memo<bool>, help_open: RwSignal<bool>) -> imp
             >
                 "↺"
             </button>
-            <code class="flag">{flag(field)}</code>
+            <code class="flag">{flag(id)}</code>
         </div>
     }
 }
@@ -174,8 +174,8 @@ fn PlotButton(id: FieldId) -> impl IntoView {
 }
 
 /// The Megatron-LM flag that sets the field; empty where there is none.
-pub(super) fn flag(field: &Field) -> String {
-    field.flag.map(|flag| format!("--{}", flag.name)).unwrap_or_default()
+pub(super) fn flag(id: FieldId) -> String {
+    id.flag().map(|flag| format!("--{}", flag.name)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -208,7 +208,7 @@ mod tests {
             (FieldId::activation_func_fp8_input_store, ""),
             (FieldId::gpu, ""),
         ] {
-            assert_eq!(flag(id.field()), expected, "{id:?}");
+            assert_eq!(flag(id), expected, "{id:?}");
         }
     }
 }

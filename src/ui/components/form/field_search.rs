@@ -25,7 +25,7 @@ fn score(id: FieldId, words: &[String]) -> Option<usize> {
         plain(field.key),
         plain(field.symbol),
     ];
-    let aliases = field.aliases.iter().map(|alias| plain(alias)).collect::<Vec<_>>();
+    let aliases = id.aliases().iter().map(|alias| plain(alias)).collect::<Vec<_>>();
     let help = plain(id.help());
     let values = match field.kind {
         Kind::Choice(values) | Kind::Set(values) => values,
@@ -116,7 +116,7 @@ pub fn FieldSearch() -> impl IntoView {
                     <li>
                         <button type="button" on:click=move |_| go.run(id)>
                             <span>{id.field().label}</span>
-                            <code>{flag(id.field())}</code>
+                            <code>{flag(id)}</code>
                         </button>
                     </li>
                 </For>

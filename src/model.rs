@@ -40,6 +40,7 @@ mod trained;
 mod weights;
 
 use crate::config::job::Module;
+use crate::source::Source;
 pub use architecture::{Architecture, Part, PartCounts, PartKind};
 pub(crate) use factors::{hidden, tp};
 pub(crate) use kimi::residuals::{received_stream, sent_stream, with_snapshots};
@@ -59,7 +60,7 @@ pub fn layer_tape(sizes: &Sizes<'_>, spec: LayerSpec) -> AutogradTape {
         LayerPrecision::Bf16 => sizes.fp8 = None,
     }
     let sizes = &sizes;
-    let mut tape = AutogradTape::new(Family::Residual, crate::source::BIAS_DROPOUT);
+    let mut tape = AutogradTape::new(Family::Residual, Source::BiasDropout);
     let x = tape.tensor("layer input", received_stream(sizes, &spec), sizes.stream_width());
     tape.input = Some(x);
     tape.output = Some(build_layer(sizes, &mut tape, spec, x));
@@ -76,7 +77,7 @@ pub fn layer_tape(sizes: &Sizes<'_>, spec: LayerSpec) -> AutogradTape {
 /// The tape of the embedding or of an encoder's front end.
 #[must_use]
 pub fn embedding_tape(sizes: &Sizes<'_>) -> AutogradTape {
-    let mut tape = AutogradTape::new(Family::Output, crate::source::EMBEDDING);
+    let mut tape = AutogradTape::new(Family::Output, Source::Embedding);
     if sizes.m.io.is_language() {
         embedding::build(sizes, &mut tape);
     } else {
@@ -95,7 +96,7 @@ pub fn embedding_tape(sizes: &Sizes<'_>) -> AutogradTape {
 /// gradient of the output layer takes `gradient_bucket` bytes of a bucket that holds it until it is reduced.
 #[must_use]
 pub fn head_tape(sizes: &Sizes<'_>, depths: u64, output: bool, gradient_bucket: u64) -> AutogradTape {
-    let mut tape = AutogradTape::new(Family::Residual, crate::source::FINAL_NORM);
+    let mut tape = AutogradTape::new(Family::Residual, Source::FinalNorm);
     let x = tape.tensor("output of the last layer", sizes.streams(), sizes.stream_width());
     if sizes.m.io.is_language() {
         let last = output.then_some(gradient_bucket);

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::source::Source;
+use crate::source::Citation;
 use crate::value::Value;
 
 /// The longest key and the longest reason of a mark, in characters.
@@ -50,7 +50,7 @@ pub struct Feature {
     /// The part of the memory that the estimate leaves out, in words.
     pub reason: &'static str,
     /// The source of the reason.
-    pub source: Source,
+    pub source: Citation,
 }
 
 impl Feature {

@@ -3,7 +3,7 @@
 
 use super::choices::{SoftwareFact, SoftwareStack};
 use super::fields::Args;
-use crate::source::Source;
+use crate::source::Citation;
 
 /// The versions of a stack, and its facts.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub struct FactText {
     /// What it does to memory, one sentence.
     pub text: &'static str,
     /// The code that shows it.
-    pub source: Source,
+    pub source: Citation,
 }
 
 /// Declares the stacks, newest first: dates and containers; versions of PyTorch, Transformer Engine and Megatron-Core;
@@ -111,7 +111,7 @@ pub const FACTS: &[FactText] = &[
     FactText {
         fact: SoftwareFact::NoLinearStandIns,
         text: "Transformer Engine before 2.2.1 has no get_dummy_wgrad: linear layers cache no stand-ins for weight gradients.",
-        source: Source::page(
+        source: Citation::page(
             "https://github.com/NVIDIA/TransformerEngine/commit/ba5dc5dde",
             "Enable reuse of dummy wgrad tensor, 2025-04-08",
         ),
@@ -119,7 +119,7 @@ pub const FACTS: &[FactText] = &[
     FactText {
         fact: SoftwareFact::NoExpertStandIns,
         text: "Transformer Engine before 2.10 caches no stand-ins for weight gradients of grouped experts.",
-        source: Source::page(
+        source: Citation::page(
             "https://github.com/NVIDIA/TransformerEngine/commit/d2945c6a5",
             "Use dummy wgrad in GroupedLinear, 2025-10-27",
         ),
@@ -127,7 +127,7 @@ pub const FACTS: &[FactText] = &[
     FactText {
         fact: SoftwareFact::NoOutputStandIn,
         text: "Megatron-Core before 0.14 makes a new stand-in for the weight gradient of the output layer each time, and keeps none.",
-        source: Source::page(
+        source: Citation::page(
             "https://github.com/NVIDIA/Megatron-LM/commit/e7c55de99e",
             "megatron/core/tensor_parallel/layers.py, 2025-08-01",
         ),
@@ -135,7 +135,7 @@ pub const FACTS: &[FactText] = &[
     FactText {
         fact: SoftwareFact::QkNormViews,
         text: "Norms of Transformer Engine before 1.13 keep views of queries and keys, not contiguous copies.",
-        source: Source::page(
+        source: Citation::page(
             "https://github.com/NVIDIA/TransformerEngine/commit/77c37d49f",
             "Normalization ops, 2024-11-05",
         ),
@@ -143,7 +143,7 @@ pub const FACTS: &[FactText] = &[
     FactText {
         fact: SoftwareFact::LogitsCopied,
         text: "Cross-entropy of Megatron-Core before 0.8 subtracts the maximum in a new tensor: one more fp32 copy of the logits.",
-        source: Source::page(
+        source: Citation::page(
             "https://github.com/NVIDIA/Megatron-LM/commit/9634c0e4a3",
             "Reduce logit memory pressure by using in-place operation, 2024-06-13",
         ),
@@ -151,7 +151,7 @@ pub const FACTS: &[FactText] = &[
     FactText {
         fact: SoftwareFact::LossGradientInFp32,
         text: "The fused loss of Transformer Engine from 2.18 on keeps an fp32 gradient of the logits instead of writing over them.",
-        source: Source::page(
+        source: Citation::page(
             "https://github.com/NVIDIA/TransformerEngine/commit/01bbe3eea",
             "Fix the numerical issue with the Fused CE loss, 2026-07-09",
         ),
@@ -160,13 +160,13 @@ pub const FACTS: &[FactText] = &[
         fact: SoftwareFact::TorchAdamW,
         text: "Without Transformer Engine and Apex the optimizer is torch.optim.AdamW, whose foreach step holds the square roots of \
                all second moments: 4 bytes for each element of the shard.",
-        source: Source::megatron("megatron/core/optimizer/__init__.py", "FusedAdam"),
+        source: Citation::megatron("megatron/core/optimizer/__init__.py", "FusedAdam"),
     },
     FactText {
         fact: SoftwareFact::TopkDispatcher,
         text: "The all-to-all dispatcher of Megatron-Core before 0.10 refers to the chosen experts of each token, not to maps \
                over all experts.",
-        source: Source::page(
+        source: Citation::page(
             "https://github.com/NVIDIA/Megatron-LM/blob/core_v0.9.0/megatron/core/transformer/moe/token_dispatcher.py",
             "MoEAlltoAllTokenDispatcher.token_permutation",
         ),
@@ -175,7 +175,7 @@ pub const FACTS: &[FactText] = &[
         fact: SoftwareFact::GroupedGemmPackage,
         text: "Before Transformer Engine 1.9 grouped experts run on the package grouped_gemm, which has no workspaces of \
                Transformer Engine.",
-        source: Source::page(
+        source: Citation::page(
             "https://github.com/NVIDIA/Megatron-LM/blob/core_v0.9.0/megatron/core/extensions/transformer_engine.py",
             "TEGroupedLinear",
         ),
@@ -184,7 +184,7 @@ pub const FACTS: &[FactText] = &[
         fact: SoftwareFact::HipBlasLtWorkspaces,
         text: "PyTorch for ROCm holds a workspace of 76 MiB of hipBLASLt for the forward and for the backward thread, and none \
                of cuBLAS.",
-        source: Source::page(
+        source: Citation::page(
             "https://github.com/pytorch/pytorch/pull/139300",
             "Increase hipBLASLt default workspace size",
         ),
@@ -195,7 +195,7 @@ pub const FACTS: &[FactText] = &[
                that the data iterator keeps for a rerun: on the first and the last stage, the first rank of each tensor-parallel \
                group holds the masks, tokens and labels of all micro batches until the next iteration, unless --rerun-mode is \
                disabled.",
-        source: Source::page(
+        source: Citation::page(
             "https://github.com/NVIDIA/Megatron-LM/commit/bf32f4415e",
             "RerunDataIterator.__next__, mended 2026-07-06; since 5e4fc931ba of 2026-05-21",
         ),
@@ -204,7 +204,7 @@ pub const FACTS: &[FactText] = &[
         fact: SoftwareFact::FsdpReleasesOutsideLayers,
         text: "Megatron FSDP of Megatron-Core 0.15 to 0.17 releases what it gathers of parameters outside of layers between \
                iterations.",
-        source: Source::page(
+        source: Citation::page(
             "https://github.com/NVIDIA/Megatron-LM/commit/378d81fbd3",
             "AllGatherPipeline.reset, 2026-05-30",
         ),

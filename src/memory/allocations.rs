@@ -10,7 +10,7 @@ use super::{Estimate, StageRef};
 use crate::config::job::Config;
 use crate::model::Architecture;
 use crate::model::tape::{AutogradTape, Family, Gradient, UseKind};
-use crate::source::{GRAD_BUFFER, OPTIMIZER, Source};
+use crate::source::Source;
 use crate::units::{Bytes, multiply};
 
 /// When a stage asks for a tensor.
@@ -93,7 +93,7 @@ pub fn allocations(config: &Config, estimate: &Estimate, stage: StageRef) -> Vec
             _ => continue,
         };
         if bytes > Bytes::ZERO {
-            found.push(of_state(buffer, AllocatedIn::Setup, bytes, 0, GRAD_BUFFER));
+            found.push(of_state(buffer, AllocatedIn::Setup, bytes, 0, Source::GradBuffer));
         }
     }
     let is_held = |place: usize| {
@@ -115,7 +115,7 @@ pub fn allocations(config: &Config, estimate: &Estimate, stage: StageRef) -> Vec
                 ("moment of a parameter", AllocatedIn::OptimizerStep, 4),
             ] {
                 let bytes = Bytes(multiply(elements, width));
-                found.push(of_state(what, allocated_in, bytes, width, OPTIMIZER));
+                found.push(of_state(what, allocated_in, bytes, width, Source::Optimizer));
             }
         }
     }

@@ -29,10 +29,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, ParamTensor, Shape, factor};
 use crate::model::{Architecture, PartCounts, trained};
-use crate::source::{
-    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, FSDP_BUFFERS, HASH_ROUTING, MEMORY_BUFFER,
-    SPLIT_BLOCKS, TE_CUBLAS_WORKSPACE, VERL_CRITIC,
-};
+use crate::source::Source;
 use crate::units::multiply;
 use critic::Critic;
 pub use list::Buffer;
@@ -86,9 +83,21 @@ impl BufferRules {
         let mut out = List(Vec::with_capacity(8));
         let sum = Shape::of(&[]);
         let what = "padding of parameter, gradient and optimizer buffers";
-        out.add(BufferKind::Padding, what, (sum, 1), padding.in_buffers, BUFFER_LAYOUT);
+        out.add(
+            BufferKind::Padding,
+            what,
+            (sum, 1),
+            padding.in_buffers,
+            Source::BufferLayout,
+        );
         let what = "rests of blocks that the allocator does not split";
-        out.add(BufferKind::Unsplit, what, (sum, 1), padding.unsplit, SPLIT_BLOCKS);
+        out.add(
+            BufferKind::Unsplit,
+            what,
+            (sum, 1),
+            padding.unsplit,
+            Source::SplitBlocks,
+        );
         let hashed = site.hash_layers();
         if hashed > 0 {
             let vocabulary = factor("v", a.vocab_size.unwrap_or(m.padded_vocab_size));
@@ -97,7 +106,7 @@ impl BufferRules {
             let all = Shape::of(&[factor("hash-routed layers", hashed), vocabulary, topk]);
             let bytes = multiply(hashed, block(multiply(one.elements(), 4)));
             let what = "tables of experts for each number of the vocabulary";
-            out.add(BufferKind::Tensor, what, (all, 4), bytes, HASH_ROUTING);
+            out.add(BufferKind::Tensor, what, (all, 4), bytes, Source::HashRouting);
         }
         shared_kv::add(m, &mut out);
         micro_batches::add(site, &mut out);
@@ -105,7 +114,7 @@ impl BufferRules {
             let elements = factor("elements", buffer.elements);
             let shape = (Shape::of(&[elements]), buffer.bytes / buffer.elements.max(1));
             let kind = BufferKind::Tensor;
-            out.add(kind, buffer.what, shape, buffer.bytes, FSDP_BUFFERS);
+            out.add(kind, buffer.what, shape, buffer.bytes, Source::FsdpBuffers);
         }
         let (torch, kib) = self.workspaces;
         let unfused = a.attention_backend == AttentionBackend::Unfused;
@@ -116,7 +125,7 @@ impl BufferRules {
             } else {
                 "cuBLAS workspaces of PyTorch"
             };
-            out.workspaces(what, 2, torch, CUBLAS_WORKSPACE);
+            out.workspaces(what, 2, torch, Source::CublasWorkspace);
         }
         // Routers multiply through Transformer Engine in every implementation, where it is installed (Megatron-LM,
         // `megatron/core/transformer/moe/moe_utils.py`, `RouterGatingLinearFunction`).
@@ -124,16 +133,16 @@ impl BufferRules {
         let router = moe && installed && a.moe_router_dtype != Some(RouterDtype::Fp64);
         if te || router {
             let what = "cuBLAS workspace of Transformer Engine";
-            out.workspaces(what, 1, kib, TE_CUBLAS_WORKSPACE);
+            out.workspaces(what, 1, kib, Source::TeCublasWorkspace);
         }
         if te {
             if a.tp_comm_overlap && m.tp > 1 {
                 let what = "more of them for products that overlap communication";
-                out.workspaces(what, 3, kib, TE_CUBLAS_WORKSPACE);
+                out.workspaces(what, 3, kib, Source::TeCublasWorkspace);
             }
             if moe && a.moe_grouped_gemm && !SoftwareFact::GroupedGemmPackage.holds(a) {
                 let what = "more of them for grouped experts";
-                out.workspaces(what, 4, kib, TE_CUBLAS_WORKSPACE);
+                out.workspaces(what, 4, kib, Source::TeCublasWorkspace);
             }
             if a.gradient_accumulation_fusion {
                 let width = site.sizes.width();
@@ -142,7 +151,7 @@ impl BufferRules {
                 let bytes = shapes.map(bytes).fold(0, u64::saturating_add);
                 let what = "stand-ins for weight gradients, one a shape";
                 let (kind, of) = (BufferKind::DummyWgrads, (sum, width));
-                out.add(kind, what, of, bytes, DUMMY_WGRAD);
+                out.add(kind, what, of, bytes, Source::DummyWgrad);
             }
         }
         fp8::buffers(&self.fp8, site, &mut out);
@@ -150,7 +159,7 @@ impl BufferRules {
         if let Some(critic) = &self.critic {
             let what = "weights, gradients and optimizer states of the critic";
             let shape = (sum, site.sizes.width());
-            out.add(BufferKind::Tensor, what, shape, critic.bytes(site), VERL_CRITIC);
+            out.add(BufferKind::Tensor, what, shape, critic.bytes(site), Source::VerlCritic);
         }
         rotary::add(site, &mut out);
         shared(&site.sizes, output, moe, &mut out);
@@ -198,13 +207,13 @@ fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
         let ranks = factor("(EP·ETP)", multiply(m.ep, m.etp));
         let shape = sizes.own_tokens(&[factor("h", a.hidden_size), ranks]);
         let what = "buffer for the tokens of all expert-parallel ranks";
-        out.tensor(what, shape, sizes.width(), MEMORY_BUFFER);
+        out.tensor(what, shape, sizes.width(), Source::MemoryBuffer);
     }
     if m.sequence_parallel && output && a.defer_embedding_wgrad_compute {
         let inputs = factor("buffers", 2);
         let shape = sizes.tokens(&[factor("h", a.hidden_size), inputs]);
         let what = "buffers for gathered inputs of the deferred output layer";
-        out.tensor(what, shape, sizes.width(), DRAINED_WGRAD);
+        out.tensor(what, shape, sizes.width(), Source::DrainedWgrad);
     }
     memory_buffer::buffer(sizes, output, out);
 }

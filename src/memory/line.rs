@@ -19,7 +19,7 @@ use super::{ChunkEstimate, Estimate, StageRef};
 use crate::config::job::{Config, Module};
 use crate::model::tensor::{Component, ParamTensor, Shape, Sharding};
 use crate::model::{Architecture, Part, PartKind};
-use crate::source::{DISTRIBUTED_OPTIMIZER, GRAD_BUFFER, MAIN_PARAMS, OPTIMIZER, OPTIMIZER_CONFIG, Source};
+use crate::source::Source;
 use crate::units::{Bytes, multiply};
 use formula::{Kind, Product};
 
@@ -287,16 +287,24 @@ fn sharding_words(sharding: Sharding) -> &'static str {
 
 fn describe(m: &Module, bucket: Bucket) -> (&'static str, Source) {
     let sharded = m.args.use_distributed_optimizer;
-    let states = if sharded { DISTRIBUTED_OPTIMIZER } else { OPTIMIZER };
+    let states = if sharded {
+        Source::DistributedOptimizer
+    } else {
+        Source::Optimizer
+    };
     match bucket.state().map(|(state, _)| state) {
-        Some(State::Weights) | None => ("Parameters in the dtype of training", GRAD_BUFFER),
-        Some(State::MainGrads) => ("Gradient that micro batches accumulate into", GRAD_BUFFER),
+        Some(State::Weights) | None => ("Parameters in the dtype of training", Source::GradBuffer),
+        Some(State::MainGrads) => ("Gradient that micro batches accumulate into", Source::GradBuffer),
         Some(State::MainParams) if m.args.use_precision_aware_optimizer => (
             "Main copy of the parameter that the optimizer updates",
-            OPTIMIZER_CONFIG,
+            Source::OptimizerConfig,
         ),
         Some(State::MainParams) => {
-            let source = if sharded { DISTRIBUTED_OPTIMIZER } else { MAIN_PARAMS };
+            let source = if sharded {
+                Source::DistributedOptimizer
+            } else {
+                Source::MainParams
+            };
             ("Main copy of the parameter that the optimizer updates", source)
         }
         Some(State::ExpAvg) => ("First moment of the gradient", states),

@@ -9,7 +9,7 @@ mod dispatch;
 use crate::config::field::Decimal;
 use crate::config::fields::FieldId;
 use crate::config::job::Module;
-use crate::source::{CUDA_CONTEXT, CUDA_GRAPHS, RESERVED_RATIO, Source};
+use crate::source::Source;
 use crate::units::{Bytes, multiply};
 
 /// One overhead.
@@ -93,13 +93,13 @@ pub fn range_of_reserved(
             low: gives_back.map_or(unused.0, |room| unused.0.min(room)),
             high: unused.1,
             field: FieldId::reserved_over_allocated_high,
-            source: RESERVED_RATIO,
+            source: Source::ReservedRatio,
         },
         fixed(
             "CUDA context",
             FieldId::cuda_context_mib,
             a.cuda_context_mib,
-            CUDA_CONTEXT,
+            Source::CudaContext,
         ),
         Overhead {
             // A communicator allocates its buffers when it is first used.
@@ -108,13 +108,13 @@ pub fn range_of_reserved(
                 "NCCL buffers of every process group",
                 FieldId::nccl_mib_per_group,
                 nccl,
-                CUDA_CONTEXT,
+                Source::CudaContext,
             )
         },
         Overhead {
             low: graphs,
             high: graphs,
-            ..fixed("CUDA graphs", FieldId::cuda_graphs_mib, 0, CUDA_GRAPHS)
+            ..fixed("CUDA graphs", FieldId::cuda_graphs_mib, 0, Source::CudaGraphs)
         },
         Overhead {
             what: "buffers of the token dispatcher",

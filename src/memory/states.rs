@@ -14,7 +14,7 @@ use crate::model::quantization::quantizes_parameters;
 use crate::model::tensor::Component;
 use crate::model::trained;
 use crate::parallel::groups::View;
-use crate::source::{FP8_CAST, GRADIENT_COPIES, MOMENT_COPIES, Source, TORCH_ADAMW};
+use crate::source::Source;
 use crate::units::Bytes;
 
 /// The rules of every state for one module.
@@ -294,14 +294,14 @@ pub(crate) fn step_copies(m: &Module) -> [StepCopy; 2] {
         bytes: moment_copy_bytes(m),
         state: State::ExpAvg,
         elements: |count| count.elements,
-        source: MOMENT_COPIES,
+        source: Source::MomentCopies,
     };
     let rounded = StepCopy {
         what: "main parameters rounded for fp8",
         bytes: weight_copy_bytes(m),
         state: State::MainParams,
         elements: |count| count.quantized,
-        source: FP8_CAST,
+        source: Source::Fp8Cast,
     };
     let of_fsdp = fsdp::gradient_copy(m).or_else(|| torch_fsdp2::gradient_copy(m));
     let copy = of_fsdp.unwrap_or_else(|| GradientCopy {
@@ -313,14 +313,14 @@ pub(crate) fn step_copies(m: &Module) -> [StepCopy; 2] {
         bytes: copy.bytes,
         state: State::MainParams,
         elements: copy.elements,
-        source: GRADIENT_COPIES,
+        source: Source::GradientCopies,
     };
     let roots = StepCopy {
         what: "square roots of second moments",
         bytes: if is_torch_adamw(m) { 4 } else { 0 },
         state: State::ExpAvgSq,
         elements: |count| count.elements,
-        source: TORCH_ADAMW,
+        source: Source::TorchAdamw,
     };
     let during = [moments, roots].into_iter().find(|copy| copy.bytes > 0);
     [gradients, during.unwrap_or(rounded)]

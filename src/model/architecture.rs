@@ -12,7 +12,7 @@ use super::{adapter, embedding_tape, layer_tape, loss, mtp, output_layer, projec
 use crate::config::adapters::LinearModule;
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
-use crate::source::FINAL_NORM;
+use crate::source::Source;
 
 /// A part that a chunk of the pipeline holds some number of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,7 +259,7 @@ fn built_depths(m: &Module, depths: u64) -> u64 {
 /// The parameters of what follows the layers, read off the tape of its operations. `build` gets the tape and the output
 /// of the last layer.
 fn after_layers(sizes: &Sizes<'_>, build: impl FnOnce(&mut AutogradTape, TensorId) -> TensorId) -> Vec<ParamTensor> {
-    let mut tape = AutogradTape::new(Family::Residual, FINAL_NORM);
+    let mut tape = AutogradTape::new(Family::Residual, Source::FinalNorm);
     let x = tape.tensor("output of the last layer", sizes.streams(), sizes.stream_width());
     build(&mut tape, x);
     tape.parameters

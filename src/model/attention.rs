@@ -16,10 +16,7 @@ use super::weights::Weights;
 use super::{hidden, norm};
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::job::Module;
-use crate::source::{
-    FALCON_H1_ATTENTION, GEMMA_4_ATTENTION, GEMMA_4_DENSE_ATTENTION, INTERNVIT_ATTENTION, L2_NORM,
-    MIMO_V2_FLASH_ATTENTION, ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR, TE_LINEAR,
-};
+use crate::source::Source;
 
 /// The norm on queries.
 const QUERY_NORM: &str = "self_attention.q_layernorm";
@@ -55,7 +52,7 @@ fn of_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, has_nor
     let head = factor("d", m.kv_channels);
     let (queries, groups) = (Heads::queries(m), Heads::groups(m));
 
-    tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
+    tape.at(Family::Attention, Source::TeLayernormLinear);
     let value = value_width(m);
     let fused = match m.args.v_channels {
         Some(_) => sizes.columns(&[fused_width(m)]),
@@ -63,9 +60,9 @@ fn of_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, has_nor
     };
     let qkv = tape.tensor("queries, keys and values", fused, bytes);
     let start = tape.here();
-    tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
-    let weights = Weights::of(m, Component::Attention, SELF_ATTENTION);
-    let biases = Weights::of(m, Component::AttentionBias, SELF_ATTENTION);
+    tape.at(Family::Residual, Source::TeLayernormLinear);
+    let weights = Weights::of(m, Component::Attention, Source::SelfAttention);
+    let biases = Weights::of(m, Component::AttentionBias, Source::SelfAttention);
     let linear = linear_qkv(m, (weights, biases), input, qkv);
     let normed = if has_norm {
         after_norm(sizes, tape, &linear)
@@ -74,7 +71,7 @@ fn of_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, has_nor
         None
     };
 
-    tape.at(Family::Attention, SELF_ATTENTION);
+    tape.at(Family::Attention, Source::SelfAttention);
     let mut q = None;
     let mut k = None;
     if m.args.qk_layernorm || m.args.qk_l2_norm {
@@ -90,7 +87,7 @@ fn of_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, has_nor
     }
     tape.offload(OffloadModule::QkvLinear, start);
     if m.args.mamba_beside_attention {
-        tape.at(Family::Attention, FALCON_H1_ATTENTION);
+        tape.at(Family::Attention, Source::FalconH1Attention);
         let scaled = tape.tensor("keys times their factor", groups.tokens(sizes, head), bytes);
         tape.op("key_multiplier", Work::MemoryBound, &[k.unwrap_or(qkv)], &[scaled]);
         k = Some(scaled);
@@ -112,14 +109,14 @@ fn of_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, has_nor
         .value_layernorm
         .then(|| value_norm(sizes, tape, qkv, groups.tokens(sizes, value)));
     let scaled = m.args.attention_value_scale.is_some().then(|| {
-        tape.at(Family::Attention, MIMO_V2_FLASH_ATTENTION);
+        tape.at(Family::Attention, Source::MimoV2FlashAttention);
         let scaled = tape.tensor("scaled values", groups.tokens(sizes, value), bytes);
         let of = normed_values.unwrap_or(qkv);
         tape.op("attention_value_scale", Work::MemoryBound, &[of], &[scaled]);
         scaled
     });
     let scaled = scaled.or(normed_values);
-    tape.at(Family::Attention, TE_DOT_PRODUCT);
+    tape.at(Family::Attention, Source::TeDotProduct);
     let (reads, saves) = match (q, k) {
         (Some(q), Some(k)) => {
             let v = match scaled {
@@ -226,7 +223,7 @@ fn after_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) -> Op
 fn output_gate(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId, context: TensorId) -> TensorId {
     let head = factor("d", sizes.m.kv_channels);
     let shape = Heads::queries(sizes.m).tokens(sizes, head);
-    tape.at(Family::Attention, SELF_ATTENTION);
+    tape.at(Family::Attention, Source::SelfAttention);
     let gate = tape.tensor("output gate", shape, sizes.width());
     let gated = tape.tensor("gated output of attention", shape, sizes.width());
     tape.op("output_gate", Work::MemoryBound, &[context, qkv], &[gated])
@@ -244,7 +241,7 @@ pub(crate) fn project(
     input: TensorId,
 ) -> TensorId {
     let m = sizes.m;
-    tape.at(Family::Attention, TE_LINEAR);
+    tape.at(Family::Attention, Source::TeLinear);
     let output = tape.tensor("attention branch", sizes.residual(), sizes.width());
     let start = tape.here();
     let heads = factor("n_q", m.args.num_attention_heads);
@@ -283,7 +280,7 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
     let both = Heads::queries_and_keys(m);
     let names = [QUERY_NORM, KEY_NORM];
     if m.args.qk_layernorm_all_heads {
-        let weights = Weights::of(m, Component::QkLayernorm, INTERNVIT_ATTENTION);
+        let weights = Weights::of(m, Component::QkLayernorm, Source::InternvitAttention);
         let parts = factor("(weight + bias)", m.norm_parts());
         let heads = [
             factor("n_q", m.args.num_attention_heads),
@@ -296,7 +293,7 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
             weights.column_parallel(keys, &[parts, n_kv, head], 1),
         ]);
     } else {
-        let weights = Weights::of(m, Component::QkLayernorm, SELF_ATTENTION);
+        let weights = Weights::of(m, Component::QkLayernorm, Source::SelfAttention);
         tape.declare(names.map(|name| weights.norm(name, head)));
     }
     tape.op(
@@ -331,8 +328,8 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
 /// Norms on queries and keys in fp32. A layer that shares keys normalizes its own too, and drops them.
 fn qk_norm_in_fp32(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (TensorId, TensorId) {
     let (m, head) = (sizes.m, factor("d", sizes.m.kv_channels));
-    tape.at(Family::Attention, GEMMA_4_DENSE_ATTENTION);
-    let weights = Weights::of(m, Component::QkLayernorm, GEMMA_4_DENSE_ATTENTION);
+    tape.at(Family::Attention, Source::Gemma4DenseAttention);
+    let weights = Weights::of(m, Component::QkLayernorm, Source::Gemma4DenseAttention);
     let mut norm = |name, heads: Heads, what, statistics| {
         tape.declare([weights.norm(name, head)]);
         let rows = |width| heads.tokens(sizes, width);
@@ -354,7 +351,7 @@ fn qk_norm_in_fp32(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) ->
 /// The norm on values, which has no weights: PyTorch's operations keep a copy of them in fp32, and their root mean
 /// squares. A layer that shares values gets them normed.
 fn value_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId, shape: Shape) -> TensorId {
-    tape.at(Family::Attention, GEMMA_4_ATTENTION);
+    tape.at(Family::Attention, Source::Gemma4Attention);
     let groups = Heads::groups(sizes.m);
     let what = "normed values";
     if sizes.m.layer.shared_kv {
@@ -362,7 +359,7 @@ fn value_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId, shape: 
     }
     let copy = tape.tensor("values in fp32", shape, 4);
     let squares = if sizes.m.args.layer_norms_in_fp32 {
-        tape.at(Family::Attention, GEMMA_4_DENSE_ATTENTION);
+        tape.at(Family::Attention, Source::Gemma4DenseAttention);
         let both = groups.tokens(sizes, factor("(mean square and its reciprocal root)", 2));
         tape.tensor("mean squares of values and their reciprocal roots", both, 4)
     } else {
@@ -382,7 +379,7 @@ fn l2_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
     let (m, bytes) = (sizes.m, sizes.width());
     let head = factor("d", m.kv_channels);
     let (queries, groups) = (Heads::queries(m), Heads::groups(m));
-    tape.at(Family::Attention, L2_NORM);
+    tape.at(Family::Attention, Source::L2Norm);
     let normed_q = tape.tensor("normed queries", queries.tokens(sizes, head), bytes);
     let normed_k = tape.tensor("normed keys", groups.tokens(sizes, head), bytes);
     let both = Heads::queries_and_keys(m);
@@ -416,7 +413,7 @@ fn rope(
     let (m, bytes) = (sizes.m, sizes.width());
     let head = factor("d", m.kv_channels);
     let (queries, groups) = (Heads::queries(m), Heads::groups(m));
-    tape.at(Family::Attention, ROTARY);
+    tape.at(Family::Attention, Source::Rotary);
     let rotated_q = tape.tensor("queries after rotary embedding", queries.tokens(sizes, head), bytes);
     let rotated_k = tape.tensor("keys after rotary embedding", groups.tokens(sizes, head), bytes);
     let copied = q.is_none() && grouped(m);

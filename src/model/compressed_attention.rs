@@ -19,7 +19,7 @@ use super::weights::Weights;
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::compress_ratios::CompressRatio;
 use crate::config::job::Module;
-use crate::source::{CSA, DSV4_ATTENTION, TE_LINEAR};
+use crate::source::Source;
 
 /// Widths of queries, keys and values.
 struct Widths {
@@ -52,11 +52,11 @@ impl Widths {
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, ratio: CompressRatio, input: TensorId) -> TensorId {
     let m = sizes.m;
     let widths = Widths::of(m);
-    tape.at(Family::Residual, DSV4_ATTENTION);
+    tape.at(Family::Residual, Source::Dsv4Attention);
     let start = tape.here();
     let normed = residual_norm(sizes, tape, &norm::input(m), input);
     tape.offload(OffloadModule::AttnNorm, start);
-    tape.at(Family::Attention, DSV4_ATTENTION);
+    tape.at(Family::Attention, Source::Dsv4Attention);
     let compressed = compress_queries(sizes, tape, &widths, normed);
     let again = tape.here();
     let query = project_queries(sizes, tape, &widths, compressed);
@@ -85,7 +85,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, ratio: CompressR
 /// `linear_q_down_proj` and the norm behind it.
 fn compress_queries(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, normed: TensorId) -> TensorId {
     let m = sizes.m;
-    let weights = Weights::of(m, Component::MlaDownProj, DSV4_ATTENTION);
+    let weights = Weights::of(m, Component::MlaDownProj, Source::Dsv4Attention);
     let rank = widths.query_rank;
     let output = tape.tensor("compressed queries", sizes.tokens(&[rank]), sizes.width());
     let linear = Linear {
@@ -111,14 +111,14 @@ fn apart(
     if !sizes.m.args.qk_layernorm {
         return input;
     }
-    let weights = Weights::of(sizes.m, Component::MlaLayernorm, DSV4_ATTENTION);
+    let weights = Weights::of(sizes.m, Component::MlaLayernorm, Source::Dsv4Attention);
     token_norm(sizes, tape, (names, weights.norm(parameter, width)), input, width)
 }
 
 /// Queries of all heads, normed without a weight, with the rotary part turned.
 fn project_queries(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, compressed: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    let weights = Weights::of(m, Component::Attention, DSV4_ATTENTION);
+    let weights = Weights::of(m, Component::Attention, Source::Dsv4Attention);
     let heads = Heads::queries(m).tokens(sizes, widths.head);
     let projected = tape.tensor("queries", heads, bytes);
     let name = "self_attention.linear_q_up_proj.weight";
@@ -143,7 +143,7 @@ fn project_queries(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, 
 /// Keys, which are the values too: one head for all query heads.
 fn project_keys(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, normed: TensorId) -> TensorId {
     let m = sizes.m;
-    let weights = Weights::of(m, Component::MlaDownProj, DSV4_ATTENTION);
+    let weights = Weights::of(m, Component::MlaDownProj, Source::Dsv4Attention);
     let shape = sizes.tokens(&[widths.head]);
     let output = tape.tensor("keys", shape, sizes.width());
     let linear = Linear {
@@ -195,7 +195,7 @@ fn rotate(
 /// The output: turned back, projected in groups of heads, and projected to the residual stream.
 fn project_output(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, context: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Attention, DSV4_ATTENTION);
+    tape.at(Family::Attention, Source::Dsv4Attention);
     let heads = Heads::queries(m).tokens(sizes, widths.head);
     // The fused kernel makes a tensor of its own here, since attention keeps its output as it is.
     let turned = if sizes.kernels.rope_fused {
@@ -208,18 +208,18 @@ fn project_output(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, c
     let grouped = sizes.tokens(&[widths.groups, widths.group]);
     let output = tape.tensor("attention output in groups", grouped, bytes);
     let by_group = tape.tensor("attention output in groups, group by group", grouped, bytes);
-    let weights = Weights::of(m, Component::Attention, DSV4_ATTENTION);
+    let weights = Weights::of(m, Component::Attention, Source::Dsv4Attention);
     let width = widths.heads.value.saturating_mul(widths.head.value) / widths.groups.value.max(1);
     let width = factor("n_q·d_v/g_o", width);
     let name = "self_attention.linear_o_group_proj";
     let weight = weights.whole(name, &[widths.groups, widths.group, width], 2);
     product_in_groups(sizes, tape, &weight, (turned, output, by_group));
 
-    tape.at(Family::Attention, TE_LINEAR);
+    tape.at(Family::Attention, Source::TeLinear);
     let start = tape.here();
     let branch = tape.tensor("attention branch", sizes.residual(), bytes);
-    let biases = Weights::of(m, Component::AttentionBias, DSV4_ATTENTION);
-    let weights = Weights::of(m, Component::Attention, DSV4_ATTENTION);
+    let biases = Weights::of(m, Component::AttentionBias, Source::Dsv4Attention);
+    let weights = Weights::of(m, Component::Attention, Source::Dsv4Attention);
     let linear = Linear {
         name: "linear_proj",
         input: output,
@@ -291,7 +291,7 @@ fn choices(m: &Module, ratio: CompressRatio) -> Factor {
 
 /// One learned logit a head, which stays in fp32.
 fn sinks(m: &Module, widths: &Widths) -> ParamTensor {
-    let weights = Weights::of(m, Component::AttentionSinks, CSA);
+    let weights = Weights::of(m, Component::AttentionSinks, Source::Csa);
     let name = "self_attention.core_attention.attn_sink";
     weights.whole(name, &[widths.heads], 1).kept_in_fp32()
 }

@@ -8,7 +8,7 @@ use super::weights::Weights;
 use super::{hidden, hyper_connections, per_layer_embedding};
 use crate::config::choices::{ModuleToSave, PositionEmbedding};
 use crate::config::job::Module;
-use crate::source::{EMBEDDING, MIMO_MODEL, MODULES_TO_SAVE};
+use crate::source::Source;
 
 /// The word embedding over the padded vocabulary.
 pub(crate) fn word_weight(m: &Module) -> ParamTensor {
@@ -17,22 +17,22 @@ pub(crate) fn word_weight(m: &Module) -> ParamTensor {
     } else {
         "embedding.word_embeddings.weight"
     };
-    Weights::of(m, Component::Embedding, EMBEDDING).over_vocabulary(name)
+    Weights::of(m, Component::Embedding, Source::Embedding).over_vocabulary(name)
 }
 
 /// The embedding of the first stage. It keeps token numbers, which are too small to list, and with
 /// dropout a mask; its weight's gradient is dense, whatever few rows were read.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
     let m = sizes.m;
-    tape.at(Family::Output, EMBEDDING);
+    tape.at(Family::Output, Source::Embedding);
     tape.declare([word_weight(m)]);
     if m.saves(ModuleToSave::WordEmbeddings) {
-        let weights = Weights::of(m, Component::Adapters, MODULES_TO_SAVE);
+        let weights = Weights::of(m, Component::Adapters, Source::ModulesToSave);
         let name = "embedding.word_embeddings.modules_to_save.default.weight";
         tape.declare([weights.over_vocabulary(name)]);
     }
     if m.args.position_embedding_type == PositionEmbedding::LearnedAbsolute {
-        let weights = Weights::of(m, Component::PositionEmbedding, EMBEDDING);
+        let weights = Weights::of(m, Component::PositionEmbedding, Source::Embedding);
         let rows = factor("max_position_embeddings", m.max_position_embeddings);
         let name = "embedding.position_embeddings.weight";
         tape.declare([weights.whole(name, &[rows, hidden(m)], 2)]);
@@ -61,7 +61,7 @@ fn join(sizes: &Sizes<'_>, tape: &mut AutogradTape, embedded: TensorId) -> Tenso
     if sizes.m.boundary.received == 0 {
         return embedded;
     }
-    tape.at(Family::Output, MIMO_MODEL);
+    tape.at(Family::Output, Source::MimoModel);
     let width = sizes.stream_width();
     let mask = tape.tensor("places of the encoders' tokens", sizes.tokens(&[]), 1);
     let joined = tape.tensor("text and encoders' tokens", sizes.gathered(), width);

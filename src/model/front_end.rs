@@ -12,7 +12,7 @@ use super::tensor::{Component, Factor, ParamTensor, Row, Shape, factor};
 use super::weights::Weights;
 use super::{hidden, tp};
 use crate::config::choices::FrontEnd;
-use crate::source::{CLIP_VIT, MIMO_MODEL, WHISPER_ENCODER};
+use crate::source::Source;
 use crate::units::multiply;
 
 /// The front end, up to the residual stream of the first layer. It keeps its pixels or spectra for the
@@ -23,7 +23,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
         FrontEnd::Patches => patches(sizes, tape),
         FrontEnd::Audio => audio::build(sizes, tape),
         FrontEnd::Tokens | FrontEnd::Features => {
-            tape.at(Family::Output, MIMO_MODEL);
+            tape.at(Family::Output, Source::MimoModel);
             let features = tape.tensor("features", sizes.residual(), sizes.width());
             tape.op("features", Work::MemoryBound, &[], &[features]);
             features
@@ -36,9 +36,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
         let trained = m.io.front_end == FrontEnd::Patches;
         let gradient = tape.tensor_if(trained, "gradient of the position table", table, sizes.width());
         let owner = match m.io.front_end {
-            FrontEnd::Patches => Some((Component::PositionEmbedding, CLIP_VIT)),
+            FrontEnd::Patches => Some((Component::PositionEmbedding, Source::ClipVit)),
             // A table of sines that is a parameter but never trained.
-            FrontEnd::Audio => Some((Component::FixedPositions, WHISPER_ENCODER)),
+            FrontEnd::Audio => Some((Component::FixedPositions, Source::WhisperEncoder)),
             FrontEnd::Tokens | FrontEnd::Features => None,
         };
         tape.declare(owner.map(|(component, source)| {
@@ -50,7 +50,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
         x = placed;
     }
     if m.args.encoder_pre_norm {
-        let weight = Weights::of(m, Component::EncoderNorm, CLIP_VIT).norm("ln_pre", hidden(m));
+        let weight = Weights::of(m, Component::EncoderNorm, Source::ClipVit).norm("ln_pre", hidden(m));
         x = residual_norm(sizes, tape, &(BEFORE_LAYERS, weight), x);
     }
     if item_first(m) {
@@ -64,7 +64,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
 
 fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     let (m, a) = (sizes.m, &sizes.m.args);
-    tape.at(Family::Output, CLIP_VIT);
+    tape.at(Family::Output, Source::ClipVit);
     let count = factor("patches", patch_count(m));
     let area = factor("p²", multiply(a.patch_dim, a.patch_dim));
     let depth = factor("(c_in·p_t)", multiply(a.num_channels, a.temporal_patch_size));
@@ -75,7 +75,7 @@ fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
         sizes.width(),
     );
     // One convolution that steps by its own size: each patch becomes one vector.
-    let weights = Weights::of(m, Component::FrontEnd, CLIP_VIT);
+    let weights = Weights::of(m, Component::FrontEnd, Source::ClipVit);
     let split = a.patch_embedding_split;
     tape.declare([if split {
         ParamTensor {
@@ -100,7 +100,7 @@ fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
         return embedded;
     }
     let joined = tape.tensor("patches with class tokens", sizes.gathered(), sizes.width());
-    let weights = Weights::of(m, Component::ClassToken, CLIP_VIT);
+    let weights = Weights::of(m, Component::ClassToken, Source::ClipVit);
     let tokens = factor("n_cls", a.class_token_len);
     tape.declare([weights
         .whole("class_token", &[tokens, hidden(m)], 3)

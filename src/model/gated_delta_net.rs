@@ -9,7 +9,7 @@ use super::weights::Weights;
 use super::{hidden, norm};
 use crate::config::choices::RecomputeModule;
 use crate::config::mixer::Gates;
-use crate::source::{GATED_DELTA_NET, GATED_DELTA_NET_2, TE_LAYERNORM_LINEAR, TE_LINEAR};
+use crate::source::Source;
 use crate::units::multiply;
 
 /// Tokens of one chunk of the kernel.
@@ -40,13 +40,13 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, rule: Gates, inp
         Gates::OfHeads => {
             let all = with_gate.saturating_add(multiply(a.linear_num_value_heads, 2));
             let wide = factor("(2·n_lk·d_lk + 2·n_lv·d_lv + 2·n_lv)", all);
-            (GATED_DELTA_NET, wide, heads, heads)
+            (Source::GatedDeltaNet, wide, heads, heads)
         }
         Gates::OfChannels => {
             let all = with_gate.saturating_add(multiply(keys, 2).saturating_add(values));
             let wide = factor("(4·n_lk·d_lk + 3·n_lv·d_lv)", all);
             let key_heads = factor("n_lk", a.linear_num_key_heads);
-            (GATED_DELTA_NET_2, wide, key_channels, key_heads)
+            (Source::GatedDeltaNet2, wide, key_channels, key_heads)
         }
     };
     let channels = factor("(2·n_lk·d_lk + n_lv·d_lv)", joined);
@@ -54,9 +54,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, rule: Gates, inp
     let kernel = factor("c", a.linear_conv_kernel_dim);
     let of = |component| Weights::of(m, component, source);
 
-    tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
+    tape.at(Family::Attention, Source::TeLayernormLinear);
     let all = tape.tensor("queries, keys, values and gates", sizes.columns(&[wide]), bytes);
-    tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
+    tape.at(Family::Residual, Source::TeLayernormLinear);
     let linear = Linear {
         name: "in_proj",
         input,
@@ -126,7 +126,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, rule: Gates, inp
     tape.op("gate", Work::MemoryBound, &[normed, all], &[gated])
         .saves(&[normed, gate]);
     let gated_norm = after..tape.here();
-    tape.at(Family::Attention, TE_LINEAR);
+    tape.at(Family::Attention, Source::TeLinear);
     row(
         sizes,
         tape,

@@ -8,7 +8,7 @@ use super::tensor::{Component, Factor, factor};
 use super::weights::Weights;
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::job::Module;
-use crate::source::{GATED_DELTA_PRODUCT, MAMBA_NORM};
+use crate::source::Source;
 use crate::units::multiply;
 
 /// Tokens that the causal convolution sees (`d_conv`).
@@ -107,7 +107,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     let normed = gated_norm(sizes, tape, &widths, (output, sequence));
     tape.discarding_section(RecomputeModule::GdpInProj, start..projected, &[input], &[sequence]);
     let what = "gated delta product branch";
-    mamba::out_proj(sizes, tape, what, GATED_DELTA_PRODUCT, widths.inner, normed)
+    mamba::out_proj(sizes, tape, what, Source::GatedDeltaProduct, widths.inner, normed)
 }
 
 /// `in_proj` with the norm before it. Context-parallel ranks then trade their parts of the sequence for a part of the
@@ -116,8 +116,8 @@ fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, input: T
     let (m, bytes) = (sizes.m, sizes.width());
     let what = "gates, values, keys and queries";
     let columns = widths.projected;
-    let mut sequence = mamba::in_proj(sizes, tape, what, GATED_DELTA_PRODUCT, columns, input);
-    tape.at(Family::Attention, GATED_DELTA_PRODUCT);
+    let mut sequence = mamba::in_proj(sizes, tape, what, Source::GatedDeltaProduct, columns, input);
+    tape.at(Family::Attention, Source::GatedDeltaProduct);
     let shape = sizes.columns(&[widths.exchanged]);
     if m.sequence_parts() > 1 {
         let what = "gates, values, keys and queries of whole sequences";
@@ -140,8 +140,8 @@ fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, input: T
 /// Convolution, split, and norms on queries and keys (`_prepare_qkv`).
 fn prepare(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, sequence: TensorId) -> Operands {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Attention, GATED_DELTA_PRODUCT);
-    let conv1d = Weights::of(m, Component::MambaConv1d, GATED_DELTA_PRODUCT);
+    tape.at(Family::Attention, Source::GatedDeltaProduct);
+    let conv1d = Weights::of(m, Component::MambaConv1d, Source::GatedDeltaProduct);
     let kernel = factor("4", KERNEL);
     tape.declare([conv1d.column_parallel("mixer.conv1d.weight", &[widths.convolved, kernel], 3)]);
     let convolved = sizes.columns(&[widths.mixed]);
@@ -190,8 +190,8 @@ fn recur(
     (sequence, [queries, keys, values]): (TensorId, Operands),
 ) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Attention, GATED_DELTA_PRODUCT);
-    let of = |component| Weights::of(m, component, GATED_DELTA_PRODUCT);
+    tape.at(Family::Attention, Source::GatedDeltaProduct);
+    let of = |component| Weights::of(m, component, Source::GatedDeltaProduct);
     tape.declare([
         of(Component::MambaDtBias).column_parallel("mixer.dt_bias", &[widths.heads], 1),
         of(Component::MambaALog).column_parallel("mixer.A_log", &[widths.heads], 1),
@@ -252,7 +252,7 @@ fn gated_norm(
     (mut output, sequence): (TensorId, TensorId),
 ) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Attention, GATED_DELTA_PRODUCT);
+    tape.at(Family::Attention, Source::GatedDeltaProduct);
     let shape = sizes.columns(&[widths.inner]);
     let mut gate = tape.tensor("gate", shape, bytes);
     tape.op("split", Work::MemoryBound, &[sequence], &[gate]);
@@ -274,8 +274,8 @@ fn gated_norm(
             *tensor = received;
         }
     }
-    tape.at(Family::Attention, MAMBA_NORM);
-    let weights = Weights::of(m, Component::MambaNorm, GATED_DELTA_PRODUCT);
+    tape.at(Family::Attention, Source::MambaNorm);
+    let weights = Weights::of(m, Component::MambaNorm, Source::GatedDeltaProduct);
     tape.declare([weights.column_parallel("mixer.norm.weight", &[widths.inner], 1)]);
     let normed = tape.tensor("normed output of the recurrence", shape, bytes);
     let statistics = sizes.columns(&[widths.groups]);

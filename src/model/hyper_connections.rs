@@ -15,7 +15,7 @@ use super::weights::Weights;
 use super::{hidden, norm};
 use crate::config::choices::RecomputeModule;
 use crate::config::job::Module;
-use crate::source::{HYPER_CONNECTION, HYPER_CONNECTION_FUSED, HYPER_CONNECTION_HEAD};
+use crate::source::Source;
 
 /// The names of a half's module and of its operations.
 #[derive(Clone, Copy)]
@@ -105,14 +105,14 @@ pub(super) fn around(
     x: TensorId,
     build: impl FnOnce(&mut AutogradTape, TensorId) -> TensorId,
 ) -> (TensorId, [Discarded; 2]) {
-    tape.at(Family::Residual, HYPER_CONNECTION);
+    tape.at(Family::Residual, Source::HyperConnection);
     tape.declare(parameters(sizes.m, names));
     let (pre, mixing) = if fused(sizes.m) {
         mappings_fused(sizes, tape, x)
     } else {
         mappings_in_torch(sizes, tape, x)
     };
-    tape.at(Family::Residual, HYPER_CONNECTION);
+    tape.at(Family::Residual, Source::HyperConnection);
     let aggregated = tape.tensor("sum of the weighted streams", sizes.residual(), sizes.width());
     let first = tape.here();
     tape.op("aggregate", Work::MemoryBound, &[x, pre], &[aggregated])
@@ -126,7 +126,7 @@ pub(super) fn around(
         keeps: vec![x, pre],
         discards,
     };
-    tape.at(Family::Residual, HYPER_CONNECTION);
+    tape.at(Family::Residual, Source::HyperConnection);
     let last = tape.here();
     let output = combine(sizes, tape, names, (x, branch), &mixing);
     let behind = Discarded {
@@ -139,7 +139,7 @@ pub(super) fn around(
 
 /// The parameters around one half, which all ranks have in full and which stay in fp32 (`mark_keep_in_fp32`).
 fn parameters(m: &Module, names: &HalfNames) -> Vec<ParamTensor> {
-    let weights = Weights::of(m, Component::HyperConnections, HYPER_CONNECTION);
+    let weights = Weights::of(m, Component::HyperConnections, Source::HyperConnection);
     let one = factor("1", 1);
     let mut all = vec![weights.whole(names.mapping_proj, &[mappings(m), streams(m), hidden(m)], 2)];
     all.extend(names.alphas.map(|alpha| weights.whole(alpha, &[one], 1)));
@@ -228,7 +228,7 @@ fn mappings_in_torch(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) ->
 /// streams as they are.
 fn mappings_fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> (TensorId, Mixing) {
     let (n, all) = (streams(sizes.m), mappings(sizes.m));
-    tape.at(Family::Residual, HYPER_CONNECTION_FUSED);
+    tape.at(Family::Residual, Source::HyperConnectionFused);
     let waiting = tape.tensor("gradient of the streams from the half", sizes.streams(), sizes.width());
     let own = tape.tensor(
         "gradient of the streams from the mappings",
@@ -285,7 +285,7 @@ pub(super) fn expand(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) ->
     if !has(sizes.m) {
         return x;
     }
-    tape.at(Family::Residual, HYPER_CONNECTION);
+    tape.at(Family::Residual, Source::HyperConnection);
     let output = tape.tensor("residual streams", sizes.streams(), sizes.width());
     tape.op("input_expand", Work::MemoryBound, &[x], &[output]);
     output
@@ -294,7 +294,7 @@ pub(super) fn expand(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) ->
 /// The parameters of the head, one of the decoder and one of each MTP depth.
 fn head_parameters(m: &Module) -> [ParamTensor; 3] {
     let [matrix, base, scale] = HEAD;
-    let weights = Weights::of(m, Component::HyperConnections, HYPER_CONNECTION_HEAD);
+    let weights = Weights::of(m, Component::HyperConnections, Source::HyperConnectionHead);
     [
         weights.whole(matrix, &[streams(m), streams(m), hidden(m)], 2),
         weights.whole(base, &[streams(m)], 1),
@@ -315,7 +315,7 @@ pub(super) fn contract(
         return residual_norm(sizes, tape, norm, x);
     }
     let about = tape.about();
-    tape.at(Family::Output, HYPER_CONNECTION_HEAD);
+    tape.at(Family::Output, Source::HyperConnectionHead);
     tape.declare(head_parameters(sizes.m));
     let one = tape.tensor("weighted sum of the streams", sizes.residual(), sizes.width());
     let wide = tape.tensor("residual streams in fp32", sizes.streams(), 4);

@@ -11,14 +11,14 @@ use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Factor, ParamTensor, Shape};
 use super::{hidden, norm as layer_norm};
-use crate::source::KIMI_K3_ATTENTION;
+use crate::source::Source;
 
 /// The input of attention: the output of the norm before it, which ranks gather once for all projections
 /// (`KimiK3Attention.forward`).
 fn input(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
-    tape.at(Family::Residual, KIMI_K3_ATTENTION);
+    tape.at(Family::Residual, Source::KimiK3Attention);
     let normed = layer_norm::residual_norm(sizes, tape, &layer_norm::input(sizes.m), x);
-    tape.at(Family::Attention, KIMI_K3_ATTENTION);
+    tape.at(Family::Attention, Source::KimiK3Attention);
     if !sizes.scatters() {
         return normed;
     }

@@ -9,12 +9,12 @@ use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Factor, Shape, factor};
 use crate::config::choices::ModuleToSave;
-use crate::source::{EMBEDDING_OUTPUT, LABEL_LAYER, LABEL_LOSS};
+use crate::source::Source;
 
 /// The head and its loss. Every tensor-parallel rank computes all of it.
 pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, count: u64, bucket: Option<TensorId>) {
     let m = sizes.m;
-    tape.at(Family::Output, LABEL_LAYER);
+    tape.at(Family::Output, Source::LabelLayer);
     let input = gather_input(sizes, tape, input);
     let logits = tape.tensor("logits", sizes.tokens(&[labels(count)]), sizes.width());
     let has_copy = m.adapters().is_some();
@@ -38,7 +38,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId,
 
 /// The output of the last norm, normalized, without an output layer.
 pub(super) fn embeddings(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) {
-    tape.at(Family::Output, EMBEDDING_OUTPUT);
+    tape.at(Family::Output, Source::EmbeddingOutput);
     let width = sizes.width();
     let norms = tape.tensor("norm of each token's output", sizes.own_tokens(&[]), width);
     let normalized = tape.tensor("normalized output", sizes.residual(), width);
@@ -56,7 +56,7 @@ pub(super) fn embeddings(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: Tens
 /// the output layer, so that its gradient is a tensor of its own, as large as the weight.
 pub(super) fn two_tokens(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, bucket: Option<TensorId>) {
     let (m, width) = (sizes.m, sizes.width());
-    tape.at(Family::Output, EMBEDDING_OUTPUT);
+    tape.at(Family::Output, Source::EmbeddingOutput);
     let input = gather_input(sizes, tape, input);
     let two = factor("two tokens", 2);
     let rows = tape.tensor("rows of the weight", Shape::of(&[two, hidden(m)]), width);
@@ -104,7 +104,7 @@ fn convert(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut logits: TensorId, eac
 /// The loss of the last token of each sample. Context-parallel ranks gather all logits first (`get_last_tokens`).
 fn loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId, each: Factor) {
     let m = sizes.m;
-    tape.at(Family::Output, LABEL_LOSS);
+    tape.at(Family::Output, Source::LabelLoss);
     let mut logits = logits;
     if m.sequence_parts() > 1 {
         let ranks = factor("CP", m.sequence_parts());

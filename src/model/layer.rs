@@ -10,7 +10,7 @@ use super::{
     mamba, mamba_beside_attention, mla, mlp, moe, parallel_layer, per_layer_embedding, sparse_attention,
 };
 use crate::config::mixer::Gates;
-use crate::source::{BIAS_DROPOUT, LAYER_SCALING};
+use crate::source::Source;
 
 /// Records the operations of one layer, from the residual stream to the residual stream. Its parameters are listed by
 /// component, biases after weights.
@@ -138,9 +138,9 @@ fn residual_add(
         return residual;
     };
     if sizes.m.args.layer_scaling {
-        let weights = Weights::of(sizes.m, Component::LayerScaling, LAYER_SCALING);
+        let weights = Weights::of(sizes.m, Component::LayerScaling, Source::LayerScaling);
         tape.declare([weights.whole(scaling, &[hidden(sizes.m)], 1)]);
     }
-    tape.at(Family::Residual, BIAS_DROPOUT);
+    tape.at(Family::Residual, Source::BiasDropout);
     linear::bias_dropout_add(sizes, tape, name, branch, residual)
 }

@@ -14,10 +14,7 @@ use super::tape::{AutogradTape, Family, Gradient, Product, TensorId, Work};
 use super::tensor::{Shape, factor};
 use super::{hyper_connections, labels, linear, mtp, softcap};
 use crate::config::choices::{CrossEntropyFusion, ModuleToSave, SoftwareFact, TokenLoss};
-use crate::source::{
-    CROSS_ENTROPY, FALCON_H1_MODEL, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, GEMMA_2_OUTPUT_LAYER,
-    OUTPUT_LAYER, OUTPUT_LAYER_IN_FP8, TE_CROSS_ENTROPY,
-};
+use crate::source::Source;
 
 /// The name of the operation that computes the loss of the main model.
 pub(super) const MAIN_LOSS: &str = "loss";
@@ -101,7 +98,7 @@ const fn is_without_labels(loss: TokenLoss) -> bool {
 
 /// The norm after the last decoder layer.
 pub(crate) fn final_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
-    tape.at(Family::Output, FINAL_NORM);
+    tape.at(Family::Output, Source::FinalNorm);
     let sizes = &sizes.outside_of_layers();
     hyper_connections::contract(sizes, tape, &after_layers(sizes.m, FINAL), x)
 }
@@ -126,13 +123,13 @@ fn head(
     bucket: Option<TensorId>,
 ) {
     let m = sizes.m;
-    tape.at(Family::Output, OUTPUT_LAYER);
+    tape.at(Family::Output, Source::OutputLayer);
     let vocabulary = factor("V", m.padded_vocab_size);
     let logits = tape.tensor(what[0], sizes.columns(&[vocabulary]), sizes.width());
     let parallel = m.sequence_parallel;
     let linear = output_linear(m, input, logits);
     if quantizes_output(m) {
-        tape.at(Family::Output, OUTPUT_LAYER_IN_FP8);
+        tape.at(Family::Output, Source::OutputLayerInFp8);
         let name = names[0];
         linear::column(sizes, tape, &Linear { name, ..linear });
         tape.backward(bucket.as_slice());
@@ -186,7 +183,7 @@ fn head(
 /// The logits times the factor of a model with Mamba beside attention, and under their soft cap, if there is one.
 fn capped(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) -> TensorId {
     if sizes.m.args.mamba_beside_attention {
-        tape.at(Family::Output, FALCON_H1_MODEL);
+        tape.at(Family::Output, Source::FalconH1Model);
         let scaled = tape.tensor(
             "logits times their factor",
             linear::shape_of(tape, logits),
@@ -198,7 +195,7 @@ fn capped(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) -> Tenso
     if sizes.m.args.final_logit_softcapping.is_none() {
         return logits;
     }
-    tape.at(Family::Output, GEMMA_2_OUTPUT_LAYER);
+    tape.at(Family::Output, Source::Gemma2OutputLayer);
     softcap::cap(tape, logits, sizes.width())
 }
 
@@ -231,9 +228,9 @@ fn loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId, name: &'st
     tape.at(
         Family::Output,
         match fusion {
-            None => CROSS_ENTROPY,
-            Some(CrossEntropyFusion::Native) => FUSED_CROSS_ENTROPY,
-            Some(CrossEntropyFusion::Te) => TE_CROSS_ENTROPY,
+            None => Source::CrossEntropy,
+            Some(CrossEntropyFusion::Native) => Source::FusedCrossEntropy,
+            Some(CrossEntropyFusion::Te) => Source::TeCrossEntropy,
         },
     );
     let per_token = tape.tensor(what, sizes.tokens(&[]), 4);
@@ -260,7 +257,7 @@ fn loss(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId, name: &'st
         Some(CrossEntropyFusion::Native) | None => {
             let softmax = tape.tensor("softmax of the logits in fp32", vocabulary, 4);
             // Modelled from measurements: the compiled function has one more fp32 copy than its source.
-            tape.at(Family::Output, FUSED_CROSS_ENTROPY_RUNS);
+            tape.at(Family::Output, Source::FusedCrossEntropyRuns);
             let copy = tape.tensor_if(
                 fusion.is_some(),
                 "second fp32 copy of the logits, concluded from measured runs",

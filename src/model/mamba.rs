@@ -8,10 +8,7 @@ use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
 use super::{hidden, norm};
 use crate::config::job::Module;
-use crate::source::{
-    FALCON_H1_MAMBA_MIXER, MAMBA_CONTEXT_PARALLEL, MAMBA_MIXER, MAMBA_NORM, MAMBA_SCAN, Source, TE_LAYERNORM_LINEAR,
-    TE_LINEAR,
-};
+use crate::source::Source;
 use crate::units::multiply;
 
 /// Tokens that the causal convolution sees (`d_conv` of `MambaMixer`).
@@ -69,20 +66,27 @@ impl Widths {
 /// One Mamba-2 mixer from the residual stream to the output of `out_proj`.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let widths = Widths::of(sizes.m);
-    let projected = in_proj(sizes, tape, "z, x, B, C and dt", MAMBA_MIXER, widths.projected, input);
+    let projected = in_proj(
+        sizes,
+        tape,
+        "z, x, B, C and dt",
+        Source::MambaMixer,
+        widths.projected,
+        input,
+    );
     let mixed = mix(sizes, tape, &widths, projected);
-    out_proj(sizes, tape, "Mamba branch", MAMBA_MIXER, widths.inner, mixed)
+    out_proj(sizes, tape, "Mamba branch", Source::MambaMixer, widths.inner, mixed)
 }
 
 /// The same from an input that a norm has been run on, as the mixer beside attention gets it.
 pub(super) fn of_normed(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let widths = Widths::of(sizes.m);
-    tape.at(Family::Attention, TE_LINEAR);
+    tape.at(Family::Attention, Source::TeLinear);
     let projected = tape.tensor("z, x, B, C and dt", sizes.columns(&[widths.projected]), sizes.width());
-    let linear = linear_in(sizes.m, MAMBA_MIXER, widths.projected, input, projected);
+    let linear = linear_in(sizes.m, Source::MambaMixer, widths.projected, input, projected);
     column(sizes, tape, &linear);
     let mixed = mix(sizes, tape, &widths, projected);
-    out_proj(sizes, tape, "Mamba branch", MAMBA_MIXER, widths.inner, mixed)
+    out_proj(sizes, tape, "Mamba branch", Source::MambaMixer, widths.inner, mixed)
 }
 
 /// Convolution, scan and the norm after them.
@@ -98,8 +102,8 @@ fn mix(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, projected: T
     if let ([output], false) = (scanned.reads.as_slice(), m.args.mamba_rms_norm) {
         return *output;
     }
-    tape.at(Family::Attention, MAMBA_NORM);
-    let weights = Weights::of(m, Component::MambaNorm, MAMBA_MIXER);
+    tape.at(Family::Attention, Source::MambaNorm);
+    let weights = Weights::of(m, Component::MambaNorm, Source::MambaMixer);
     tape.declare([weights.column_parallel("mixer.norm.weight", &[widths.inner], 1)]);
     let normed = tape.tensor("normed output of the scan", sizes.columns(&[widths.inner]), bytes);
     let statistics = tape.tensor("norm statistics", sizes.columns(&[widths.groups]), 4);
@@ -119,9 +123,9 @@ pub(crate) fn in_proj(
     input: TensorId,
 ) -> TensorId {
     let m = sizes.m;
-    tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
+    tape.at(Family::Attention, Source::TeLayernormLinear);
     let output = tape.tensor(what, sizes.columns(&[columns]), sizes.width());
-    tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
+    tape.at(Family::Residual, Source::TeLayernormLinear);
     let linear = linear_in(m, source, columns, input, output);
     norm_column(sizes, tape, norm::mamba(m), &linear, hidden(m));
     output
@@ -149,7 +153,7 @@ pub(crate) fn out_proj(
     width: Factor,
     input: TensorId,
 ) -> TensorId {
-    tape.at(Family::Attention, TE_LINEAR);
+    tape.at(Family::Attention, Source::TeLinear);
     let output = tape.tensor(what, sizes.residual(), sizes.width());
     let weights = Weights::of(sizes.m, Component::MambaOutProj, source);
     let linear = Linear {
@@ -166,7 +170,7 @@ pub(crate) fn out_proj(
 
 /// The parameters of convolution and scan.
 fn declare_scan(tape: &mut AutogradTape, m: &Module, widths: &Widths) {
-    let of = |component| Weights::of(m, component, MAMBA_MIXER);
+    let of = |component| Weights::of(m, component, Source::MambaMixer);
     let kernel = factor("4", KERNEL);
     let conv1d = of(Component::MambaConv1d);
     tape.declare([
@@ -183,7 +187,7 @@ fn declare_scan(tape: &mut AutogradTape, m: &Module, widths: &Widths) {
 fn exchange(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut sequence: TensorId, widths: &Widths) -> TensorId {
     let shape = sizes.columns(&[widths.scanned]);
     if sizes.m.sequence_parts() > 1 {
-        tape.at(Family::Attention, MAMBA_CONTEXT_PARALLEL);
+        tape.at(Family::Attention, Source::MambaContextParallel);
         let received = tape.tensor("z, x, B, C and dt of whole sequences", shape, sizes.width());
         let pieces = tape.tensor("pieces that ranks exchange", shape, sizes.width());
         tape.op("pre_conv_ssm", Work::MemoryBound, &[sequence], &[received])
@@ -195,7 +199,7 @@ fn exchange(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut sequence: TensorId, 
         sequence = with_factors(sizes, tape, sequence, widths);
     }
     if sizes.m.args.micro_batch_size > 1 {
-        tape.at(Family::Attention, MAMBA_MIXER);
+        tape.at(Family::Attention, Source::MambaMixer);
         let turned = tape.tensor("z, x, B, C and dt by sample", shape, sizes.width());
         tape.op("contiguous", Work::MemoryBound, &[sequence], &[turned]);
         sequence = turned;
@@ -205,7 +209,7 @@ fn exchange(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut sequence: TensorId, 
 
 /// z, x, B, C and dt times a factor each. The row of factors is kept for the backward pass.
 fn with_factors(sizes: &Sizes<'_>, tape: &mut AutogradTape, sequence: TensorId, widths: &Widths) -> TensorId {
-    tape.at(Family::Attention, FALCON_H1_MAMBA_MIXER);
+    tape.at(Family::Attention, Source::FalconH1MambaMixer);
     let shape = sizes.columns(&[widths.scanned]);
     let scaled = tape.tensor("z, x, B, C and dt times their factors", shape, sizes.width());
     let row = Shape::of(&[widths.scanned])
@@ -232,13 +236,13 @@ fn back(
 ) -> TensorId {
     let shape = sizes.columns(&[widths.inner]);
     if sizes.m.args.micro_batch_size > 1 {
-        tape.at(Family::Attention, MAMBA_MIXER);
+        tape.at(Family::Attention, Source::MambaMixer);
         let turned = tape.tensor(what, shape, sizes.width());
         tape.op("contiguous", Work::MemoryBound, &[output], &[turned]);
         output = turned;
     }
     if sizes.m.sequence_parts() > 1 {
-        tape.at(Family::Attention, MAMBA_CONTEXT_PARALLEL);
+        tape.at(Family::Attention, Source::MambaContextParallel);
         let received = tape.tensor(what, shape, sizes.width());
         let pieces = tape.tensor("pieces that ranks exchange", shape, sizes.width());
         tape.op("post_conv_ssm", Work::MemoryBound, &[output], &[received])
@@ -253,7 +257,7 @@ fn back(
 /// before the gate, and computes all else again in the backward pass.
 fn fused_scan(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, sequence: TensorId) -> Scanned {
     let bytes = sizes.width();
-    tape.at(Family::Attention, MAMBA_SCAN);
+    tape.at(Family::Attention, Source::MambaScan);
     let inner = sizes.columns(&[widths.inner]);
     let before_gate = tape.tensor("output of the scan before its gate", inner, bytes);
     let output = tape.tensor("gated output of the scan", inner, bytes);
@@ -290,7 +294,7 @@ fn fused_scan(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, seque
 /// Convolution and scan as operations of their own (`MambaMixer._static_prefill`), each with what it keeps.
 fn plain_scan(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, sequence: TensorId) -> Scanned {
     let bytes = sizes.width();
-    tape.at(Family::Attention, MAMBA_MIXER);
+    tape.at(Family::Attention, Source::MambaMixer);
     let mixed = sizes.columns(&[widths.mixed]);
     let inner = sizes.columns(&[widths.inner]);
     let states = sizes.columns(&[widths.states]);
@@ -308,7 +312,7 @@ fn plain_scan(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, seque
     let by_token = tape.tensor("output of the convolution by token", mixed, bytes);
     tape.op("split", Work::MemoryBound, &[convolved], &[x, b, c])
         .forward(&[by_token]);
-    tape.at(Family::Attention, MAMBA_SCAN);
+    tape.at(Family::Attention, Source::MambaScan);
     let decays = tape.tensor("sums of the decays in fp32", heads, 4);
     let output = tape.tensor("output of the scan", inner, bytes);
     let kept = per_head(tape, sizes, widths);

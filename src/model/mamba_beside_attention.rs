@@ -5,11 +5,11 @@ use super::norm::{self, residual_norm};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, TensorId, Work};
 use super::{attention, mamba};
-use crate::source::FALCON_H1_LAYER;
+use crate::source::Source;
 
 /// Both mixers from the residual stream to the sum of their outputs.
 pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
-    tape.at(Family::Residual, FALCON_H1_LAYER);
+    tape.at(Family::Residual, Source::FalconH1Layer);
     let normed = residual_norm(sizes, tape, &norm::input(sizes.m), x);
     let input = times(sizes, tape, "input of the Mamba mixer", normed);
     let mamba = mamba::of_normed(sizes, tape, input);
@@ -27,7 +27,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
 
 /// A tensor of the residual stream's shape times a number, which keeps nothing.
 pub(super) fn times(sizes: &Sizes<'_>, tape: &mut AutogradTape, what: &'static str, x: TensorId) -> TensorId {
-    tape.at(Family::Residual, FALCON_H1_LAYER);
+    tape.at(Family::Residual, Source::FalconH1Layer);
     let product = tape.tensor(what, sizes.residual(), sizes.width());
     tape.op("mul", Work::MemoryBound, &[x], &[product]);
     product

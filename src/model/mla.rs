@@ -12,7 +12,7 @@ use super::tensor::{Component, Factor, ParamTensor, Shape, factor};
 use super::weights::Weights;
 use crate::config::choices::{AttentionVariant, OffloadModule, RecomputeModule, TransformerImpl};
 use crate::config::job::Module;
-use crate::source::{LAYER_NORMS, MLA, MLA_DOWN, MLA_FUSED, MLA_ROPE};
+use crate::source::Source;
 
 /// One MLA block from the residual stream to the output of `linear_proj`.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
@@ -22,10 +22,10 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     let query = factor("(d_qk + d_r)", args.qk_head_dim + args.qk_pos_emb_head_dim);
     let value = factor("d_v", args.v_head_dim);
 
-    let weights = Weights::of(m, Component::Attention, MLA);
+    let weights = Weights::of(m, Component::Attention, Source::Mla);
 
     let fused = m.args.mla_down_proj_fusion && args.transformer_impl != TransformerImpl::Local;
-    tape.at(Family::Residual, MLA);
+    tape.at(Family::Residual, Source::Mla);
     let start = tape.here();
     let (normed, down, first) = if fused {
         let down = compress_fused(sizes, tape, input);
@@ -38,7 +38,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     };
 
     let down = norm_apart(sizes, tape, down);
-    tape.at(Family::Attention, MLA);
+    tape.at(Family::Attention, Source::Mla);
     let again = tape.here();
     let n_q = factor("n_q", args.num_attention_heads);
     let q = project_queries(sizes, tape, query, down.queries, normed.unwrap_or(input));
@@ -82,7 +82,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         keeps.push(tape.tensor("rotary frequencies", shape, 4));
     }
     tape.discarding_section(RecomputeModule::MlaUpProj, again..last, &keeps, &[q, k, v]);
-    let biases = Weights::of(m, Component::AttentionBias, MLA);
+    let biases = Weights::of(m, Component::AttentionBias, Source::Mla);
     let normed = normed.map(|normed| (start, normed));
     project(sizes, tape, (context, value), (weights, biases), normed, input)
 }
@@ -97,7 +97,7 @@ fn project_queries(
 ) -> TensorId {
     let m = sizes.m;
     let args = &m.args;
-    let weights = Weights::of(m, Component::Attention, MLA);
+    let weights = Weights::of(m, Component::Attention, Source::Mla);
     let n_q = factor("n_q", args.num_attention_heads);
     let q = tape.tensor("queries", Heads::queries(m).tokens(sizes, query), sizes.width());
     if let Some((compressed, rank)) = compressed {
@@ -123,7 +123,7 @@ fn project_queries(
         };
         // Norms on queries and keys come with the projections that follow them; this is one of them then.
         if args.qk_layernorm && args.mla_q_proj_layernorm {
-            let norms = Weights::of(m, Component::Layernorm, LAYER_NORMS);
+            let norms = Weights::of(m, Component::Layernorm, Source::LayerNorms);
             let weight = norms.norm("self_attention.linear_q_proj.layer_norm", hidden(m));
             norm_column(sizes, tape, (QUERY, weight), &linear, hidden(m));
         } else {
@@ -135,13 +135,13 @@ fn project_queries(
 
 /// The norm on compressed queries.
 fn query_norm(m: &Module, rank: Factor) -> (NormNames, ParamTensor) {
-    let weights = Weights::of(m, Component::MlaLayernorm, MLA);
+    let weights = Weights::of(m, Component::MlaLayernorm, Source::Mla);
     (QUERY, weights.norm("self_attention.q_layernorm", rank))
 }
 
 /// The norm on compressed keys and values.
 fn key_value_norm(m: &Module) -> (NormNames, ParamTensor) {
-    let weights = Weights::of(m, Component::MlaLayernorm, MLA);
+    let weights = Weights::of(m, Component::MlaLayernorm, Source::Mla);
     let rank = factor("r_kv", m.args.kv_lora_rank);
     (KEY_VALUE, weights.norm("self_attention.kv_layernorm", rank))
 }
@@ -149,7 +149,7 @@ fn key_value_norm(m: &Module) -> (NormNames, ParamTensor) {
 /// The weight of a down projection. Transformer Engine holds it in full on every TP rank; Megatron's own modules split
 /// it by columns.
 fn down_weight(m: &Module, name: &'static str, rank: Factor) -> ParamTensor {
-    let weights = Weights::of(m, Component::MlaDownProj, MLA_DOWN);
+    let weights = Weights::of(m, Component::MlaDownProj, Source::MlaDown);
     if m.args.transformer_impl == TransformerImpl::Local {
         weights.column_parallel(name, &[rank, hidden(m)], 2)
     } else {
@@ -168,7 +168,7 @@ pub(crate) struct Compressed {
 pub(crate) fn compress(sizes: &Sizes<'_>, tape: &mut AutogradTape, normed: TensorId) -> Compressed {
     let (m, bytes) = (sizes.m, sizes.width());
     let args = &m.args;
-    tape.at(Family::Attention, MLA_DOWN);
+    tape.at(Family::Attention, Source::MlaDown);
     let sizes = &sizes.sharing_with(RecomputeModule::Layernorm);
     let compressed_q = args.q_lora_rank.map(|rank| {
         let rank = factor("r_q", rank);
@@ -212,10 +212,10 @@ fn compress_fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
     let rank = factor("r_q", query_rank);
     let latent = a.kv_lora_rank + a.qk_pos_emb_head_dim;
     let width = factor("(r_q + r_kv + d_r)", query_rank + latent);
-    tape.at(Family::Attention, MLA_FUSED);
+    tape.at(Family::Attention, Source::MlaFused);
     let both = tape.tensor("compressed queries, keys and values", sizes.columns(&[width]), bytes);
-    tape.at(Family::Residual, MLA_FUSED);
-    let weights = Weights::of(m, Component::MlaDownProj, MLA_FUSED);
+    tape.at(Family::Residual, Source::MlaFused);
+    let weights = Weights::of(m, Component::MlaDownProj, Source::MlaFused);
     let name = "self_attention.linear_qkv_down_proj.weight";
     let linear = Linear {
         name: "linear_qkv_down_proj",
@@ -226,7 +226,7 @@ fn compress_fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
         bias: None,
     };
     norm_column(sizes, tape, norm::input(m), &linear, hidden(m));
-    tape.at(Family::Attention, MLA_FUSED);
+    tape.at(Family::Attention, Source::MlaFused);
     if m.tp == 1 {
         return Compressed {
             queries: Some((both, rank)),
@@ -314,7 +314,7 @@ fn rope(
 ) -> (TensorId, TensorId, TensorId) {
     let (m, bytes) = (sizes.m, sizes.width());
     let heads = Heads::queries(m);
-    tape.at(Family::Attention, MLA_ROPE);
+    tape.at(Family::Attention, Source::MlaRope);
     let k = tape.tensor("keys", heads.tokens(sizes, query), bytes);
     let v = tape.tensor("values", heads.tokens(sizes, factor("d_v", m.args.v_head_dim)), bytes);
     if sizes.kernels.rope_fused {

@@ -8,9 +8,7 @@ use super::weights::Weights;
 use super::{hidden, mamba_beside_attention, norm};
 use crate::config::choices::{Launcher, RecomputeModule};
 use crate::config::job::{Activation, Module};
-use crate::source::{BIAS_ACTIVATION, MLP, TE_LAYERNORM_LINEAR, TE_LINEAR};
-#[allow(unused_imports, reason = "links of the documentation")]
-use crate::source::{FALCON_H1_MLP, KIMI_K3_ACTIVATION};
+use crate::source::Source;
 
 /// Columns of fc1: the inner width, twice where value and gate sit side by side.
 pub(crate) fn fc1_width(m: &Module, symbol: &'static str, gated_symbol: &'static str, width: u64) -> Factor {
@@ -26,12 +24,12 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     let (m, bytes) = (sizes.m, sizes.width());
     let fc1 = fc1_width(m, "f", "2·f", m.ffn_hidden_size);
     let f = factor("f", m.ffn_hidden_size);
-    let weights = Weights::of(m, Component::DenseMlp, MLP);
-    let biases = Weights::of(m, Component::DenseMlpBias, MLP);
+    let weights = Weights::of(m, Component::DenseMlp, Source::Mlp);
+    let biases = Weights::of(m, Component::DenseMlpBias, Source::Mlp);
     let has_bias = m.args.add_bias_linear;
-    tape.at(Family::Mlp, TE_LAYERNORM_LINEAR);
+    tape.at(Family::Mlp, Source::TeLayernormLinear);
     let inner = tape.tensor("output of linear_fc1", sizes.columns(&[fc1]), bytes);
-    tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
+    tape.at(Family::Residual, Source::TeLayernormLinear);
     let start = tape.here();
     let linear = Linear {
         name: "linear_fc1",
@@ -48,12 +46,12 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     } else {
         norm_column(sizes, tape, norm::pre_mlp(m), &linear, hidden(m))
     };
-    tape.at(Family::Mlp, BIAS_ACTIVATION);
+    tape.at(Family::Mlp, Source::BiasActivation);
     let activated = tape.tensor("output of the activation function", sizes.columns(&[f]), bytes);
     let kept = activation_saves(sizes, tape, inner, sizes.columns(&[f]));
     tape.op("activation_func", Work::MemoryBound, &[inner], &[activated])
         .saves(&kept);
-    tape.at(Family::Mlp, TE_LINEAR);
+    tape.at(Family::Mlp, Source::TeLinear);
     let output = tape.tensor("MLP branch", sizes.residual(), bytes);
     row(
         sizes,
@@ -85,7 +83,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
 /// What the activation function keeps, where its output has this shape: its input, and where no kernel fuses a gated
 /// one, the activated half and the other half with `glu_linear_offset` added, which are multiplied (`MLP.forward`,
 /// `glu`). A clamped gate is kept besides the input that it was clamped from. A gate times a factor is kept in place of
-/// that input ([`FALCON_H1_MLP`]).
+/// that input ([`Source::FalconH1Mlp`]).
 pub(crate) fn activation_saves(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
@@ -124,8 +122,8 @@ pub(crate) fn fuses_gate(m: &Module) -> bool {
     }
 }
 
-/// What SiTU keeps, which PyTorch computes in fp32, operation by operation ([`KIMI_K3_ACTIVATION`]): a tanh of both
-/// halves, each times its bound, the sigmoid of the gate, and the gate.
+/// What SiTU keeps, which PyTorch computes in fp32, operation by operation ([`Source::KimiK3Activation`]): a tanh of
+/// both halves, each times its bound, the sigmoid of the gate, and the gate.
 fn situ_saves(tape: &mut AutogradTape, half: Shape) -> [TensorId; 6] {
     let kept = [
         "tanh of the gate in fp32",

@@ -21,12 +21,12 @@ use super::tensor::{Component, Factor, factor};
 use super::weights::Weights;
 use super::{hidden, shared_expert};
 use crate::config::choices::{CudaGraphImpl, OffloadModule, RecomputeModule, RouterDtype, TokenDispatcher};
-use crate::source::{GEMMA_4_ROUTER, KIMI_K3_EXPERTS, LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
+use crate::source::Source;
 
 /// The MLP of a `MoE` layer from the residual stream to its output, with the norm before it.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
+    tape.at(Family::Residual, Source::TeLayernormLinear);
     let before_norm = tape.here();
     let separate = m.args.separate_moe_norms;
     let inputs = if separate {
@@ -56,9 +56,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
     let shared = |tape: &mut AutogradTape| shared_expert::build(sizes, tape, moe, inputs.shared);
     let before = if late { None } else { shared(tape) };
     tape.reaches(Point::Router);
-    let latent = Weights::of(m, Component::LatentProj, LATENT);
+    let latent = Weights::of(m, Component::LatentProj, Source::Latent);
     let has_bias = m.args.add_bias_linear;
-    tape.at(Family::Experts, LATENT);
+    tape.at(Family::Experts, Source::Latent);
     let inner = m.args.moe_latent_size.map_or(hidden(m), |latent| factor("l", latent));
     let mut input = normed;
     if m.args.moe_latent_size.is_some() {
@@ -88,7 +88,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, x:
     let results = tokens.combine(tape, results);
     let mut output = normed_results(sizes, tape, results, inner);
     if m.args.moe_latent_size.is_some() {
-        tape.at(Family::Experts, LATENT);
+        tape.at(Family::Experts, Source::Latent);
         let outer = tape.tensor("routed experts: output", sizes.residual(), bytes);
         let linear = Linear {
             name: "fc2_latent_proj",
@@ -130,8 +130,8 @@ fn normed_results(sizes: &Sizes<'_>, tape: &mut AutogradTape, results: TensorId,
     if m.args.kimi_attn_res_block_size.is_none() {
         return results;
     }
-    tape.at(Family::Experts, KIMI_K3_EXPERTS);
-    let weights = Weights::of(m, Component::LatentProj, KIMI_K3_EXPERTS);
+    tape.at(Family::Experts, Source::KimiK3Experts);
+    let weights = Weights::of(m, Component::LatentProj, Source::KimiK3Experts);
     let norm = (norm::ROUTED_EXPERTS, weights.norm("mlp.routed_expert_norm", inner));
     rms_norm(sizes, tape, norm, (results, inner), |width| sizes.own_tokens(&[width]))
 }
@@ -149,7 +149,7 @@ fn with_shared(sizes: &Sizes<'_>, tape: &mut AutogradTape, routed: TensorId, sha
     let routed = normed(tape, separate_norms::AFTER_EXPERTS, routed);
     let Some(shared) = shared else { return routed };
     let shared = normed(tape, separate_norms::AFTER_SHARED, shared);
-    tape.at(Family::Experts, SHARED_EXPERTS);
+    tape.at(Family::Experts, Source::SharedExperts);
     let sum = tape.tensor("MLP branch", sizes.residual(), sizes.width());
     tape.op("add shared experts", Work::MemoryBound, &[routed, shared], &[sum])
         .gradients(&[Gradient::Shared, Gradient::Shared]);
@@ -159,7 +159,7 @@ fn with_shared(sizes: &Sizes<'_>, tape: &mut AutogradTape, routed: TensorId, sha
 /// The router. The bias of loss-free load balancing is a buffer and no parameter. Gives the routing map and the
 /// probabilities.
 fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: TensorId) -> [TensorId; 2] {
-    tape.at(Family::Experts, ROUTER);
+    tape.at(Family::Experts, Source::Router);
     let (experts, k) = (factor("E", moe.num_experts), factor("k", moe.topk));
     let scores = sizes.own_tokens(&[experts]);
     let width = match sizes.m.args.moe_router_dtype {
@@ -181,10 +181,10 @@ fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: Tens
     let map = tape.tensor("routing map", scores, 1);
     let mut saved = vec![normed, chosen_scores, indices, map];
     if sizes.m.args.separate_moe_norms {
-        tape.at(Family::Experts, GEMMA_4_ROUTER);
+        tape.at(Family::Experts, Source::Gemma4Router);
         separate_norms::expert_factors(sizes.m, tape, experts);
         saved.extend(separate_norms::scores(sizes, tape, experts));
-        tape.at(Family::Experts, ROUTER);
+        tape.at(Family::Experts, Source::Router);
     }
     if sizes.kernels.balancing_loss {
         saved.push(tape.tensor("router scores in fp32", scores, 4));
@@ -192,7 +192,7 @@ fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: Tens
     }
     let probabilities = tape.tensor("router probabilities", scores, width);
     saved.push(probabilities);
-    let weights = Weights::of(sizes.m, Component::Router, ROUTER);
+    let weights = Weights::of(sizes.m, Component::Router, Source::Router);
     let hidden = hidden(sizes.m);
     let weight = weights.whole("mlp.router.weight", &[experts, hidden], 2);
     let weight = if in_fp32 { weight.kept_in_fp32() } else { weight };

@@ -10,7 +10,7 @@ use super::tensor::{Component, Factor, ParamTensor, Row, Shape, factor};
 use super::weights::Weights;
 use super::{embedding, hidden, hyper_connections, linear, norm};
 use crate::config::choices::RecomputeModule;
-use crate::source::{HYPER_CONNECTION_MTP, MTP};
+use crate::source::Source;
 
 /// The outputs of an MTP depth.
 pub(crate) struct Depth {
@@ -24,11 +24,11 @@ pub(crate) struct Depth {
 /// its own where the first stage is elsewhere.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId) -> Depth {
     let m = sizes.m;
-    tape.at(Family::Output, MTP);
+    tape.at(Family::Output, Source::Mtp);
     let embedded = embedding::lookup(sizes, tape, "MTP embedding", "MTP: embedded tokens");
     let embedded = in_stream_precision(sizes, tape, embedded);
     let start = tape.here();
-    let norms = Weights::of(m, Component::EnormHnorm, MTP);
+    let norms = Weights::of(m, Component::EnormHnorm, Source::Mtp);
     let weight = norms.norm("enorm", hidden(m));
     let enorm = residual_norm(sizes, tape, &(ENORM, weight), embedded);
     let input = if hyper_connections::has(m) {
@@ -46,7 +46,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
     tape.computes_weight_gradients(start);
     // Full recompute with method uniform runs projection and layer again from their two inputs.
     tape.section(None, start, &[embedded, states]);
-    tape.at(Family::Output, MTP);
+    tape.at(Family::Output, Source::Mtp);
     let normed = hyper_connections::contract(sizes, tape, &after_layers(m, MTP_FINAL), output);
     let states = if hyper_connections::has(m) { output } else { normed };
     Depth { states, normed }
@@ -55,7 +55,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
 /// One projection of embedded tokens and hidden states side by side.
 fn project_joined(sizes: &Sizes<'_>, tape: &mut AutogradTape, enorm: TensorId, states: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    let norms = Weights::of(m, Component::EnormHnorm, MTP);
+    let norms = Weights::of(m, Component::EnormHnorm, Source::Mtp);
     let weight = norms.norm("hnorm", hidden(m));
     let hnorm = residual_norm(sizes, tape, &(HNORM, weight), states);
     let both = factor("2·h", 2 * m.args.hidden_size);
@@ -73,7 +73,7 @@ fn project_joined(sizes: &Sizes<'_>, tape: &mut AutogradTape, enorm: TensorId, s
         output: projected,
         weight: ParamTensor {
             row: Row::Elements(both.value),
-            ..Weights::of(m, Component::EhProj, MTP).column_parallel("eh_proj.weight", &[both, hidden(m)], 2)
+            ..Weights::of(m, Component::EhProj, Source::Mtp).column_parallel("eh_proj.weight", &[both, hidden(m)], 2)
         },
         bias: None,
     };
@@ -100,9 +100,9 @@ fn gather(sizes: &Sizes<'_>, tape: &mut AutogradTape, projected: TensorId, own: 
 /// (`MultiTokenPredictionLayer._concat_embeddings`).
 fn project_streams(sizes: &Sizes<'_>, tape: &mut AutogradTape, enorm: TensorId, states: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Output, HYPER_CONNECTION_MTP);
+    tape.at(Family::Output, Source::HyperConnectionMtp);
     let n = hyper_connections::streams(m);
-    let norms = Weights::of(m, Component::EnormHnorm, MTP);
+    let norms = Weights::of(m, Component::EnormHnorm, Source::Mtp);
     let rows = |width: Factor| sizes.own_tokens(&[n, width]);
     let hnorm = norm::token_norm_of(
         sizes,
@@ -112,7 +112,7 @@ fn project_streams(sizes: &Sizes<'_>, tape: &mut AutogradTape, enorm: TensorId, 
         hidden(m),
         &rows,
     );
-    let weights = Weights::of(m, Component::EhProj, HYPER_CONNECTION_MTP);
+    let weights = Weights::of(m, Component::EhProj, Source::HyperConnectionMtp);
     let mut project = |name: &'static str, weight: &'static str, input: TensorId, widths: &[Factor; 2]| {
         let output = tape.tensor("MTP: output of a projection", sizes.columns(widths), bytes);
         let linear = Linear {

@@ -8,24 +8,24 @@ use super::tensor::{Component, Factor, ParamTensor, Shape, factor};
 use super::weights::Weights;
 use crate::config::choices::Normalization;
 use crate::config::job::Module;
-use crate::source::{FINAL_NORM, LAYER_NORMS};
+use crate::source::Source;
 
 /// The norm before the mixer of a layer. Transformer Engine fuses it into the linear layer that follows; it keeps its
 /// parameters.
 pub(crate) fn input(m: &Module) -> (NormNames, ParamTensor) {
-    let weights = Weights::of(m, Component::Layernorm, LAYER_NORMS);
+    let weights = Weights::of(m, Component::Layernorm, Source::LayerNorms);
     (INPUT, weights.norm("input_layernorm", hidden(m)))
 }
 
 /// The norm before a Mamba mixer, which `in_proj` always has in it.
 pub(crate) fn mamba(m: &Module) -> (NormNames, ParamTensor) {
-    let weights = Weights::of(m, Component::Layernorm, LAYER_NORMS);
+    let weights = Weights::of(m, Component::Layernorm, Source::LayerNorms);
     (INPUT, weights.norm("mixer.in_proj.layer_norm", hidden(m)))
 }
 
 /// The norm before the MLP of a layer.
 pub(crate) fn pre_mlp(m: &Module) -> (NormNames, ParamTensor) {
-    let weights = Weights::of(m, Component::Layernorm, LAYER_NORMS);
+    let weights = Weights::of(m, Component::Layernorm, Source::LayerNorms);
     (PRE_MLP, weights.norm("pre_mlp_layernorm", hidden(m)))
 }
 
@@ -46,14 +46,14 @@ pub(crate) fn after_branch(
     } else {
         parameter
     };
-    let weights = Weights::of(m, Component::Layernorm, LAYER_NORMS);
+    let weights = Weights::of(m, Component::Layernorm, Source::LayerNorms);
     let norm = (names, weights.norm(parameter, hidden(m)));
     residual_norm(sizes, tape, &norm, branch)
 }
 
 /// The norm after the last layer of a decoder or of an MTP depth.
 pub(crate) fn after_layers(m: &Module, names: NormNames) -> (NormNames, ParamTensor) {
-    let weights = Weights::of(m, Component::FinalLayernorm, FINAL_NORM);
+    let weights = Weights::of(m, Component::FinalLayernorm, Source::FinalNorm);
     (names, weights.norm("final_layernorm", hidden(m)))
 }
 

@@ -8,7 +8,7 @@ use super::weights::Weights;
 use super::{hidden, trained};
 use crate::config::choices::{ModuleToSave, TokenLoss};
 use crate::config::job::Module;
-use crate::source::{LABEL_LAYER, MODULES_TO_SAVE, OUTPUT_LAYER};
+use crate::source::Source;
 
 /// The output layer's weight: its own, or on another stage a second copy of the tied embedding.
 pub(crate) fn output_weight(m: &Module) -> ParamTensor {
@@ -20,7 +20,7 @@ pub(crate) fn output_weight(m: &Module) -> ParamTensor {
     } else {
         "output_layer.weight"
     };
-    Weights::of(m, Component::OutputLayer, OUTPUT_LAYER).over_vocabulary(name)
+    Weights::of(m, Component::OutputLayer, Source::OutputLayer).over_vocabulary(name)
 }
 
 /// Whether a module has an output layer: encoders have none, nor have ms-swift's models for embeddings.
@@ -71,7 +71,7 @@ pub(super) fn label_weight(m: &Module, count: u64) -> ParamTensor {
         Some(_) => "output_layer.original_module.weight",
         None => "output_layer.weight",
     };
-    let weights = Weights::of(m, Component::OutputLayer, LABEL_LAYER);
+    let weights = Weights::of(m, Component::OutputLayer, Source::LabelLayer);
     weights.whole(name, &[labels(count), hidden(m)], 2)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn label_weight(m: &Module, count: u64) -> ParamTensor {
 pub(crate) fn trained_copy(m: &Module) -> Option<ParamTensor> {
     m.adapters()?;
     let name = "output_layer.modules_to_save.default.weight";
-    let weights = Weights::of(m, Component::Adapters, MODULES_TO_SAVE);
+    let weights = Weights::of(m, Component::Adapters, Source::ModulesToSave);
     match m.args.num_labels {
         Some(count) => Some(weights.whole(name, &[labels(count), hidden(m)], 2)),
         None => m

@@ -9,7 +9,7 @@ use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
-use crate::source::{GEMMA_4_DENSE_LAYER, GEMMA_4_PER_LAYER_INPUTS};
+use crate::source::Source;
 
 const OF_ALL_LAYERS: NormNames = NormNames {
     op: "per_layer_proj_norm",
@@ -38,8 +38,8 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, embedded: Tensor
     let (m, bytes) = (sizes.m, sizes.width());
     let all = factor("L·p", layers(sizes).value.saturating_mul(p.value));
     let about = tape.about();
-    tape.at(Family::Output, GEMMA_4_PER_LAYER_INPUTS);
-    let weights = Weights::of(m, Component::PerLayerEmbedding, GEMMA_4_PER_LAYER_INPUTS);
+    tape.at(Family::Output, Source::Gemma4PerLayerInputs);
+    let weights = Weights::of(m, Component::PerLayerEmbedding, Source::Gemma4PerLayerInputs);
     let rows = factor("v_p", m.args.per_layer_embed_vocab_size.unwrap_or(m.padded_vocab_size));
     let table = weights.column_parallel("per_layer_embedding.weight", &[rows, all], 2);
     tape.declare([table]);
@@ -84,9 +84,9 @@ fn own_layers(sizes: &Sizes<'_>, width: Factor) -> Shape {
 /// What a layer does behind its MLP: multiplies in its embeddings, where there are any, and multiplies all by a number.
 pub(super) fn into_layer(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut x: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Residual, GEMMA_4_DENSE_LAYER);
+    tape.at(Family::Residual, Source::Gemma4DenseLayer);
     if let Some(p) = width(sizes) {
-        let weights = Weights::of(m, Component::PerLayerInput, GEMMA_4_DENSE_LAYER);
+        let weights = Weights::of(m, Component::PerLayerInput, Source::Gemma4DenseLayer);
         let shape = sizes.own_tokens(&[p]);
         let gate = tape.tensor("gate of the layer's embedding", shape, bytes);
         let linear = Linear {
@@ -117,7 +117,7 @@ pub(super) fn into_layer(sizes: &Sizes<'_>, tape: &mut AutogradTape, mut x: Tens
             bias: None,
         };
         plain(sizes, tape, &linear);
-        let norms = Weights::of(m, Component::Layernorm, GEMMA_4_DENSE_LAYER);
+        let norms = Weights::of(m, Component::Layernorm, Source::Gemma4DenseLayer);
         let norm = (OF_LAYER, norms.norm("post_per_layer_input_norm", hidden(m)));
         let normed = token_norm(sizes, tape, norm, projected, hidden(m));
         let sum = tape.tensor("residual stream with the layer's embedding", sizes.residual(), bytes);

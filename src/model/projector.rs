@@ -16,7 +16,7 @@ use super::{hidden, tp};
 use crate::config::choices::{ProjectorKind, ProjectorNorm};
 use crate::config::job::Module;
 use crate::config::modality::{Projector, merged_tokens};
-use crate::source::{CLIP_VIT, MISTRAL_3_MERGER, PATCH_MERGER, PROJECTOR};
+use crate::source::Source;
 
 /// Names of weight and bias of the first linear layer and of the second.
 type Names = [&'static str; 4];
@@ -49,7 +49,7 @@ const DEEPSTACK: Names = [
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) {
     let m = sizes.m;
     tape.input = Some(input);
-    tape.at(Family::Output, CLIP_VIT);
+    tape.at(Family::Output, Source::ClipVit);
     let mut x = post_norm(sizes, tape, input);
     let one = Factor::NONE;
     let count = factor("patches", patch_count(m));
@@ -79,7 +79,7 @@ pub(crate) fn post_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId)
     if !m.args.encoder_post_norm {
         return x;
     }
-    let weight = Weights::of(m, Component::EncoderNorm, CLIP_VIT).norm("ln_post", hidden(m));
+    let weight = Weights::of(m, Component::EncoderNorm, Source::ClipVit).norm("ln_post", hidden(m));
     residual_norm(sizes, tape, &(AFTER_LAYERS, weight), x)
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn post_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId)
 pub(crate) fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, projector: &Projector, x: TensorId) -> TensorId {
     let m = sizes.m;
     let merged = factor("p_in", projector.input);
-    let weights = Weights::of(m, Component::Projector, PROJECTOR);
+    let weights = Weights::of(m, Component::Projector, Source::Projector);
     let name = "input_projections.0.norm";
     match m.args.projector_norm {
         ProjectorNorm::None => {}
@@ -99,7 +99,7 @@ pub(crate) fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, projector: &Pr
     if !samples_down {
         declare_layers(m, tape, projector, None);
     }
-    tape.at(Family::Output, PROJECTOR);
+    tape.at(Family::Output, Source::Projector);
     let first = tape.here();
     let output = if samples_down {
         downsample::build(sizes, tape, projector, x)
@@ -112,13 +112,13 @@ pub(crate) fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, projector: &Pr
     if m.args.deepstack_projectors > 0 {
         let copies = factor("n_deep", m.args.deepstack_projectors);
         let parts = factor("(weight + bias)", m.norm_parts());
-        let weights = Weights::of(m, Component::Projector, PATCH_MERGER);
+        let weights = Weights::of(m, Component::Projector, Source::PatchMerger);
         // Their norm stands after the merge (`use_postshuffle_norm`).
         let name = "decoder.deepstack_merger_list.*.patch_norm";
         tape.declare([weights.whole(name, &[copies, parts, merged], 1)]);
         declare_layers(m, tape, projector, Some(copies));
     }
-    tape.at(Family::Output, PATCH_MERGER);
+    tape.at(Family::Output, Source::PatchMerger);
     for _ in 0..m.args.deepstack_projectors {
         let deep = layers(sizes, tape, projector, (ProjectorNorm::Merged, &DEEPSTACK), x);
         tape.leaves(deep);
@@ -172,7 +172,7 @@ fn layers(
     };
     let middle = factor("p_f", hidden_size);
     let split = |shape: Shape| shape.over(tp(m));
-    let weights = Weights::of(m, Component::Projector, PROJECTOR);
+    let weights = Weights::of(m, Component::Projector, Source::Projector);
     let inner = tape.tensor("output of linear_fc1", split(of_merged(middle)), width);
     let first = Linear {
         name: "linear_fc1",
@@ -230,13 +230,13 @@ fn side_by_side(m: &Module) -> Factor {
 fn merge(sizes: &Sizes<'_>, tape: &mut AutogradTape, of_merged: &dyn Fn(Factor) -> Shape, x: TensorId) -> TensorId {
     let (m, width) = (sizes.m, sizes.width());
     let side_by_side = side_by_side(m);
-    let weights = Weights::of(m, Component::Projector, MISTRAL_3_MERGER);
+    let weights = Weights::of(m, Component::Projector, Source::Mistral3Merger);
     tape.declare([weights.column_parallel(
         "multi_modal_projector.patch_merger.merging_layer.weight",
         &[hidden(m), side_by_side],
         2,
     )]);
-    tape.at(Family::Output, MISTRAL_3_MERGER);
+    tape.at(Family::Output, Source::Mistral3Merger);
     let unfolded = tape.tensor("patches side by side", of_merged(side_by_side), width);
     tape.op("unfold", Work::MemoryBound, &[x], &[unfolded]);
     let merged = tape.tensor("merged patches", of_merged(hidden(m)), width);
@@ -252,7 +252,11 @@ fn merge(sizes: &Sizes<'_>, tape: &mut AutogradTape, of_merged: &dyn Fn(Factor) 
 /// The first layer is column-parallel, the second row-parallel with a replicated bias; an affine projector has only the
 /// first (`MultimodalProjector`).
 fn declare_layers(m: &Module, tape: &mut AutogradTape, projector: &Projector, copies: Option<Factor>) {
-    let source = if copies.is_some() { PATCH_MERGER } else { PROJECTOR };
+    let source = if copies.is_some() {
+        Source::PatchMerger
+    } else {
+        Source::Projector
+    };
     let mut weights = Weights::of(m, Component::Projector, source);
     if m.args.projector_split {
         weights = weights.split_by_all_ranks();

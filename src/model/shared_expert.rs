@@ -10,7 +10,7 @@ use super::tape::{AutogradTape, Family, TensorId, Work};
 use super::tensor::{Component, factor};
 use super::weights::Weights;
 use crate::config::choices::RecomputeModule;
-use crate::source::SHARED_EXPERTS;
+use crate::source::Source;
 
 /// The shared experts of one layer, if there are any; returns their output. They are split by TP, as dense parameters.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: TensorId) -> Option<TensorId> {
@@ -19,8 +19,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, no
     }
     let (m, bytes) = (sizes.m, sizes.width());
     let (fc1, f_s) = (fc1_width(m, "f_s", "2·f_s", moe.shared), factor("f_s", moe.shared));
-    let weights = Weights::of(m, Component::SharedExperts, SHARED_EXPERTS);
-    tape.at(Family::Experts, SHARED_EXPERTS);
+    let weights = Weights::of(m, Component::SharedExperts, Source::SharedExperts);
+    tape.at(Family::Experts, Source::SharedExperts);
     let start = tape.here();
     let inner = tape.tensor("shared experts: output of linear_fc1", sizes.columns(&[fc1]), bytes);
     let name = "mlp.shared_experts.linear_fc1.weight";
@@ -87,7 +87,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, no
     if m.args.moe_shared_expert_gate {
         let score = tape.tensor("shared experts: gate score", sizes.own_tokens(&[]), bytes);
         let gated = tape.tensor("shared experts: output after the gate", sizes.residual(), bytes);
-        let gate = Weights::of(m, Component::SharedExpertGate, SHARED_EXPERTS);
+        let gate = Weights::of(m, Component::SharedExpertGate, Source::SharedExperts);
         tape.declare([gate.whole("mlp.shared_experts.gate_weight", &[hidden(m)], 2)]);
         tape.op("shared_experts.gate", Work::MemoryBound, &[output], &[gated])
             .saves(&[output, score]);

@@ -18,7 +18,7 @@ use super::weights::Weights;
 use super::{hidden, tp};
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::job::Module;
-use crate::source::{ABSORBED_MLA, DSA_ATTENTION, TE_LINEAR};
+use crate::source::Source;
 
 /// Widths of queries, keys and values.
 struct Widths {
@@ -81,13 +81,13 @@ struct Inputs {
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, has_indexer: bool, input: TensorId) -> TensorId {
     let m = sizes.m;
     let widths = Widths::of(m);
-    tape.at(Family::Residual, ABSORBED_MLA);
+    tape.at(Family::Residual, Source::AbsorbedMla);
     let start = tape.here();
     let normed = residual_norm(sizes, tape, &norm::input(m), input);
     tape.offload(OffloadModule::AttnNorm, start);
     let down = mla::compress(sizes, tape, normed);
     let down = mla::norm_apart(sizes, tape, down);
-    tape.at(Family::Attention, ABSORBED_MLA);
+    tape.at(Family::Attention, Source::AbsorbedMla);
     let latents = gather(sizes, tape, &widths, down.keys_values);
     let again = tape.here();
     let compressed = down.queries.unwrap_or((normed, hidden(m)));
@@ -105,9 +105,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, has_indexer: boo
     keeps.push(compressed.0);
     tape.discarding_section(RecomputeModule::MlaUpProj, again..last, &keeps, &[query, key]);
 
-    tape.at(Family::Attention, TE_LINEAR);
+    tape.at(Family::Attention, Source::TeLinear);
     let output = tape.tensor("attention branch", sizes.residual(), sizes.width());
-    let weights = Weights::of(m, Component::Attention, ABSORBED_MLA);
+    let weights = Weights::of(m, Component::Attention, Source::AbsorbedMla);
     let linear = Linear {
         name: "linear_proj",
         input: context,
@@ -155,7 +155,7 @@ fn project(
     (input, width): (TensorId, Factor),
     is_compressed: bool,
 ) -> TensorId {
-    let weights = Weights::of(sizes.m, Component::Attention, ABSORBED_MLA);
+    let weights = Weights::of(sizes.m, Component::Attention, Source::AbsorbedMla);
     let shape = sizes.columns(&[widths.heads, widths.query]);
     let output = tape.tensor("queries", shape, sizes.width());
     let (name, weight) = if is_compressed {
@@ -184,7 +184,7 @@ fn absorb(
     latents: &[TensorId],
 ) -> (TensorId, TensorId) {
     let (m, bytes) = (sizes.m, sizes.width());
-    let weights = Weights::of(m, Component::Attention, ABSORBED_MLA);
+    let weights = Weights::of(m, Component::Attention, Source::AbsorbedMla);
     let weight = weights.column_parallel(
         "self_attention.linear_kv_up_proj.weight",
         &[widths.heads, widths.key_value, widths.latent],
@@ -231,7 +231,7 @@ fn absorb(
 /// Core attention from queries and keys in the latent space to each head's values.
 fn attend(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, inputs: &Inputs, has_indexer: bool) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Attention, DSA_ATTENTION);
+    tape.at(Family::Attention, Source::DsaAttention);
     let start = tape.here();
     let mut key = inputs.key;
     if m.sequence_parts() > 1 {
@@ -253,7 +253,7 @@ fn attend(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, inputs: &
         indexer::Picked::default()
     };
     let latent = kernels::build(sizes, tape, widths, (inputs.query, key), &picked);
-    tape.at(Family::Attention, DSA_ATTENTION);
+    tape.at(Family::Attention, Source::DsaAttention);
     let weight = Shape::of(&[widths.heads, widths.value, widths.latent]).over(tp(m));
     let weight = tape.tensor("weight that makes values, by head", weight, bytes);
     let shape = sizes.columns(&[widths.heads, widths.value]);

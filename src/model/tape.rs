@@ -477,7 +477,7 @@ impl AutogradTape {
 
     /// A tape without operations and tensors.
     pub(crate) fn nothing() -> Self {
-        Self::without_room(Family::Residual, crate::source::FINAL_NORM)
+        Self::without_room(Family::Residual, Source::FinalNorm)
     }
 
     /// Whether another tape has the same operations, on tensors that may be of other sizes: then its passes allocate and

@@ -4,7 +4,8 @@
 //! Every pass takes as long as its matrix products: a backward pass twice as long as the forward pass of its chunk, and
 //! longer by what is recomputed. A pass begins when its rank is done with the pass before and the neighbouring stage
 //! has sent what it needs; sending takes no time. With chunks of equal work this gives (PP - 1) / (VPP · micro
-//! batches), the formula of [`PIPELINE_BUBBLE`]; with unequal chunks the other ranks wait for the slowest one too.
+//! batches), the formula of [`Source::PipelineBubble`]; with unequal chunks the other ranks wait for the slowest one
+//! too.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use super::rank_layers::RankLayers;
 use crate::config::job::Module;
 use crate::memory::savings::{Choice, ChunkWork, chunk_work, share_ppm};
 #[allow(unused_imports, reason = "a link of the documentation")]
-use crate::source::PIPELINE_BUBBLE;
+use crate::source::Source;
 use crate::time::makespan::{Duration, makespan};
 
 /// The most groups of micro batches that are replayed. After that many, every further group takes as long as the rank

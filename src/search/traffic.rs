@@ -2,20 +2,20 @@
 //!
 //! Sizes are those of the tensors of the estimate: the shapes of [`Sizes`] for activations, and the buckets of weights
 //! and main gradients for parameters. Of a tensor of `S` bytes a rank of a group of `n` sends `S · (n - 1) / n` for an
-//! all-gather, a reduce-scatter or an all-to-all, and twice as much for an all-reduce (see [`COLLECTIVES`]). What each
-//! layer exchanges:
+//! all-gather, a reduce-scatter or an all-to-all, and twice as much for an all-reduce (see [`Source::Collectives`]). What
+//! each layer exchanges:
 //!
 //! - TP: one gathered input and one reduced output for attention, and for a dense MLP or shared experts
-//!   ([`TP_COLLECTIVES`]). With sequence parallelism the forward pass gathers and scatters, and the backward pass does
-//!   both again and gathers the input once more for the weight gradient; without, both passes reduce all.
+//!   ([`Source::TpCollectives`]). With sequence parallelism the forward pass gathers and scatters, and the backward pass
+//!   does both again and gathers the input once more for the weight gradient; without, both passes reduce all.
 //! - CP: keys and values go around the ring in the forward pass, they and their gradients in the backward pass
-//!   ([`CP_RING`]); with `a2a`, queries, keys, values and outputs change places in both.
-//! - EP: tokens go to their `top k` experts and back, in both passes ([`EP_DISPATCH`]); with `flex`, once to each node
-//!   that has experts of theirs; with `allgather`, every rank gets all tokens. ETP: the tokens that arrive are
+//!   ([`Source::CpRing`]); with `a2a`, queries, keys, values and outputs change places in both.
+//! - EP: tokens go to their `top k` experts and back, in both passes ([`Source::EpDispatch`]); with `flex`, once to each
+//!   node that has experts of theirs; with `allgather`, every rank gets all tokens. ETP: the tokens that arrive are
 //!   gathered, and their results reduced.
 //! - PP: a stage sends its output forward and the gradient of its input backward, for every chunk and micro batch.
-//! - DP: gradients are reduced and parameters gathered once a step ([`DP_COLLECTIVES`]); with Megatron FSDP parameters
-//!   are gathered for both passes of every micro batch, and gradients scattered after each.
+//! - DP: gradients are reduced and parameters gathered once a step ([`Source::DpCollectives`]); with Megatron FSDP
+//!   parameters are gathered for both passes of every micro batch, and gradients scattered after each.
 //!
 //! A forward pass that runs again sends again. Not counted: exchanges of linear attention over CP, fp8 in place of 16
 //! bits, and the embedding's gradients between first and last stage.
@@ -35,7 +35,7 @@ use crate::memory::savings::Choice;
 use crate::model::sizes::Sizes;
 use crate::model::tensor::factor;
 #[allow(unused_imports, reason = "links of the documentation")]
-use crate::source::{COLLECTIVES, CP_RING, DP_COLLECTIVES, EP_DISPATCH, H100, TP_COLLECTIVES};
+use crate::source::Source;
 use crate::time::sent;
 use crate::units::Bytes;
 
@@ -49,7 +49,8 @@ pub struct Traffic {
 }
 
 /// Operations that a GPU could do while it sends a byte within a node: 40 % of the 989 dense bf16 TFLOP/s of an H100,
-/// at the 450 GB/s of its `NVLink` in one direction ([`H100`]). Both grow together from one generation to the next.
+/// at the 450 GB/s of its `NVLink` in one direction ([`Source::H100`]). Both grow together from one generation to the
+/// next.
 const OPERATIONS_PER_NEAR_BYTE: u128 = 880;
 /// Operations that a GPU could do while it sends a byte over a network of 400 Gbit/s for each GPU.
 const OPERATIONS_PER_FAR_BYTE: u128 = 7_900;

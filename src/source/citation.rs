@@ -28,7 +28,7 @@ pub enum Origin {
 
 /// A place that states a number or a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Source {
+pub struct Citation {
     /// Who published it.
     pub origin: Origin,
     /// File path, arXiv number or address.
@@ -37,7 +37,7 @@ pub struct Source {
     pub symbol: &'static str,
 }
 
-impl Source {
+impl Citation {
     /// A symbol in a file that someone published, or what to look for on a web page.
     const fn of(origin: Origin, place: &'static str, symbol: &'static str) -> Self {
         Self { origin, place, symbol }

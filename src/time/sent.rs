@@ -1,7 +1,7 @@
 //! The bytes that a rank of tensor or context parallelism sends for a part of a layer and one micro batch, by pass.
 //!
 //! Of a tensor of `S` bytes a rank of a group of `n` sends `S · (n - 1) / n` for an all-gather, a reduce-scatter or an
-//! all-to-all, and twice as much for an all-reduce ([`COLLECTIVES`]).
+//! all-to-all, and twice as much for an all-reduce ([`Source::Collectives`]).
 
 use crate::config::fields::Args;
 use crate::config::job::Module;
@@ -9,7 +9,7 @@ use crate::config::layers::{CoreAttention, Mixer};
 use crate::model::sizes::Sizes;
 use crate::model::tensor::factor;
 #[allow(unused_imports, reason = "links of the documentation")]
-use crate::source::{COLLECTIVES, CP_RING, TP_COLLECTIVES};
+use crate::source::Source;
 
 /// Bytes that a rank sends in each pass, times `ranks`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ fn bytes(m: &Module, columns: u64) -> u128 {
     u128::from(elements) * u128::from(sizes.width())
 }
 
-/// Bytes that a rank of tensor parallelism sends for a mixer ([`TP_COLLECTIVES`]).
+/// Bytes that a rank of tensor parallelism sends for a mixer ([`Source::TpCollectives`]).
 pub(crate) fn for_mixer(m: &Module, mixer: Mixer) -> Sent {
     let a = &m.args;
     let input = if mixer.gathers_stream() {
@@ -96,8 +96,8 @@ fn between_tensor_ranks(m: &Module, input: u128, output: u128) -> Sent {
 }
 
 /// Bytes that a rank of context parallelism sends for a layer's attention: keys and values on their way around the
-/// ring, and in the backward pass their gradients too ([`CP_RING`]); with `a2a`, queries, keys, values and outputs that
-/// change places in both.
+/// ring, and in the backward pass their gradients too ([`Source::CpRing`]); with `a2a`, queries, keys, values and outputs
+/// that change places in both.
 pub(crate) fn for_attention(m: &Module, core: CoreAttention) -> Sent {
     let a = &m.args;
     let heads = a.num_attention_heads;

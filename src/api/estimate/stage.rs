@@ -303,7 +303,7 @@ impl From<&MemoryRange> for Allowances {
             low_bytes: part.low.into(),
             high_bytes: part.high.into(),
             field: part.field.field().name,
-            source: part.source.url().into_owned(),
+            source: part.source.citation().url().into_owned(),
         });
         Self {
             low_bytes: range.low.into(),

@@ -138,9 +138,9 @@ fn leaves(line: &Line, rows: &mut Vec<Markup>) {
     if let Some(formula) = &line.formula {
         let cell = |text: String| tag("td").child(tag("code").text(text));
         let source = tag("a")
-            .with("href", line.source.url())
+            .with("href", line.source.citation().url())
             .with("rel", "noreferrer")
-            .text(line.source.title());
+            .text(line.source.citation().title());
         let what = tag("th").with("scope", "row").with("title", line.what.clone());
         rows.push(
             tag("tr")

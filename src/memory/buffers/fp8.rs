@@ -11,7 +11,7 @@ use crate::model::output_layer::output_weight;
 use crate::model::quantization::{Fp8, QuantizationRecipe, quantizes_output, quantizes_parameters};
 use crate::model::tape::{BLOCK, block};
 use crate::model::tensor::{Shape, Sharding, factor};
-use crate::source::{OUTPUT_LAYER_IN_FP8, TE_FP8_STATE, TE_FP8_WEIGHTS};
+use crate::source::Source;
 use crate::units::{add_times, multiply};
 
 /// The sizes of the copies for one part of the model.
@@ -96,21 +96,21 @@ pub(super) fn buffers(parts: &[Part], site: &Site<'_>, out: &mut List) {
     let bytes = multiply(shape.elements(), copies);
     let what = "copies of weights in fp8";
     let kind = BufferKind::Tensor;
-    out.add(kind, what, (shape, copies), bytes, TE_FP8_WEIGHTS);
+    out.add(kind, what, (shape, copies), bytes, Source::TeFp8Weights);
     let mut sum = |what, bytes, source| {
         let shape = Shape::of(&[factor("blocks of the allocator", bytes / BLOCK)]);
         out.add(kind, what, (shape, BLOCK), bytes, source);
     };
-    sum("scales of weights in fp8", scales, TE_FP8_WEIGHTS);
+    sum("scales of weights in fp8", scales, Source::TeFp8Weights);
     let what = "scales and maxima of the fp8 recipe";
-    sum(what, all.state, TE_FP8_STATE);
+    sum(what, all.state, Source::TeFp8State);
     if site.output && quantizes_output(m) && !a.disable_parameter_transpose_cache {
         let weight = output_weight(m).shape;
         let what = "copies of the output layer's weight in fp8";
         let shape = weight.times(factor("by rows and by columns", fp8.weight_copies(a)));
-        out.tensor(what, shape, 1, OUTPUT_LAYER_IN_FP8);
+        out.tensor(what, shape, 1, Source::OutputLayerInFp8);
         let what = "scales of the output layer's weight in fp8";
         let shape = fp8.weight_scales(shape);
-        out.tensor(what, shape, fp8.scale, OUTPUT_LAYER_IN_FP8);
+        out.tensor(what, shape, fp8.scale, Source::OutputLayerInFp8);
     }
 }

@@ -11,7 +11,7 @@ use crate::model::tape::{Capture, Point};
 use crate::model::tensor::factor;
 use crate::model::{LayerSpec, Mixer};
 use crate::parallel::schedule::{ChunkBytes, Schedule};
-use crate::source::{GRAPH_GRADIENTS, GRAPH_INPUTS, GRAPH_MASKS};
+use crate::source::Source;
 
 /// The most captured layers that are alive at once, by the schedules of stages and the graphs of each of their chunks.
 #[derive(Debug, Default)]
@@ -50,14 +50,14 @@ pub(crate) fn buffers(
     let stream = sizes.streams();
     let alive = factor("captured layers in flight", layers);
     let what = "inputs of CUDA graphs";
-    out.tensor(what, stream.times(alive), sizes.stream_width(), GRAPH_INPUTS);
+    out.tensor(what, stream.times(alive), sizes.stream_width(), Source::GraphInputs);
     let attends = |spec: &LayerSpec| {
         let captured = Capture::of(m, *spec).is_some_and(|capture| capture.from == Point::Start);
         captured && spec.mixer.map(Mixer::cuda_graph_module) == Some(CudaGraphModule::Attn)
     };
     if tapes.architecture().specs().iter().any(attends) {
         let mask = mask(m).times(alive);
-        out.tensor("attention masks of CUDA graphs", mask, 1, GRAPH_MASKS);
+        out.tensor("attention masks of CUDA graphs", mask, 1, Source::GraphMasks);
     }
     // Graphs with as many outputs of each shape share the gradients of these.
     let (mut kinds, mut other) = (Vec::<GraphOutputs>::new(), None);
@@ -76,11 +76,11 @@ pub(crate) fn buffers(
     // The input's gradient of the graph that is captured last stays too.
     let shape = stream.times(factor("outputs of each kind of graph, and one input", streams));
     let what = "gradients of the residual stream around CUDA graphs";
-    out.tensor(what, shape, sizes.stream_width(), GRAPH_GRADIENTS);
+    out.tensor(what, shape, sizes.stream_width(), Source::GraphGradients);
     if let Some(other) = other {
         let shape = other.shape.times(factor("outputs of each kind of graph", others));
         let what = "gradients of tokens between CUDA graphs and experts";
-        out.tensor(what, shape, other.width, GRAPH_GRADIENTS);
+        out.tensor(what, shape, other.width, Source::GraphGradients);
     }
     out.0
 }

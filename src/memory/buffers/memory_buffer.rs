@@ -6,7 +6,7 @@ use crate::model::kernels::AttentionKernel;
 use crate::model::quantization::quantizes_output;
 use crate::model::sizes::Sizes;
 use crate::model::tensor::{Shape, factor};
-use crate::source::MEMORY_BUFFER;
+use crate::source::Source;
 
 /// The buffer that `GlobalMemoryBuffer` keeps under one name and dtype, as large as the largest tensor that asked for
 /// it.
@@ -34,6 +34,6 @@ pub(super) fn buffer(sizes: &Sizes<'_>, output: bool, out: &mut List) {
         asked.push(("buffer for attention scores", shape));
     }
     if let Some((what, shape)) = asked.into_iter().max_by_key(|(_, shape)| shape.elements()) {
-        out.tensor(what, shape, sizes.width(), MEMORY_BUFFER);
+        out.tensor(what, shape, sizes.width(), Source::MemoryBuffer);
     }
 }

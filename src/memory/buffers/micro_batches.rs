@@ -7,7 +7,7 @@ use crate::config::job::Module;
 use crate::memory::blocks::attention_mask;
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::stages::Chunk;
-use crate::source::RERUN_DATA_ITERATOR;
+use crate::source::Source;
 
 /// Bytes of the number of a token, of a label and of a position, each in int64.
 const ID: u64 = 8;
@@ -40,10 +40,15 @@ pub(super) fn add(site: &Site<'_>, out: &mut List) {
     let micro_batches = factor("micro batches", m.num_microbatches);
     if m.args.create_attention_mask_in_dataloader {
         let what = "attention masks of all micro batches of an iteration";
-        out.tensor(what, attention_mask(m).times(micro_batches), 1, RERUN_DATA_ITERATOR);
+        out.tensor(
+            what,
+            attention_mask(m).times(micro_batches),
+            1,
+            Source::RerunDataIterator,
+        );
     }
     let (sequence, samples) = (factor("s", m.args.seq_length), factor("b", m.args.micro_batch_size));
     let tokens = Shape::of(&[micro_batches, sequence, samples]).over(factor("CP", m.sequence_parts()));
     let what = "tokens, positions, labels and loss masks of all micro batches of an iteration";
-    out.tensor(what, tokens, of_token, RERUN_DATA_ITERATOR);
+    out.tensor(what, tokens, of_token, Source::RerunDataIterator);
 }

@@ -3,7 +3,7 @@
 use super::list::List;
 use crate::model::sizes::Sizes;
 use crate::model::tensor::{Shape, factor};
-use crate::source::CU_SEQLENS;
+use crate::source::Source;
 
 /// Adds the starts of packed samples.
 pub(super) fn buffers(sizes: &Sizes<'_>, out: &mut List) {
@@ -17,5 +17,5 @@ pub(super) fn buffers(sizes: &Sizes<'_>, out: &mut List) {
         factor("micro batches", m.num_microbatches.min(u64::from(m.stages.pp()))),
     ]);
     let what = "starts of packed samples";
-    out.tensor(what, starts, 4, CU_SEQLENS);
+    out.tensor(what, starts, 4, Source::CuSeqlens);
 }

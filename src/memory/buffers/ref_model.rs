@@ -7,7 +7,7 @@ use crate::memory::parameters::one_tensor;
 use crate::model;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, Shape};
-use crate::source::SWIFT_REF_MODELS;
+use crate::source::Source;
 use crate::units::{add_times, multiply};
 
 /// Bytes of one part's weights: each is a tensor of its own, in the dtype of training.
@@ -36,5 +36,5 @@ pub(super) fn buffers(parts: &[u64], site: &Site<'_>, out: &mut List) {
     }
     let shape = (Shape::of(&[]), site.sizes.width());
     let what = "weights of the reference model";
-    out.add(BufferKind::Tensor, what, shape, all, SWIFT_REF_MODELS);
+    out.add(BufferKind::Tensor, what, shape, all, Source::SwiftRefModels);
 }

@@ -6,7 +6,7 @@ use crate::config::choices::{PositionEmbedding, RopeType};
 use crate::config::mixer::Mixer;
 use crate::model::kernels::rotary;
 use crate::model::tensor::{Factor, Shape, factor};
-use crate::source::{ROPE_TABLE, ROPE_TABLE_CACHE, YARN_TABLES};
+use crate::source::Source;
 
 /// The tables that `lru_cache(maxsize=32)` of `RotaryEmbedding.forward` and of `YarnRotaryEmbedding.forward` keeps, one
 /// for each length and embedding.
@@ -40,7 +40,7 @@ fn tables(site: &Site<'_>, (embeddings, width): (u64, Factor), yarn: bool, out: 
         None => {
             let (cp, sequence) = (factor("CP", m.sequence_parts()), factor("s", m.args.seq_length));
             let shape = Shape::of(&[factor("embeddings", cached), sequence, width]).over(cp);
-            out.tensor("rotary frequencies in fp32", shape, 4, ROPE_TABLE);
+            out.tensor("rotary frequencies in fp32", shape, 4, Source::RopeTable);
             Shape::of(&[sequence, width]).over(cp)
         }
         Some(packing) => {
@@ -55,7 +55,7 @@ fn tables(site: &Site<'_>, (embeddings, width): (u64, Factor), yarn: bool, out: 
             };
             let shape = Shape::of(&[factor("tables", cached), longest, width]);
             let what = "rotary frequencies in fp32 of the latest lengths of samples";
-            out.tensor(what, shape, 4, ROPE_TABLE_CACHE);
+            out.tensor(what, shape, 4, Source::RopeTableCache);
             Shape::of(&[longest, width])
         }
     };
@@ -69,7 +69,7 @@ fn tables(site: &Site<'_>, (embeddings, width): (u64, Factor), yarn: bool, out: 
         let both = of_embedding.times(factor("(cosines and sines)", 2));
         let shape = both.times(factor("embeddings", embeddings));
         let what = "cosines and sines of rotary embeddings with yarn";
-        out.tensor(what, shape, site.sizes.width(), YARN_TABLES);
+        out.tensor(what, shape, site.sizes.width(), Source::YarnTables);
     }
 }
 

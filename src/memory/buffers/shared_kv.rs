@@ -6,7 +6,7 @@ use crate::config::job::Module;
 use crate::model::attention::heads::Heads;
 use crate::model::sizes::Sizes;
 use crate::model::tensor::factor;
-use crate::source::GEMMA_4_DENSE_ATTENTION;
+use crate::source::Source;
 
 /// Adds the keys and values of the last layer with a window, and of the last one without, that has its own.
 pub(super) fn add(m: &Module, out: &mut List) {
@@ -29,6 +29,6 @@ pub(super) fn add(m: &Module, out: &mut List) {
         } else {
             "keys and values that layers with full attention share"
         };
-        out.tensor(what, both, sizes.width(), GEMMA_4_DENSE_ATTENTION);
+        out.tensor(what, both, sizes.width(), Source::Gemma4DenseAttention);
     }
 }

@@ -11,7 +11,7 @@ use crate::model::tape::recompute::Offloaded;
 use crate::model::tape::{ActivationTensor, BLOCK, block};
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::schedule::ChunkBytes;
-use crate::source::{PAGED_STASH, PAGED_TENSOR};
+use crate::source::Source;
 use crate::units::multiply;
 
 /// Rows that have one scale by columns (`SCALE_INV_BLOCK_SIZE`).
@@ -41,7 +41,7 @@ pub(crate) fn buffers(m: &Module, replay: &StageReplay<'_>) -> Vec<Buffer> {
             factor("tokens of a page", page),
             factor("bytes of a token", row_bytes),
         ];
-        out.tensor(what, Shape::of(&factors), 1, PAGED_STASH);
+        out.tensor(what, Shape::of(&factors), 1, Source::PagedStash);
         // Two lists of free pages; and of every stashed tensor its pages, and whether they are on the host.
         let lists = multiply(2, block(multiply(8, pages)));
         let own = block(multiply(8, rows.div_ceil(page))) + BLOCK;
@@ -50,7 +50,7 @@ pub(crate) fn buffers(m: &Module, replay: &StageReplay<'_>) -> Vec<Buffer> {
     }
     let shape = Shape::of(&[factor("blocks of the allocator", numbers / BLOCK)]);
     let what = "page numbers of the paged stash";
-    out.add(BufferKind::Tensor, what, (shape, BLOCK), numbers, PAGED_TENSOR);
+    out.add(BufferKind::Tensor, what, (shape, BLOCK), numbers, Source::PagedTensor);
     out.0
 }
 

@@ -17,9 +17,7 @@ use crate::model::tape::liveness::TRANSIENT;
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::groups::View;
 use crate::parallel::schedule::Moment;
-use crate::source::{
-    CUDA_GRAPHS, DEFERRED_WGRAD, DELAYED_WGRAD, GRAPH_ENDS, INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source,
-};
+use crate::source::Source;
 use crate::units::{Bytes, multiply};
 use chunk::ItemisedChunk;
 use terms::{Term, Terms};
@@ -50,7 +48,7 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
         } else {
             "last inputs and fp32 gradients of the iteration before the capture"
         };
-        terms.plain(what, TRANSIENT, beside.0, 1, CUDA_GRAPHS);
+        terms.plain(what, TRANSIENT, beside.0, 1, Source::CudaGraphs);
     }
     Bucket::ALL
         .into_iter()
@@ -70,7 +68,7 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
 /// The copies that are alive in the optimizer step besides states and buffers.
 fn optimizer_step(stages: &Stages<'_>, replay: &StageReplay<'_>, held: &StageEstimate, terms: &mut Terms) {
     let what = "last input of each chunk and its gradient";
-    terms.plain(what, TRANSIENT, replay.totals.idle().0, 1, INPUT_TENSOR);
+    terms.plain(what, TRANSIENT, replay.totals.idle().0, 1, Source::InputTensor);
     for block in replay.chunks.iter().flat_map(|chunk| &chunk.blocks) {
         for tensor in &block.compiled.lasting.attributes {
             terms.tensor("token dispatcher", tensor, TRANSIENT, false, 1);
@@ -78,7 +76,7 @@ fn optimizer_step(stages: &Stages<'_>, replay: &StageReplay<'_>, held: &StageEst
     }
     let ends = replay.chunks.iter().map(ChunkProfile::held_by_graphs);
     let what = "where the graphs of routers' probabilities begin: inputs and their gradients";
-    terms.plain(what, TRANSIENT, ends.fold(0, u64::saturating_add), 1, GRAPH_ENDS);
+    terms.plain(what, TRANSIENT, ends.fold(0, u64::saturating_add), 1, Source::GraphEnds);
     let held = stages.rules.count(&held.parameters());
     for copy in step_copies(stages.m) {
         for (view, part, symbol) in [
@@ -106,11 +104,11 @@ fn describe(bucket: Bucket) -> (&'static str, Source) {
     match bucket {
         Bucket::Transients => (
             "Gradients, temporaries and recomputed tensors that only the heaviest moment needs",
-            SCHEDULES,
+            Source::Schedules,
         ),
         _ => (
             "Kept from the forward to the backward pass of every live micro batch",
-            RECOMPUTE,
+            Source::Recompute,
         ),
     }
 }
@@ -185,10 +183,10 @@ fn at_moment(
             TRANSIENT,
             pair.passing,
             1,
-            SCHEDULES,
+            Source::Schedules,
         );
         let what = "inputs and output gradients that wait for weight gradients";
-        terms.plain(what, TRANSIENT, pair.delayed, 1, DELAYED_WGRAD);
+        terms.plain(what, TRANSIENT, pair.delayed, 1, Source::DelayedWgrad);
     }
     if replay.chunks.iter().any(|passes| passes.deferred > 0) {
         let deferred = u64::try_from(moment.deferred).unwrap_or(u64::MAX);
@@ -196,9 +194,9 @@ fn at_moment(
         let bytes = |(shape, width): (Shape, u64)| block(multiply(shape.elements(), width));
         let times = deferred / bytes(logits).saturating_add(bytes(input)).max(1);
         let what = "logits' gradients that wait for the output layer's weight gradient";
-        terms.shaped(what, TRANSIENT, logits, times, DEFERRED_WGRAD);
+        terms.shaped(what, TRANSIENT, logits, times, Source::DeferredWgrad);
         let what = "inputs that wait with them";
-        terms.shaped(what, TRANSIENT, input, times, DEFERRED_WGRAD);
+        terms.shaped(what, TRANSIENT, input, times, Source::DeferredWgrad);
     }
     let left = u64::try_from(moment.left).unwrap_or(u64::MAX);
     terms.plain(
@@ -206,6 +204,6 @@ fn at_moment(
         TRANSIENT,
         left,
         1,
-        SCHEDULES,
+        Source::Schedules,
     );
 }

@@ -8,7 +8,7 @@ use crate::memory::buffers::{Buffer, BufferKind, stash};
 use crate::memory::peak::Stages;
 use crate::model::tape::block;
 use crate::model::tensor::{Shape, factor};
-use crate::source::{GRAD_BUFFER, Source};
+use crate::source::Source;
 use crate::units::{Bytes, multiply};
 
 /// The line of the bucket of buffers; none where it is empty.
@@ -57,7 +57,7 @@ pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> O
             ..leaf("", what, buffer.bytes, source, None)
         }
     };
-    let what = ("Small things that stay for the whole run", GRAD_BUFFER);
+    let what = ("Small things that stay for the whole run", Source::GradBuffer);
     let lines: Vec<Line> = buffers.iter().map(buffer).collect();
     (!lines.is_empty()).then(|| parent(Bucket::Buffers, what, lines))
 }

@@ -4,7 +4,7 @@
 use crate::config::choices::{FlexBackend, TokenDispatcher};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
-use crate::source::{DEEPEP_BUFFERS, HYBRID_EP_BUFFERS, Source};
+use crate::source::Source;
 use crate::units::{Bytes, multiply};
 
 /// GPUs of a node, as `DeepEP` groups them (`NUM_MAX_NVL_PEERS`).
@@ -48,23 +48,23 @@ pub(super) fn buffers(m: &Module, domain: u64) -> (Bytes, Source) {
     let ranks = multiply(m.ep, m.etp);
     let flex = m.args.moe_token_dispatcher_type == TokenDispatcher::Flex;
     let Some(moe) = m.moe.as_ref().filter(|_| flex && ranks > 1) else {
-        return (Bytes::ZERO, DEEPEP_BUFFERS);
+        return (Bytes::ZERO, Source::DeepepBuffers);
     };
     let hidden = m.args.moe_latent_size.unwrap_or(m.args.hidden_size);
     match m.args.moe_flex_dispatcher_backend {
         FlexBackend::DeepEp => {
             let width = m.precision.bytes().max(2);
             let bytes = deepep(multiply(hidden, width), ranks).unwrap_or_default();
-            (Bytes(bytes), DEEPEP_BUFFERS)
+            (Bytes(bytes), Source::DeepepBuffers)
         }
         FlexBackend::HybridEp => {
             let tokens = Sizes::new(m).own_tokens(&[]).elements();
             let experts = moe.num_experts / m.ep.max(1);
             let domain = domain.clamp(1, ranks);
             let bytes = hybrid_ep(tokens.next_multiple_of(16), hidden, experts, ranks, domain);
-            (Bytes(bytes), HYBRID_EP_BUFFERS)
+            (Bytes(bytes), Source::HybridEpBuffers)
         }
-        FlexBackend::NcclEp => (Bytes::ZERO, DEEPEP_BUFFERS),
+        FlexBackend::NcclEp => (Bytes::ZERO, Source::DeepepBuffers),
     }
 }
 

@@ -10,10 +10,10 @@ use crate::config::job::{Module, Precision};
 use crate::config::layers::{self as config, Mixer, MlpKind};
 use crate::parallel::stages::Chunk;
 #[allow(unused_imports, reason = "a link of the documentation")]
-use crate::source::H100;
+use crate::source::Source;
 
 /// Operations that a GPU could do while it reads or writes a byte of its own memory: 40 % of the 989 dense bf16 TFLOP/s
-/// of an H100, at its 3.35 TB/s ([`H100`]). Both grow together from one generation to the next.
+/// of an H100, at its 3.35 TB/s ([`Source::H100`]). Both grow together from one generation to the next.
 pub const OPERATIONS_PER_MEMORY_BYTE: u128 = 118;
 
 /// Multiplications of one layer for one token, in matrix products only, split over no ranks: shares are what matters.

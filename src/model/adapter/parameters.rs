@@ -6,7 +6,7 @@ use crate::config::choices::AdapterType;
 use crate::model::tape::AutogradTape;
 use crate::model::tensor::{Component, Factor, ParamTensor, Row, Shape, Sharding, factor};
 use crate::model::weights::Weights;
-use crate::source::{ADAPTERS, DORA, EXPERT_ADAPTERS};
+use crate::source::Source;
 
 /// A width as a product of up to two factors.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ impl Adapter<'_> {
             tape.declare(self.matrices(Some(part)));
         }
         if self.adapters.kind == AdapterType::Dora {
-            let weights = Weights::of(self.sizes.m, Component::Adapters, DORA);
+            let weights = Weights::of(self.sizes.m, Component::Adapters, Source::Dora);
             let Width([a, b]) = self.output_width();
             let names = self.module.names();
             // Row-parallel layers put out whole rows on every rank.
@@ -108,10 +108,10 @@ impl Adapter<'_> {
             shape = shape.over(self.ranks());
         }
         let (sharding, source) = match (self.is_expert(), layout.each_expert) {
-            (true, true) => (Sharding::Expert, EXPERT_ADAPTERS),
-            (true, false) => (Sharding::Expert, ADAPTERS),
-            (false, _) if layout.split => (Sharding::TpSharded, ADAPTERS),
-            (false, _) => (Sharding::Replicated, ADAPTERS),
+            (true, true) => (Sharding::Expert, Source::ExpertAdapters),
+            (true, false) => (Sharding::Expert, Source::Adapters),
+            (false, _) if layout.split => (Sharding::TpSharded, Source::Adapters),
+            (false, _) => (Sharding::Replicated, Source::Adapters),
         };
         Weights::of(m, Component::Adapters, source).tensor(name, shape, sharding, 2, row)
     }

@@ -7,12 +7,12 @@ use crate::model::linear::{shape_of, weight_gradient_of_adapter};
 use crate::model::tape::Gradient::Shared;
 use crate::model::tape::{AutogradTape, TensorId, Work};
 use crate::model::tensor::{Factor, Shape, factor};
-use crate::source::{ADAPTERS, DORA};
+use crate::source::Source;
 
 impl Adapter<'_> {
     /// Its operations, and the sum with the output of the layer itself.
     pub(super) fn run(&self, tape: &mut AutogradTape, input: AdapterInput, base: TensorId) {
-        tape.at(self.family(), ADAPTERS);
+        tape.at(self.family(), Source::Adapters);
         let whole = shape_of(tape, self.linear.output);
         let parts = self.parts();
         let scaled = if parts.is_empty() {
@@ -186,7 +186,7 @@ impl Adapter<'_> {
     /// product of both matrices is added to the weight.
     fn scale_by_magnitude(&self, tape: &mut AutogradTape, input: AdapterInput, summands: [TensorId; 2]) {
         let width = self.sizes.width();
-        tape.at(self.family(), DORA);
+        tape.at(self.family(), Source::Dora);
         let shape = shape_of(tape, self.linear.output);
         let sum = tape.tensor("output of a layer and its adapter", shape, width);
         tape.op("adapter.add", Work::MemoryBound, &summands, &[sum])

@@ -11,9 +11,7 @@ use crate::model::tape::{AutogradTape, Family, Gradient, TensorId, Work};
 use crate::model::tensor::{Component, Factor, Shape, factor};
 use crate::model::tp;
 use crate::model::weights::Weights;
-use crate::source::{
-    ATTENTION_SINKS, CUDNN_ATTENTION, FLASH_ATTENTION, GEMMA_2_ATTENTION, LOCAL_ATTENTION, UNFUSED_ATTENTION,
-};
+use crate::source::Source;
 
 /// The inputs of core attention.
 pub(crate) struct Inputs {
@@ -33,7 +31,7 @@ pub(crate) struct Inputs {
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorId {
     if sizes.m.args.softmax_type == SoftmaxType::Learnable {
         // One learned logit a head.
-        let weights = Weights::of(sizes.m, Component::AttentionSinks, ATTENTION_SINKS);
+        let weights = Weights::of(sizes.m, Component::AttentionSinks, Source::AttentionSinks);
         let heads = factor("n_q", sizes.m.args.num_attention_heads);
         let name = "self_attention.core_attention.softmax_offset";
         tape.declare([weights.column_parallel(name, &[heads], 1)]);
@@ -55,7 +53,14 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs)
 fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let flash = sizes.kernels.attention == AttentionKernel::Flash;
-    tape.at(Family::Attention, if flash { FLASH_ATTENTION } else { CUDNN_ATTENTION });
+    tape.at(
+        Family::Attention,
+        if flash {
+            Source::FlashAttention
+        } else {
+            Source::CudnnAttention
+        },
+    );
     let context = inputs.queries.tokens(sizes, inputs.v_width);
     let output = tape.tensor("attention output", context, bytes);
     let fp8 = AttentionFp8::of(m);
@@ -138,9 +143,9 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
     tape.at(
         Family::Attention,
         match kernel {
-            AttentionKernel::Local => LOCAL_ATTENTION,
-            AttentionKernel::SoftCapped => GEMMA_2_ATTENTION,
-            _ => UNFUSED_ATTENTION,
+            AttentionKernel::Local => Source::LocalAttention,
+            AttentionKernel::SoftCapped => Source::Gemma2Attention,
+            _ => Source::UnfusedAttention,
         },
     );
     // Packed samples are padded to the longest one (`convert_thd_to_bshd`).

@@ -10,7 +10,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, TensorId, Work};
 use crate::model::tensor::{Component, Factor, factor};
 use crate::model::weights::Weights;
-use crate::source::CSA;
+use crate::source::Source;
 
 /// The names of a compressor's parameters.
 pub(super) struct Names {
@@ -61,7 +61,7 @@ pub(super) fn build(
     };
     // Its products run in the precision of training also in fp8.
     let plain_sizes = Sizes { fp8: None, ..*sizes };
-    let weights = Weights::of(m, names.component, CSA);
+    let weights = Weights::of(m, names.component, Source::Csa);
     let mut project = |what: &'static str, name: &'static str, weight: &'static str| {
         let output = tape.tensor(what, sizes.tokens(&[width]), bytes);
         let linear = Linear {

@@ -11,7 +11,7 @@ use crate::model::attention::heads::Heads;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId, Work};
 use crate::model::tensor::{Factor, Shape, factor};
-use crate::source::{CSA, CSA_FUSED, CSA_UNFUSED};
+use crate::source::Source;
 
 /// The operands of core attention.
 pub(super) struct Operands {
@@ -40,7 +40,7 @@ pub(super) fn build(
     operands: &Operands,
 ) -> TensorId {
     let m = sizes.m;
-    tape.at(Family::Attention, CSA);
+    tape.at(Family::Attention, Source::Csa);
     tape.declare([sinks(m, widths)]);
     let mut keys = operands.key;
     let mut loss = None;
@@ -102,7 +102,7 @@ fn gathered(
     ((query, keys), loss): ((TensorId, TensorId), Option<TensorId>),
 ) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Attention, CSA_UNFUSED);
+    tape.at(Family::Attention, Source::CsaUnfused);
     let chosen = choices(m, ratio);
     let of_keys = sizes.tokens(&[chosen, widths.head]);
     let scores = sizes.tokens(&[widths.heads, chosen]);
@@ -170,7 +170,7 @@ fn fused(
 ) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let a = &m.args;
-    tape.at(Family::Attention, CSA_FUSED);
+    tape.at(Family::Attention, Source::CsaFused);
     let heads = Heads::queries(m).tokens(sizes, widths.head);
     let output = tape.tensor("attention output", heads, bytes);
     let sums = tape.tensor("log-sum-exp of each row in fp32", sizes.tokens(&[widths.heads]), 4);

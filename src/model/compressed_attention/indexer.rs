@@ -12,7 +12,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Gradient, SparseOperations, TensorId, Work};
 use crate::model::tensor::{Component, Factor, Shape, factor};
 use crate::model::weights::Weights;
-use crate::source::{CSA, CSA_INDEXER_LOSS};
+use crate::source::Source;
 use crate::units::multiply;
 
 /// What the indexer makes before it picks.
@@ -37,7 +37,7 @@ pub(super) fn project(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Width
     let ratio = CompressRatio::Sparse;
     let heads = factor("n_i", a.dsa_indexer_n_heads.unwrap_or(1));
     let head = factor("d_i", a.dsa_indexer_head_dim.unwrap_or(1));
-    let of = Weights::of(m, Component::DsaIndexer, CSA);
+    let of = Weights::of(m, Component::DsaIndexer, Source::Csa);
     let shapes = [
         sizes.tokens(&[heads, head]),
         groups(sizes, ratio.tokens(), [head, Factor::NONE]),
@@ -134,7 +134,7 @@ pub(super) fn pick(
 ) -> TensorId {
     debug_assert!(!is_fused(sizes.m), "fused kernels pick within attention");
     let a = &sizes.m.args;
-    tape.at(tape.about().0, CSA_INDEXER_LOSS);
+    tape.at(tape.about().0, Source::CsaIndexerLoss);
     let scaled = tape.tensor("weights of the indexer's heads in fp32", projected.shapes[2], 4);
     tape.op("float", Work::MemoryBound, &[projected.weights], &[scaled]);
     let all = a.seq_length / CompressRatio::Sparse.tokens();

@@ -8,7 +8,7 @@ use super::super::tape::{AutogradTape, Family, TensorId, Work};
 use super::super::tensor::{Component, Factor, factor};
 use super::super::trained::detached;
 use super::super::weights::Weights;
-use crate::source::{QWEN3_OMNI_AUDIO, WHISPER_ENCODER};
+use crate::source::Source;
 use crate::units::multiply;
 
 /// Chunks that one call of the 2-D convolutions takes (`conv_chunksize` of the published models).
@@ -50,7 +50,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
 /// Two convolutions of width 3 along time, the second with step 2.
 fn along_time(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     let m = sizes.m;
-    tape.at(Family::Output, WHISPER_ENCODER);
+    tape.at(Family::Output, Source::WhisperEncoder);
     let frames = factor("2·s", multiply(m.io.tokens, 2));
     let bands = factor("n_mel", m.args.num_mel_bins);
     let width = sizes.width();
@@ -60,7 +60,7 @@ fn along_time(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     let first_active = tape.tensor("output of conv1 after GELU", wide, width);
     let second = tape.tensor("output of conv2", sizes.gathered(), width);
     let second_active = tape.tensor("output of conv2 after GELU", sizes.gathered(), width);
-    let weights = Weights::of(m, Component::FrontEnd, WHISPER_ENCODER);
+    let weights = Weights::of(m, Component::FrontEnd, Source::WhisperEncoder);
     let kernel = factor("3", 3);
     let convolution = |weight, bias, from| {
         [
@@ -91,8 +91,8 @@ fn along_time(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
 /// together; without one, only the tensors of one call are there at once.
 fn along_time_and_frequency(sizes: &Sizes<'_>, tape: &mut AutogradTape, channels: Factor) -> TensorId {
     let (m, width) = (sizes.m, sizes.width());
-    tape.at(Family::Output, QWEN3_OMNI_AUDIO);
-    let weights = Weights::of(m, Component::FrontEnd, QWEN3_OMNI_AUDIO);
+    tape.at(Family::Output, Source::Qwen3OmniAudio);
+    let weights = Weights::of(m, Component::FrontEnd, Source::Qwen3OmniAudio);
     let window = multiply(m.args.n_window, 2);
     let each = CONVOLUTIONS.iter().fold(window, |frames, _| halved(frames));
     let count = m.io.tokens.div_ceil(each.max(1));

@@ -7,7 +7,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId, Work};
 use crate::model::tensor::{Component, Factor, factor};
 use crate::model::weights::Weights;
-use crate::source::{FLA_CHUNK_KDA, FLA_SHORT_CONVOLUTION, KIMI_K3_ATTENTION};
+use crate::source::Source;
 use crate::units::multiply;
 
 /// Tokens of one chunk of the kernel.
@@ -49,7 +49,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     let heads = factor("n_lv", a.linear_num_value_heads);
     let width = factor("d_lk", a.linear_key_head_dim);
     let wide = sizes.columns(&[heads, width]);
-    let of = |component| Weights::of(m, component, KIMI_K3_ATTENTION);
+    let of = |component| Weights::of(m, component, Source::KimiK3Attention);
     let of_columns =
         |name, width: Factor| of(Component::GdnInProj).column_parallel(name, &[heads, width, hidden(m)], 2);
     let x = input(sizes, tape, x);
@@ -59,21 +59,21 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     let mixed = MIXED.map(|[name, weight, before, conv, conv_weight, after]| {
         let weight = of_columns(weight, width);
         let projected = project(sizes, tape, (name, weight), whole, (before, wide));
-        tape.at(Family::Attention, FLA_SHORT_CONVOLUTION);
+        tape.at(Family::Attention, Source::FlaShortConvolution);
         let weight = of(Component::GdnConv1d).column_parallel(conv_weight, &[heads, width, kernel], 3);
         tape.declare([weight.kept_in_fp32()]);
         let output = tape.tensor(after, wide, bytes);
         let flops = multiply(2, multiply(wide.elements(), kernel.value));
         tape.op(conv, Work::Scan(flops), &[projected], &[output])
             .saves(&[projected]);
-        tape.at(Family::Attention, KIMI_K3_ATTENTION);
+        tape.at(Family::Attention, Source::KimiK3Attention);
         output
     });
     let [queries, keys, values] = mixed;
     let (gate, strength) = gates(sizes, tape, whole, (heads, width));
     let out = delta_rule(sizes, tape, [queries, keys, values, gate, strength], (heads, width));
 
-    tape.at(Family::Attention, KIMI_K3_ATTENTION);
+    tape.at(Family::Attention, Source::KimiK3Attention);
     let name = ("g_proj", of_columns("self_attention.g_proj.weight", width));
     let output_gate = project(sizes, tape, name, whole, ("output gate", wide));
     let statistics = tape.tensor("norm statistics", sizes.columns(&[heads]), 4);
@@ -95,7 +95,7 @@ fn gates(
     (heads, width): (Factor, Factor),
 ) -> (TensorId, TensorId) {
     let m = sizes.m;
-    let weights = Weights::of(m, Component::GdnInProj, KIMI_K3_ATTENTION);
+    let weights = Weights::of(m, Component::GdnInProj, Source::KimiK3Attention);
     let weight = weights.whole("self_attention.f_a_proj.weight", &[width, hidden(m)], 2);
     let narrow = ("narrow forget gate", sizes.tokens(&[width]));
     let narrow = project(sizes, tape, ("f_a_proj", weight), whole, narrow);
@@ -122,8 +122,8 @@ fn delta_rule(
     let (m, bytes) = (sizes.m, sizes.width());
     let [_, _, values, gate, strength] = inputs;
     let wide = sizes.columns(&[heads, width]);
-    tape.at(Family::Attention, FLA_CHUNK_KDA);
-    let weights = |component| Weights::of(m, component, KIMI_K3_ATTENTION);
+    tape.at(Family::Attention, Source::FlaChunkKda);
+    let weights = |component| Weights::of(m, component, Source::KimiK3Attention);
     let a_log = weights(Component::GdnALog).column_parallel("self_attention.A_log", &[heads], 1);
     let dt_bias = weights(Component::GdnDtBias).column_parallel("self_attention.dt_bias", &[heads, width], 1);
     tape.declare([a_log.kept_in_fp32(), dt_bias.kept_in_fp32()]);

@@ -10,7 +10,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId, Work};
 use crate::model::tensor::{Component, Factor, factor};
 use crate::model::weights::Weights;
-use crate::source::KIMI_K3_ATTENTION;
+use crate::source::Source;
 
 /// One block of latent attention from the residual stream to the output of `o_proj`.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
@@ -20,16 +20,16 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     let heads = factor("n_q", a.num_attention_heads);
     let query = factor("(d_qk + d_r)", a.qk_head_dim + a.qk_pos_emb_head_dim);
     let value = factor("d_v", a.v_head_dim);
-    let weights = Weights::of(m, Component::Attention, KIMI_K3_ATTENTION);
+    let weights = Weights::of(m, Component::Attention, Source::KimiK3Attention);
     let x = input(sizes, tape, x);
     let whole = (x, hidden(m));
 
     let rank = factor("r_q", a.q_lora_rank.unwrap_or(a.hidden_size));
-    let down = Weights::of(m, Component::MlaDownProj, KIMI_K3_ATTENTION);
+    let down = Weights::of(m, Component::MlaDownProj, Source::KimiK3Attention);
     let weight = down.whole("self_attention.q_a_proj.weight", &[rank, hidden(m)], 2);
     let shape = ("compressed queries", sizes.tokens(&[rank]));
     let compressed = project(sizes, tape, ("q_a_proj", weight), whole, shape);
-    let norms = Weights::of(m, Component::MlaLayernorm, KIMI_K3_ATTENTION);
+    let norms = Weights::of(m, Component::MlaLayernorm, Source::KimiK3Attention);
     let of_tokens = |width: Factor| sizes.tokens(&[width]);
     let norm = (QUERY, norms.norm("self_attention.q_a_layernorm", rank));
     let normed = rms_norm(sizes, tape, norm, (compressed, rank), of_tokens);
@@ -48,7 +48,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     };
     let context = core::build(sizes, tape, &inputs);
 
-    tape.at(Family::Attention, KIMI_K3_ATTENTION);
+    tape.at(Family::Attention, Source::KimiK3Attention);
     let shape = queries.tokens(sizes, value);
     let weight = weights.column_parallel("self_attention.g_proj.weight", &[heads, value, hidden(m)], 2);
     let logits = project(
@@ -80,16 +80,16 @@ fn keys_and_values(
     let heads = factor("n_q", a.num_attention_heads);
     let rank = factor("r_kv", a.kv_lora_rank);
     let latent = factor("(r_kv + d_r)", a.kv_lora_rank + a.qk_pos_emb_head_dim);
-    let down = Weights::of(m, Component::MlaDownProj, KIMI_K3_ATTENTION);
+    let down = Weights::of(m, Component::MlaDownProj, Source::KimiK3Attention);
     let weight = down.whole("self_attention.kv_a_proj_with_mqa.weight", &[latent, hidden(m)], 2);
     let shape = ("compressed keys and values", sizes.tokens(&[latent]));
     let compressed = project(sizes, tape, ("kv_a_proj_with_mqa", weight), whole, shape);
-    let norms = Weights::of(m, Component::MlaLayernorm, KIMI_K3_ATTENTION);
+    let norms = Weights::of(m, Component::MlaLayernorm, Source::KimiK3Attention);
     let norm = (KEY_VALUE, norms.norm("self_attention.kv_a_layernorm", rank));
     let of_tokens = |width: Factor| sizes.tokens(&[width]);
     let normed = rms_norm(sizes, tape, norm, (compressed, rank), of_tokens);
     let both = factor("(d_qk + d_v)", a.qk_head_dim + a.v_head_dim);
-    let weights = Weights::of(m, Component::Attention, KIMI_K3_ATTENTION);
+    let weights = Weights::of(m, Component::Attention, Source::KimiK3Attention);
     let weight = weights.column_parallel("self_attention.kv_b_proj.weight", &[heads, both, rank], 2);
     let shape = (
         "keys without their common part, and values",

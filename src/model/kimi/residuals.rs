@@ -8,7 +8,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, Point, TensorId, Work};
 use crate::model::tensor::{Component, Shape, factor};
 use crate::model::weights::Weights;
-use crate::source::KIMI_K3_RESIDUALS;
+use crate::source::Source;
 
 /// The names of a weighted sum: its operation, its output, and the weights that score the rows.
 type SumNames = (&'static str, &'static str, [&'static str; 2]);
@@ -68,7 +68,7 @@ pub(crate) fn build(
     } else {
         weighted_sum(sizes, tape, &BEFORE_ATTENTION, &[x], residuals.before.into())
     };
-    tape.at(Family::Residual, KIMI_K3_RESIDUALS);
+    tape.at(Family::Residual, Source::KimiK3Residuals);
     let taken = residuals.takes.then(|| {
         let rows = factor("snapshots", residuals.after());
         let snapshots = tape.tensor("snapshots", sizes.own_tokens(&[rows, hidden(sizes.m)]), width);
@@ -76,7 +76,7 @@ pub(crate) fn build(
         snapshots
     });
     let branch = mix(tape, input);
-    tape.at(Family::Residual, KIMI_K3_RESIDUALS);
+    tape.at(Family::Residual, Source::KimiK3Residuals);
     let stream = if residuals.takes {
         branch
     } else {
@@ -90,7 +90,7 @@ pub(crate) fn build(
     let rows = [stream, snapshots];
     let input = weighted_sum(sizes, tape, &BEFORE_MLP, &rows, residuals.after());
     let mlp = think(tape, input);
-    tape.at(Family::Residual, KIMI_K3_RESIDUALS);
+    tape.at(Family::Residual, Source::KimiK3Residuals);
     let output = if residuals.last {
         let sum = tape.tensor("residual stream", sizes.residual(), width);
         tape.op("prefix_sum", Work::MemoryBound, &[stream, mlp], &[sum]);
@@ -109,7 +109,7 @@ pub(crate) fn build(
 }
 
 fn declare(sizes: &Sizes<'_>, tape: &mut AutogradTape, (_, _, [norm, projection]): &SumNames) {
-    let weights = Weights::of(sizes.m, Component::AttentionResiduals, KIMI_K3_RESIDUALS);
+    let weights = Weights::of(sizes.m, Component::AttentionResiduals, Source::KimiK3Residuals);
     tape.declare([
         weights.whole(norm, &[hidden(sizes.m)], 1),
         weights.whole(projection, &[hidden(sizes.m)], 2),
@@ -125,7 +125,7 @@ fn weighted_sum(
     inputs: &[TensorId],
     snapshots: u64,
 ) -> TensorId {
-    tape.at(Family::Residual, KIMI_K3_RESIDUALS);
+    tape.at(Family::Residual, Source::KimiK3Residuals);
     let rows = with_snapshots(sizes, snapshots);
     let each = sizes.own_tokens(&[factor("(snapshots + stream)", snapshots.saturating_add(1))]);
     let joined = tape.tensor("joined snapshots and stream", rows, sizes.width());

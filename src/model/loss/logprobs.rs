@@ -6,7 +6,7 @@ use crate::model::output_layer::{gather_input, output_weight};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId, Work};
 use crate::model::tensor::{Shape, factor};
-use crate::source::{CHATLEARN_LOSSES, NEMO_RL_CHUNKED_LOGPROBS, NEMO_RL_LOGPROBS, VERL_FUSED_LOGPROBS};
+use crate::source::Source;
 
 /// Columns of each part that `LinearCrossEntropy` splits the vocabulary into: in the forward pass, and in the backward
 /// pass.
@@ -30,7 +30,7 @@ pub(super) fn vocabulary(sizes: &Sizes<'_>) -> Shape {
 /// NeMo-RL with logits that `Float16Module` returns in fp32. The softmax is saved; beside it stand the logits and their
 /// logarithmic softmax while it is made.
 pub(super) fn in_fp32(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
-    tape.at(Family::Output, NEMO_RL_LOGPROBS);
+    tape.at(Family::Output, Source::NemoRlLogprobs);
     let all = vocabulary(sizes);
     let input = fp32_output(sizes, tape, logits);
     let [per_token, masks] = tokens(sizes, tape);
@@ -47,7 +47,7 @@ pub(super) fn in_fp32(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: Tensor
 pub(super) fn deferred(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
     let m = sizes.m;
     let Some(chunk) = m.args.logprob_chunk_size else {
-        tape.at(Family::Output, NEMO_RL_LOGPROBS);
+        tape.at(Family::Output, Source::NemoRlLogprobs);
         let all = vocabulary(sizes);
         let [per_token, masks] = tokens(sizes, tape);
         let softmax = tape.tensor("softmax of the logits in fp32", all, 4);
@@ -60,7 +60,7 @@ pub(super) fn deferred(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: Tenso
             .backward(&[gradient]);
         return tape.is_root();
     };
-    tape.at(Family::Output, NEMO_RL_CHUNKED_LOGPROBS);
+    tape.at(Family::Output, Source::NemoRlChunkedLogprobs);
     let local = m.args.seq_length / m.sequence_parts().max(1);
     let samples = if m.packing.is_some() {
         1
@@ -90,7 +90,7 @@ pub(super) fn deferred(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: Tenso
 /// of the loss and saves nothing. The copy is gone by then, so that logits, the saved softmax and an fp32 copy stand
 /// beside each other.
 pub(super) fn with_entropy(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
-    tape.at(Family::Output, CHATLEARN_LOSSES);
+    tape.at(Family::Output, Source::ChatlearnLosses);
     let all = vocabulary(sizes);
     let [per_token, masks] = tokens(sizes, tape);
     let softmax = tape.tensor("softmax of the logits in fp32", all, 4);
@@ -105,7 +105,7 @@ pub(super) fn with_entropy(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: T
 /// of those of a part of the vocabulary.
 pub(super) fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, bucket: Option<TensorId>) {
     let m = sizes.m;
-    tape.at(Family::Output, VERL_FUSED_LOGPROBS);
+    tape.at(Family::Output, Source::VerlFusedLogprobs);
     let width = sizes.width();
     let hidden = gather_input(sizes, tape, input);
     let columns = m.padded_vocab_size.div_ceil(m.tp.max(1));

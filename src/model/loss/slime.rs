@@ -7,7 +7,7 @@ use crate::config::field::Decimal;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, Gradient, TensorId, Work};
 use crate::model::tensor::{Shape, factor};
-use crate::source::{SLIME_LOGPROBS, SLIME_TEMPERATURE};
+use crate::source::Source;
 
 /// The loss of the logits of a micro batch, all at once or some tokens at a time.
 pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
@@ -24,7 +24,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId
         }
         None => logits,
     };
-    tape.at(Family::Output, SLIME_LOGPROBS);
+    tape.at(Family::Output, Source::SlimeLogprobs);
     let [per_token, masks] = tokens(sizes, tape);
     let softmax = tape.tensor("softmax of the logits in fp32", all, 4);
     let of_entropy = gradient_of_entropy(sizes, tape);
@@ -53,7 +53,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId
 /// again. The gradient stands for the softmax that it is written over.
 fn recomputed(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
     let scaled = scaled(sizes, tape);
-    tape.at(Family::Output, SLIME_LOGPROBS);
+    tape.at(Family::Output, Source::SlimeLogprobs);
     let [per_token, masks] = tokens(sizes, tape);
     let softmax = tape.tensor("softmax of the logits of a part in fp32", part(sizes), 4);
     let of_entropy = gradient_of_entropy(sizes, tape);
@@ -69,7 +69,7 @@ fn recomputed(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
 
 /// The logits divided by the temperature, where that is not 1.
 fn scaled(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> Option<TensorId> {
-    tape.at(Family::Output, SLIME_TEMPERATURE);
+    tape.at(Family::Output, Source::SlimeTemperature);
     let scales = sizes.m.args.rollout_temperature != Decimal::ONE;
     tape.tensor_if(
         scales,

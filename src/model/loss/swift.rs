@@ -5,7 +5,7 @@ use super::MAIN_LOSS;
 use super::logprobs::{fp32_output, tokens, vocabulary};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId, Work};
-use crate::source::SWIFT_LOGPROBS;
+use crate::source::Source;
 
 /// The logarithmic softmax of all logits, of which those of the targets are gathered. `gather` keeps what it gathers
 /// from. On one tensor-parallel rank it is PyTorch's, which keeps the same tensor; on several, operations on the shards
@@ -15,7 +15,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId
     let all = vocabulary(sizes);
     let logits = by_sample(sizes, tape, logits);
     let logits = fp32_output(sizes, tape, logits);
-    tape.at(Family::Output, SWIFT_LOGPROBS);
+    tape.at(Family::Output, Source::SwiftLogprobs);
     let [per_token, masks] = tokens(sizes, tape);
     let log_probs = tape.tensor("logarithmic softmax of the logits in fp32", all, 4);
     let gradient = tape.tensor("gradient of the logarithmic softmax in fp32", all, 4);

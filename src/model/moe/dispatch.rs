@@ -8,7 +8,7 @@ use crate::model::layer_spec::Experts;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, Point, TensorId, Work};
 use crate::model::tensor::{Factor, Shape, factor};
-use crate::source::{COMBINE, DISPATCH, GATHERED_TOKENS, HYBRID_EP_MAPS, PERMUTE, RANK_CAPACITY};
+use crate::source::Source;
 use crate::units::multiply;
 
 /// Whether tokens travel through `HybridEP`.
@@ -67,11 +67,11 @@ impl<'a> DispatchedTokens<'a> {
         let alltoall = m.args.moe_token_dispatcher_type == TokenDispatcher::AllToAll;
         let gathers = m.args.moe_token_dispatcher_type == TokenDispatcher::AllGather;
         let indices = if gathers { rows_of.routed } else { rows_of.sent };
-        tape.at(Family::Experts, PERMUTE);
+        tape.at(Family::Experts, Source::Permute);
         let tables = if is_hybrid_ep(sizes) {
-            tape.at(Family::Experts, HYBRID_EP_MAPS);
+            tape.at(Family::Experts, Source::HybridEpMaps);
             let maps = hybrid_ep_maps(sizes, tape, moe);
-            tape.at(Family::Experts, PERMUTE);
+            tape.at(Family::Experts, Source::Permute);
             maps
         } else if gathers && m.args.moe_permute_fusion {
             let local = local_experts(sizes, moe).value;
@@ -86,7 +86,7 @@ impl<'a> DispatchedTokens<'a> {
         // The other dispatchers hand the experts their tokens in one step.
         let first = if alltoall { rows_of.sent } else { rows_of.routed };
         if rows_of.fixed {
-            tape.at(Family::Experts, RANK_CAPACITY);
+            tape.at(Family::Experts, Source::RankCapacity);
         }
         let permuted = tape.tensor("dispatched tokens", rows(first, inner), sizes.width());
         if !alltoall {
@@ -108,7 +108,7 @@ impl<'a> DispatchedTokens<'a> {
             postprocess: tape.here(),
             held: if alltoall { vec![permuted] } else { Vec::new() },
         };
-        tape.at(Family::Experts, DISPATCH);
+        tape.at(Family::Experts, Source::Dispatch);
         if tokens.exchanged {
             tokens.step(
                 tape,
@@ -155,7 +155,7 @@ impl<'a> DispatchedTokens<'a> {
                 let [map, probabilities] = routed;
                 kept.extend(&self.tables);
                 kept.push(map);
-                tape.at(Family::Experts, HYBRID_EP_MAPS);
+                tape.at(Family::Experts, Source::HybridEpMaps);
                 kept.push(if a.moe_router_dtype == Some(RouterDtype::Fp32) {
                     probabilities
                 } else {
@@ -168,7 +168,7 @@ impl<'a> DispatchedTokens<'a> {
             // `local_map`, `local_probs` and `reversed_local_input_permutation_mapping` of `MoEAllGatherTokenDispatcher`.
             TokenDispatcher::AllGather => {
                 kept.extend(&self.tables);
-                tape.at(Family::Experts, GATHERED_TOKENS);
+                tape.at(Family::Experts, Source::GatheredTokens);
                 let map = rows(self.rows.all, local_experts(self.sizes, moe));
                 kept.push(tape.tensor("map of all tokens to local experts", map, 1));
                 let what = "probabilities of tokens for local experts";
@@ -200,7 +200,7 @@ impl<'a> DispatchedTokens<'a> {
     pub(crate) fn combine(mut self, tape: &mut AutogradTape, results: TensorId) -> TensorId {
         let (m, width) = (self.sizes.m, self.sizes.width());
         self.current = results;
-        tape.at(Family::Experts, COMBINE);
+        tape.at(Family::Experts, Source::Combine);
         if self.sorted {
             let what = "expert outputs in the order of ranks";
             self.step(tape, "unsort_chunks_by_idxs", Work::MemoryBound, what, self.rows.routed);

@@ -11,7 +11,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId, Work};
 use crate::model::tensor::{Component, Factor, Row, Shape, Sharding, factor};
 use crate::model::weights::Weights;
-use crate::source::{CLAMPED_QUICK_GEGLU, EXPERT_ACTIVATION, EXPERTS};
+use crate::source::Source;
 
 /// The experts: fc1, the activation times the router's probability, fc2.
 #[allow(
@@ -32,10 +32,10 @@ pub(crate) fn build(
     let f_e = factor("f_e", moe.ffn_hidden_size);
     let experts = factor("E", moe.num_experts);
     let rows_at = |width: Factor| rows(r.aligned, width);
-    tape.at(Family::Experts, EXPERTS);
+    tape.at(Family::Experts, Source::Experts);
     let padded = padding(sizes, tape, r, input, rows_at(inner));
     let raw = tape.tensor("experts: output of linear_fc1", rows_at(fc1).over(etp), bytes);
-    let weights = Weights::of(m, Component::RoutedExperts, EXPERTS);
+    let weights = Weights::of(m, Component::RoutedExperts, Source::Experts);
     let ep = factor("EP", m.ep);
     let expert = |name, shape: Shape, etp, dimensions, row| {
         weights.tensor(name, shape.over(ep).over(etp), Sharding::Expert, dimensions, row)
@@ -71,7 +71,7 @@ pub(crate) fn build(
         plain(sizes, tape, &first);
     }
     tape.offload(OffloadModule::ExpertFc1, start);
-    tape.at(Family::Experts, EXPERT_ACTIVATION);
+    tape.at(Family::Experts, Source::ExpertActivation);
     let start = tape.here();
     let inner_shape = rows_at(f_e).over(etp);
     let activated = tape.tensor("experts: output of the activation function", inner_shape, bytes);
@@ -111,7 +111,7 @@ pub(crate) fn build(
     }
     tape.offload(OffloadModule::MoeAct, start);
     let end = tape.here();
-    tape.at(Family::Experts, EXPERTS);
+    tape.at(Family::Experts, Source::Experts);
     let output = tape.tensor("experts: output of linear_fc2", rows_at(inner), bytes);
     let second = Linear {
         name: "experts.linear_fc2",
@@ -181,7 +181,7 @@ pub(super) fn probability_width(sizes: &Sizes<'_>) -> u64 {
 /// Both halves of the activation's input are clamped one by one, which keeps what they were, and joined again
 /// (`weighted_bias_quick_geglu_impl`).
 fn clamped(sizes: &Sizes<'_>, tape: &mut AutogradTape, raw: TensorId) -> TensorId {
-    tape.at(Family::Experts, CLAMPED_QUICK_GEGLU);
+    tape.at(Family::Experts, Source::ClampedQuickGeglu);
     let (shape, width) = (shape_of(tape, raw), sizes.width());
     let halves = tape.tensor("clamped halves before they are joined", shape, width);
     let joined = tape.tensor("experts: clamped input of the activation", shape, width);
@@ -189,6 +189,6 @@ fn clamped(sizes: &Sizes<'_>, tape: &mut AutogradTape, raw: TensorId) -> TensorI
         .saves(&[raw])
         .forward(&[halves])
         .backward(&[halves]);
-    tape.at(Family::Experts, EXPERT_ACTIVATION);
+    tape.at(Family::Experts, Source::ExpertActivation);
     joined
 }

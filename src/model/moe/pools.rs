@@ -8,7 +8,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId, Work};
 use crate::model::tensor::{Component, Factor, Row, Shape, Sharding, factor};
 use crate::model::weights::Weights;
-use crate::source::ERNIE_4_5_VL_EXPERTS;
+use crate::source::Source;
 
 /// The tokens of a pool, and their places among all.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ impl Pool {
     /// The pool of text, where the module has two.
     pub(super) fn of_text(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: TensorId) -> Option<Self> {
         let width = sizes.m.args.moe_vision_ffn_hidden_size?;
-        tape.at(Family::Experts, ERNIE_4_5_VL_EXPERTS);
+        tape.at(Family::Experts, Source::Ernie45VlExperts);
         declare_vision(sizes, tape, moe, factor("f_v", width));
         let places = tape.tensor("places of the tokens of text", sizes.own_tokens(&[]), 8);
         let tokens = tape.tensor("tokens of text", sizes.residual(), sizes.width());
@@ -32,7 +32,7 @@ impl Pool {
 
     /// The results of the pool at the places of its tokens.
     pub(super) fn put_back(self, sizes: &Sizes<'_>, tape: &mut AutogradTape, results: TensorId) -> TensorId {
-        tape.at(Family::Experts, ERNIE_4_5_VL_EXPERTS);
+        tape.at(Family::Experts, Source::Ernie45VlExperts);
         let all = tape.tensor("results of both pools", sizes.residual(), sizes.width());
         tape.op("flat_moe_output", Work::MemoryBound, &[results], &[all])
             .saves(&[self.places]);
@@ -44,9 +44,9 @@ impl Pool {
 fn declare_vision(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, width: Factor) {
     let m = sizes.m;
     let experts = factor("E", moe.num_experts);
-    let router = Weights::of(m, Component::Router, ERNIE_4_5_VL_EXPERTS);
+    let router = Weights::of(m, Component::Router, Source::Ernie45VlExperts);
     tape.declare([router.whole("mlp.vision_moe_layer.router.weight", &[experts, hidden(m)], 2)]);
-    let weights = Weights::of(m, Component::RoutedExperts, ERNIE_4_5_VL_EXPERTS);
+    let weights = Weights::of(m, Component::RoutedExperts, Source::Ernie45VlExperts);
     let split = |shape: Shape| shape.over(factor("EP", m.ep)).over(factor("ETP", m.etp));
     let first = if m.activation.gated() {
         factor("2·f_v", 2 * width.value)

@@ -9,7 +9,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId, Work};
 use crate::model::tensor::{Component, Factor, factor};
 use crate::model::weights::Weights;
-use crate::source::{GEMMA_4_NORM, GEMMA_4_ROUTER};
+use crate::source::Source;
 
 /// What routed experts, shared experts and the router get.
 #[derive(Clone, Copy)]
@@ -81,8 +81,8 @@ pub(super) fn inputs(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) ->
 /// A norm with a weight.
 pub(super) fn run(sizes: &Sizes<'_>, tape: &mut AutogradTape, (names, weight): Norm, x: TensorId) -> TensorId {
     let m = sizes.m;
-    tape.at(Family::Residual, GEMMA_4_NORM);
-    let weights = Weights::of(m, Component::Layernorm, GEMMA_4_NORM);
+    tape.at(Family::Residual, Source::Gemma4Norm);
+    let weights = Weights::of(m, Component::Layernorm, Source::Gemma4Norm);
     tape.declare([weights.norm(weight, hidden(m))]);
     let output = tape.tensor(names.output, sizes.residual(), sizes.width());
     let rows = |width| sizes.own_tokens(&[width]);
@@ -94,13 +94,13 @@ pub(super) fn run(sizes: &Sizes<'_>, tape: &mut AutogradTape, (names, weight): N
 /// The router's input: normed without a weight, times a learned factor for each column and a number.
 pub(super) fn router_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
     let (m, shape, width) = (sizes.m, sizes.residual(), sizes.width());
-    tape.at(Family::Experts, GEMMA_4_ROUTER);
+    tape.at(Family::Experts, Source::Gemma4Router);
     let rows = |width| sizes.own_tokens(&[width]);
     let what = "statistics of the norm before the router";
     let saved = copies_in_fp32(tape, what, &rows, hidden(m));
     let normed = tape.tensor("normed input of the router", shape, width);
     tape.op("router.norm", Work::MemoryBound, &[x], &[normed]).saves(&saved);
-    let weights = Weights::of(m, Component::Router, GEMMA_4_ROUTER);
+    let weights = Weights::of(m, Component::Router, Source::Gemma4Router);
     tape.declare([weights.whole("mlp.router.scale", &[hidden(m)], 1)]);
     let scaled = tape.tensor("input of the router times its factors", shape, width);
     let op = tape.op("router.scale", Work::MemoryBound, &[normed], &[scaled]);
@@ -114,7 +114,7 @@ pub(super) fn router_input(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: Tensor
 
 /// The learned factor of each expert, which multiplies the probabilities after they were divided by their sums.
 pub(super) fn expert_factors(m: &Module, tape: &mut AutogradTape, experts: Factor) {
-    let weights = Weights::of(m, Component::Router, GEMMA_4_ROUTER);
+    let weights = Weights::of(m, Component::Router, Source::Gemma4Router);
     tape.declare([weights.whole("mlp.router.per_expert_scale", &[experts], 1)]);
 }
 

@@ -8,14 +8,14 @@ use super::super::tensor::{Component, Factor, factor};
 use super::super::trained::trained;
 use super::super::weights::Weights;
 use crate::config::modality::Projector;
-use crate::source::GLM_MERGER;
+use crate::source::Source;
 
 /// From the output of the encoder's last norm to what the language model gets.
 pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, projector: &Projector, x: TensorId) -> TensorId {
     let (m, width) = (sizes.m, sizes.width());
     let (input, out) = (factor("p_in", projector.input), factor("p_out", projector.output));
     let inner = factor("p_f", projector.hidden.unwrap_or(projector.output));
-    let weights = Weights::of(m, Component::Projector, GLM_MERGER);
+    let weights = Weights::of(m, Component::Projector, Source::GlmMerger);
     tape.declare([
         weights.whole("downsample.weight", &[out, input], 4),
         weights.whole("downsample.bias", &[out], 1),

@@ -13,7 +13,7 @@ use crate::model::tape::{ActivationTensor, AutogradTape, Family, Gradient, Tenso
 use crate::model::tensor::{Component, Factor, ParamTensor, Shape, factor};
 use crate::model::tp;
 use crate::model::weights::Weights;
-use crate::source::{DSA_CUDNN, DSA_INDEXER, DSA_INDEXER_LOSS, DSA_TILELANG};
+use crate::source::Source;
 
 /// Rows of scores that the `TileLang` kernels make at once (`fused_indexer_block_size`).
 const BLOCK_ROWS: u64 = 8192;
@@ -104,7 +104,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs,
     };
     let backend = Backend::of(m);
     let loss = Loss::of(sizes, backend);
-    tape.at(Family::Attention, DSA_INDEXER);
+    tape.at(Family::Attention, Source::DsaIndexer);
     let parameters = parameters(sizes, &widths);
     if loss == Loss::None {
         tape.declare(parameters);
@@ -122,7 +122,7 @@ pub(super) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs,
 /// `linear_wq_b`, `linear_wk`, `linear_weights_proj` and `k_norm`, which is a `LayerNorm` whatever the model's norms
 /// are.
 fn parameters(sizes: &Sizes<'_>, widths: &Widths) -> [ParamTensor; 4] {
-    let of = Weights::of(sizes.m, Component::DsaIndexer, DSA_INDEXER);
+    let of = Weights::of(sizes.m, Component::DsaIndexer, Source::DsaIndexer);
     let width = hidden(sizes.m);
     [
         of.whole(
@@ -360,7 +360,7 @@ fn reference(
     (query, key): (TensorId, TensorId),
 ) -> Picked {
     let m = sizes.m;
-    tape.at(Family::Attention, DSA_INDEXER_LOSS);
+    tape.at(Family::Attention, Source::DsaIndexerLoss);
     let picked = indices(sizes, tape, 8);
     let scores = index_scores(sizes, tape, widths);
     let none = [Gradient::None; 5];
@@ -403,7 +403,7 @@ fn reference(
 /// The loss by `TileLang` kernels over the picked tokens (`IndexerFunction`, `SparseIndexerKLLoss`).
 fn tilelang(sizes: &Sizes<'_>, tape: &mut AutogradTape, widths: &Widths, projected: &Projected) -> Picked {
     let m = sizes.m;
-    tape.at(Family::Attention, DSA_TILELANG);
+    tape.at(Family::Attention, Source::DsaTilelang);
     let picked = indices(sizes, tape, 4);
     let loss = tape.tensor("loss of the indexer", Shape::of(&[]), 4);
     let block = block_of_scores(sizes, tape);
@@ -440,7 +440,7 @@ fn cudnn(
     (query, key): (TensorId, TensorId),
 ) -> Picked {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Attention, DSA_CUDNN);
+    tape.at(Family::Attention, Source::DsaCudnn);
     let picked = indices(sizes, tape, 4);
     let loss = tape.tensor("loss of the indexer", Shape::of(&[]), 4);
     let [queries, _, weights] = widths.shapes(sizes);

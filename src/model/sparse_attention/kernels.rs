@@ -9,7 +9,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, Gradient, TensorId, Work};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::model::tp;
-use crate::source::{DSA_ATTENTION, DSA_CUDNN, DSA_TILELANG};
+use crate::source::Source;
 
 /// Fused kernels that run, as far as sizes and GPU let them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ fn unfused(
     picked: &Picked,
 ) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Attention, DSA_ATTENTION);
+    tape.at(Family::Attention, Source::DsaAttention);
     let scores = pairs(m, widths.heads).over(tp(m));
     let queries = sizes.columns(&[widths.heads, widths.absorbed]);
     let in_fp32 = [
@@ -177,7 +177,7 @@ fn tilelang(
     picked: &Picked,
 ) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Attention, DSA_TILELANG);
+    tape.at(Family::Attention, Source::DsaTilelang);
     // A rank with fewer than 16 heads fills them up.
     let own = m.args.num_attention_heads / m.tp.max(1);
     let heads = factor("max(n_q/TP, 16)", own.max(16));
@@ -217,7 +217,7 @@ fn cudnn(
     picked: &Picked,
 ) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Attention, DSA_CUDNN);
+    tape.at(Family::Attention, Source::DsaCudnn);
     let latent = sizes.columns(&[widths.heads, widths.latent]);
     let output = tape.tensor("output in the latent space", latent, bytes);
     let sum = sizes.columns(&[widths.heads]);

@@ -12,6 +12,7 @@ use formula::Formula;
 use megatron_memory::report::explain::{Explanation, How, explain};
 use megatron_memory::report::grouping::BucketGroup;
 use megatron_memory::report::target::bucket_of;
+use megatron_memory::source::Source;
 use terms::Terms;
 
 /// What stands in place of the terms of the whole stage.
@@ -65,9 +66,9 @@ pub(super) fn ExplainPanel() -> impl IntoView {
                     <p class="hint">{HINT}</p>
                 </Show>
                 <p class="confidence">{move || shown.read().confidence}</p>
-                {move || shown.read().source.map(|source| view! {
+                {move || shown.read().source.map(Source::citation).map(|citation| view! {
                     <p class="source">
-                        <a href=source.url() target="_blank" rel="noreferrer">{source.title()}</a>
+                        <a href=citation.url() target="_blank" rel="noreferrer">{citation.title()}</a>
                     </p>
                 })}
             </section>

@@ -163,7 +163,7 @@ fn OverheadRow(peak: ReadSignal<Option<Peak>>, field: FieldId) -> impl IntoView 
             </td>
             <td>
                 {move || overhead.get().map(|overhead| view! {
-                    <a href=overhead.source.url() target="_blank" rel="noreferrer">"source"</a>
+                    <a href=overhead.source.citation().url() target="_blank" rel="noreferrer">"source"</a>
                 })}
             </td>
         </tr>

@@ -30,7 +30,7 @@ fn norms_keep_copies_in_fp32() {
     let of = |symbol: &str, width: u64| -> u64 {
         let tensors = kept
             .iter()
-            .filter(|tensor| tensor.source.symbol == symbol && tensor.width == width);
+            .filter(|tensor| tensor.source.citation().symbol == symbol && tensor.width == width);
         tensors.map(ActivationTensor::bytes).sum()
     };
     // Before routed and shared experts, after both, and after their sum.

@@ -34,7 +34,7 @@ fn text(explanation: &Explanation) -> String {
         }
     }
     if let Some(source) = &explanation.source {
-        writeln!(out, "{}", source.title()).unwrap();
+        writeln!(out, "{}", source.citation().title()).unwrap();
     }
     out + explanation.confidence + "\n"
 }

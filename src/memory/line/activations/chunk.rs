@@ -10,10 +10,7 @@ use crate::model::tape::Family;
 use crate::model::tape::liveness::{CompiledTape, LARGE, TRANSIENT};
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::stages::Chunk;
-use crate::source::{
-    ATTENTION_MASK, BRIDGE_COMMUNICATOR, DEALLOCATE, FSDP_GATHER, FSDP_REDUCE, GRAPH_BUFFERS, GRAPH_WARMUP,
-    HYPER_CONNECTION_RECOMPUTE, IMAGE_ATTENTION_BIASES, RECOMPUTE, SCHEDULES, TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
-};
+use crate::source::Source;
 use crate::units::multiply;
 
 /// One chunk, itemised the way [`ChunkProfile`] adds it up.
@@ -48,7 +45,7 @@ const INPUTS_WITH_SNAPSHOTS: &str = "inputs of recomputed layers, with new snaps
 /// Adds the input of a layer with attention residuals, without snapshots that are kept before it.
 fn own_input(block: &Block<'_>, usage: usize, terms: &mut Terms) {
     let own = block.handed_on.map_or(0, HandedOn::own_input);
-    terms.plain(INPUTS_WITH_SNAPSHOTS, usage, own, 1, RECOMPUTE);
+    terms.plain(INPUTS_WITH_SNAPSHOTS, usage, own, 1, Source::Recompute);
 }
 
 impl ItemisedChunk<'_> {
@@ -59,16 +56,22 @@ impl ItemisedChunk<'_> {
         if p.kept_biases > 0 {
             let biases = attention_biases(self.tapes.sizes());
             let what = "biases of image attention";
-            terms.shaped(what, Family::Attention as usize, biases, times, IMAGE_ATTENTION_BIASES);
+            terms.shaped(
+                what,
+                Family::Attention as usize,
+                biases,
+                times,
+                Source::ImageAttentionBiases,
+            );
         }
         let (what, source) = if self.chunk.embedding {
-            ("outputs of the encoders", BRIDGE_COMMUNICATOR)
+            ("outputs of the encoders", Source::BridgeCommunicator)
         } else {
-            ("received input", SCHEDULES)
+            ("received input", Source::Schedules)
         };
         terms.plain(what, RESIDUAL, p.received_kept, times, source);
         let what = "static inputs and outputs of CUDA graphs";
-        terms.plain(what, RESIDUAL, p.captured_before(blocks), times, GRAPH_BUFFERS);
+        terms.plain(what, RESIDUAL, p.captured_before(blocks), times, Source::GraphBuffers);
         if blocks >= p.blocks.len() {
             self.output(times, terms);
         }
@@ -94,7 +97,7 @@ impl ItemisedChunk<'_> {
                 Some(_) => {}
             }
         }
-        terms.plain(INPUTS_WITH_SNAPSHOTS, RESIDUAL, inputs, times, RECOMPUTE);
+        terms.plain(INPUTS_WITH_SNAPSHOTS, RESIDUAL, inputs, times, Source::Recompute);
         for (keeping, blocks) in kinds {
             let times = multiply(times, blocks);
             match keeping {
@@ -107,7 +110,7 @@ impl ItemisedChunk<'_> {
     /// Adds the outputs of so many micro batches, which wait for their backward passes.
     pub(super) fn output(&self, times: u64, terms: &mut Terms) {
         let what = "output that is not deallocated";
-        terms.plain(what, RESIDUAL, self.passes.output_kept, times, DEALLOCATE);
+        terms.plain(what, RESIDUAL, self.passes.output_kept, times, Source::Deallocate);
     }
 
     /// Adds the tensors that one block keeps.
@@ -129,14 +132,14 @@ impl ItemisedChunk<'_> {
         if self.passes.distributed {
             shape = shape.over(factor("TP", self.tapes.sizes().m.tp));
         }
-        terms.shaped(what, RESIDUAL, (shape, width), times, RECOMPUTE);
+        terms.shaped(what, RESIDUAL, (shape, width), times, Source::Recompute);
     }
 
     fn mask(&self, usage: usize, bytes: u64, times: u64, terms: &mut Terms) {
         let m = self.tapes.sizes().m;
         let shape = attention_mask(m);
         let times = if bytes > 0 { times } else { 0 };
-        terms.shaped("attention mask", usage, (shape, 1), times, ATTENTION_MASK);
+        terms.shaped("attention mask", usage, (shape, 1), times, Source::AttentionMask);
     }
 
     /// Adds the tensors of `times` recomputed blocks while they run again, and the inputs of `inputs` of them.
@@ -180,9 +183,9 @@ impl ItemisedChunk<'_> {
         };
         let (parameters, gradients) = p.fsdp_in_flight(peak.block, peak.pass);
         let (gather, reduce) = if self.tapes.sizes().m.args.use_torch_fsdp2 {
-            (TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE)
+            (Source::TorchFsdp2Gather, Source::TorchFsdp2Reduce)
         } else {
-            (FSDP_GATHER, FSDP_REDUCE)
+            (Source::FsdpGather, Source::FsdpReduce)
         };
         for (what, bytes, source) in [
             ("parameters gathered for layers", parameters, gather),
@@ -231,7 +234,7 @@ impl ItemisedChunk<'_> {
             self.kept(peak.block, 1, terms);
             self.alive(peak, retained, false, false, terms);
             if retained && peak.block != last {
-                terms.plain("received gradient", TRANSIENT, p.sent, 1, SCHEDULES);
+                terms.plain("received gradient", TRANSIENT, p.sent, 1, Source::Schedules);
             }
             return;
         };
@@ -241,7 +244,7 @@ impl ItemisedChunk<'_> {
             None => self.group_input(1, terms),
         }
         if retained && end <= last {
-            terms.plain("received gradient", TRANSIENT, p.sent, 1, SCHEDULES);
+            terms.plain("received gradient", TRANSIENT, p.sent, 1, Source::Schedules);
         }
         self.group_before(first..peak.block, terms);
         let without_input = peak.block == first && !p.distributed || block.handed_on.is_some();
@@ -261,8 +264,8 @@ impl ItemisedChunk<'_> {
         } else {
             unread
         };
-        terms.plain(what, TRANSIENT, called_with, 1, RECOMPUTE);
-        terms.plain("recomputed output", TRANSIENT, output, outer, RECOMPUTE);
+        terms.plain(what, TRANSIENT, called_with, 1, Source::Recompute);
+        terms.plain("recomputed output", TRANSIENT, output, outer, Source::Recompute);
     }
 
     /// Adds the tensors that recompute module `mhc` discards of the layers before one in its group.
@@ -289,7 +292,7 @@ impl ItemisedChunk<'_> {
         let between = u64::try_from(layers.len()).unwrap_or(u64::MAX);
         let what = "residual streams between layers that recompute discards";
         let stream = terms.stream;
-        terms.shaped(what, TRANSIENT, stream, between, HYPER_CONNECTION_RECOMPUTE);
+        terms.shaped(what, TRANSIENT, stream, between, Source::HyperConnectionRecompute);
     }
 
     /// Adds the tensors that the capture of the local CUDA graph at work holds beside its tape.
@@ -297,19 +300,19 @@ impl ItemisedChunk<'_> {
         let capture = self.passes.capture(peak.block);
         if peak.pass != Pass::Forward {
             let what = "static outputs while their backward graph is captured";
-            terms.plain(what, TRANSIENT, capture.backward, 1, GRAPH_BUFFERS);
+            terms.plain(what, TRANSIENT, capture.backward, 1, Source::GraphBuffers);
             return;
         }
         let what = "main gradients of the layer, copied";
-        terms.plain(what, TRANSIENT, capture.gradients, 1, GRAPH_WARMUP);
+        terms.plain(what, TRANSIENT, capture.gradients, 1, Source::GraphWarmup);
         if peak.peak.op == BEFORE_CAPTURE.op {
             let what = "passes of the layer before its capture";
-            terms.plain(what, TRANSIENT, capture.warmup, 1, GRAPH_WARMUP);
+            terms.plain(what, TRANSIENT, capture.warmup, 1, Source::GraphWarmup);
             let what = "static input of its graph";
-            terms.plain(what, TRANSIENT, capture.input, 1, GRAPH_BUFFERS);
+            terms.plain(what, TRANSIENT, capture.input, 1, Source::GraphBuffers);
         } else {
             let what = "inputs and outputs of the passes before the capture";
-            terms.plain(what, TRANSIENT, capture.variables, 1, GRAPH_WARMUP);
+            terms.plain(what, TRANSIENT, capture.variables, 1, Source::GraphWarmup);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::dialogs::parts::Labelled;
 use crate::parts::OpenButton;
 use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::search::Candidate;
-use megatron_memory::source::PIPELINE_BUBBLE;
+use megatron_memory::source::Source;
 use megatron_memory::units::Bytes;
 
 /// The table with its filters, and below it what is to be known about it; or why there is none.
@@ -92,7 +92,7 @@ fn Order() -> impl IntoView {
                  data, and weights and gradients that are read for every micro batch, together), fewest GPUs per replica, \
                  lowest peak. The bubble is replayed from the schedule, with stages as unequal as their matrix products ("
             </span>
-            <a href=PIPELINE_BUBBLE.url() rel="noopener">
+            <a href=Source::PipelineBubble.citation().url() rel="noopener">
                 "arXiv 2104.04473"
             </a>
             <span>")."</span>

@@ -1,6 +1,7 @@
 //! A section of the results under a heading.
 
 use leptos::prelude::*;
+use leptos::text_prop::TextProp;
 
 use crate::state::State;
 
@@ -41,18 +42,18 @@ pub fn PanelHead(
     id: &'static str,
     /// The heading.
     #[prop(into)]
-    title: Signal<&'static str>,
+    title: TextProp,
     /// What is shown, in a few words.
     #[prop(into)]
-    note: Signal<String>,
+    note: TextProp,
     /// Controls behind the note.
     #[prop(optional)]
     children: Option<Children>,
 ) -> impl IntoView {
     view! {
         <header class="panel-head">
-            <h2 id=id tabindex="-1">{title}</h2>
-            <p class="panel-note">{note}</p>
+            <h2 id=id tabindex="-1">{move || title.get()}</h2>
+            <p class="panel-note">{move || note.get()}</p>
             {children.map(|children| children())}
         </header>
     }

@@ -26,23 +26,21 @@ pub(crate) fn FitPanel() -> impl IntoView {
         use Verdict::{DoesNotFit, Fits, Tight};
         matches!(verdict.get(), Some(Fits | Tight | DoesNotFit))
     });
-    let note = Signal::derive(move || {
-        String::from(match verdict.get() {
-            Some(Verdict::DoesNotFit) => "each change by itself, cheapest first",
-            Some(Verdict::Tight) => "each change by itself makes it fit safely, cheapest first",
-            Some(Verdict::Fits) => "what the free memory allows, each change by itself",
-            Some(Verdict::NotThisJob) => "for the job without what is not modelled",
-            Some(Verdict::Refused(_)) => "for a job that Megatron trains",
-            Some(Verdict::Unknown) | None => "choose a GPU to see",
-        })
-    });
-    let title = Signal::derive(move || match verdict.get() {
+    let note = move || match verdict.get() {
+        Some(Verdict::DoesNotFit) => "each change by itself, cheapest first",
+        Some(Verdict::Tight) => "each change by itself makes it fit safely, cheapest first",
+        Some(Verdict::Fits) => "what the free memory allows, each change by itself",
+        Some(Verdict::NotThisJob) => "for the job without what is not modelled",
+        Some(Verdict::Refused(_)) => "for a job that Megatron trains",
+        Some(Verdict::Unknown) | None => "choose a GPU to see",
+    };
+    let title = move || match verdict.get() {
         Some(Verdict::Fits) => "Use the free memory",
         _ => "Make it fit",
-    });
+    };
     view! {
         <Panel class="fit" title="fit-title">
-            <PanelHead id="fit-title" title note=note />
+            <PanelHead id="fit-title" title note />
             <div class="fit-sizes">
                 <Limits />
                 <div class="fit-changes">

@@ -37,7 +37,7 @@ pub(crate) fn NumbersPanel() -> impl IntoView {
     let note = move || format!("{} on each GPU", results.page.preferences.unit.get().symbol());
     view! {
         <Panel class="numbers" title=TITLE>
-            <PanelHead id=TITLE title="Table" note=Signal::derive(note)>
+            <PanelHead id=TITLE title="Table" note>
                 <CopyTable table=table />
             </PanelHead>
             <ScrollBox titled_by=TITLE>
@@ -83,15 +83,20 @@ fn CopyTable(table: ReadSignal<Option<NumbersTable>>) -> impl IntoView {
 #[component]
 fn StageTable(table: ReadSignal<Option<NumbersTable>>, order: RwSignal<Order>) -> impl IntoView {
     let buckets = Memo::new(move |_| of_table(table, |table| table.buckets.clone()));
+    let of_buckets = move || {
+        let buckets = buckets.get().into_iter();
+        let headings = buckets.map(|bucket| {
+            view! { <SortHeading label=bucket.label() by=Order::Bucket(bucket) order=order /> }
+        });
+        headings.collect_view()
+    };
     let count = Memo::new(move |_| of_table(table, |table| table.rows.len()));
     view! {
         <Table>
             <MoreHeadings slot>
                 <SortHeading label="Stage" by=Order::Stage order=order />
                 <th scope="col">"Layers"</th>
-                <For each=move || buckets.get() key=|bucket| bucket.id() let:bucket>
-                    <SortHeading label=bucket.label() by=Order::Bucket(bucket) order=order />
-                </For>
+                {of_buckets}
                 <SortHeading label="Total" by=Order::Total order=order />
             </MoreHeadings>
             <For each=move || 0..count.get().min(MOST_ROWS) key=|number| *number let:number>

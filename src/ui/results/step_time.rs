@@ -16,10 +16,10 @@ const TITLE: &str = "step-time-title";
 #[component]
 pub(crate) fn StepTimePanel() -> impl IntoView {
     let results = expect_context::<ResultsState>();
-    let note = Signal::derive(move || match results.time.read().as_ref() {
+    let note = move || match results.time.read().as_ref() {
         Some(Ok(time)) => format!("about {}", headline(time)),
         Some(Err(_)) | None => String::new(),
-    });
+    };
     let sentence = move || {
         let outcome = results.page.outcome.read();
         match (results.time.read().as_ref(), outcome.as_ref()) {

@@ -1,5 +1,6 @@
 //! `estimate`: the memory of a job.
 
+mod alike;
 pub mod methods;
 pub mod options;
 pub mod rank;
@@ -16,6 +17,7 @@ use super::framework_reports::Reports;
 use super::job::Given;
 use super::plain_data::ByName;
 use super::{Exact, error, to_js, to_ts};
+use alike::Alike;
 use megatron_memory::config::choices::SoftwareStack;
 use megatron_memory::config::job::{Config, Module};
 use megatron_memory::config::raw::RawJob;
@@ -272,7 +274,7 @@ impl Estimate {
             worst_stage: estimate.worst.pp_rank,
             worst_module: estimate.worst.module,
             worst_rank: WorstRank::new(config, &estimate.worst_rank),
-            rank: rank.map(|rank| RankReport::new(results, &rank)),
+            rank: rank.map(|rank| RankReport::new(results, &rank)).transpose()?,
             ledger,
             reserved: replays.then(|| Reserved::new(config, estimate, moment)).flatten(),
             methods: compares.then(|| methods::methods(raw, estimate.worst.module)),
@@ -307,9 +309,12 @@ impl From<&not_modelled::NotModelled> for NotModelled {
 impl ModuleEstimate {
     fn new(results: Results<'_>, module: usize, m: &Module, estimate: &ModuleResult) -> Result<Self, JsValue> {
         let stages = estimate.stages.iter().enumerate();
-        let stages: Vec<Stage> = stages
-            .map(|(pp_rank, stage)| Stage::new(results, StageRef { module, pp_rank }, m, stage))
-            .collect();
+        let mut alike = Alike::default();
+        let stages = stages.map(|(pp_rank, stage)| {
+            let at = StageRef { module, pp_rank };
+            Stage::new(results, at, (m, stage), &mut alike)
+        });
+        let stages: Vec<Stage> = stages.collect::<Result<_, _>>()?;
         let parameters = ModelParameters {
             active: estimate.active_parameters.into(),
             all: Parameters::new(m, &estimate.parameters),

@@ -70,6 +70,17 @@ impl Serialize for ByName {
     }
 }
 
+/// A text that is a constant of the program. It serializes as a variant, since the serializer keeps the JavaScript string
+/// of the name of every variant and makes a new one for every other text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Constant(pub(super) &'static str);
+
+impl Serialize for Constant {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit_variant("Constant", 0, self.0)
+    }
+}
+
 /// The entries of a JavaScript object, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Entries<T>(pub(super) Vec<(String, T)>);

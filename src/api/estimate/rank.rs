@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 use tsify::Tsify;
+use wasm_bindgen::JsValue;
 
+use super::alike::{Alike, Object};
 use super::stage::{Allowances, Moment, Timeline};
 use super::{Results, by_bucket};
 use crate::Exact;
 use crate::plain_data::ByName;
-use megatron_memory::config::job::Config;
+use megatron_memory::config::job::{Config, Module};
 use megatron_memory::memory::overhead::memory_range;
 use megatron_memory::memory::{RankMemory, StageEstimate, StageRef};
 use megatron_memory::units::Bytes;
@@ -48,7 +50,8 @@ pub struct RankStage {
     memory: ByName,
     steady_bytes: Exact,
     peak_bytes: Exact,
-    peak_moment: Moment,
+    #[tsify(type = "Moment")]
+    peak_moment: Object,
     in_flight: Vec<u32>,
     allowances: Allowances,
     /// Present with the option `timeline`.
@@ -69,36 +72,45 @@ impl WorstRank {
 }
 
 impl RankReport {
-    pub(super) fn new(results: Results<'_>, rank: &RankMemory) -> Self {
+    pub(super) fn new(results: Results<'_>, rank: &RankMemory) -> Result<Self, JsValue> {
         let stages = rank.stages.iter();
         let stages: Vec<(StageRef, &StageEstimate)> = stages
             .filter_map(|at| Some((*at, results.estimate.stage(*at)?)))
             .collect();
         let steady: Bytes = stages.iter().map(|(_, stage)| stage.steady).sum();
+        let mut alike = Alike::default();
         let stages = stages.into_iter();
-        let stages = stages.filter_map(|(at, stage)| RankStage::new(results, at, stage));
-        Self {
+        let stages = stages.filter_map(|(at, stage)| {
+            let m = results.config.modules().get(at.module)?;
+            Some(RankStage::new(results, at, (m, stage), &mut alike))
+        });
+        Ok(Self {
             rank: rank.rank.into(),
             memory: by_bucket(&rank.memory, rank.total),
             steady_bytes: steady.into(),
             peak_bytes: rank.total.into(),
-            stages: stages.collect(),
-        }
+            stages: stages.collect::<Result<_, _>>()?,
+        })
     }
 }
 
 impl RankStage {
-    fn new(results: Results<'_>, at: StageRef, stage: &StageEstimate) -> Option<Self> {
-        let m = results.config.modules().get(at.module)?;
-        Some(Self {
+    fn new(
+        results: Results<'_>,
+        at: StageRef,
+        (m, stage): (&Module, &StageEstimate),
+        alike: &mut Alike,
+    ) -> Result<Self, JsValue> {
+        let range = memory_range(m, results.config.gpu_memory(), stage.total, stage.graphs);
+        Ok(Self {
             module: m.name().to_owned(),
             pp_rank: at.pp_rank,
             memory: by_bucket(&stage.memory, stage.total),
             steady_bytes: stage.steady.into(),
             peak_bytes: stage.total.into(),
-            peak_moment: Moment::from(&stage.moment),
+            peak_moment: alike.moments.of(&stage.moment, Moment::from)?,
             in_flight: stage.in_flight.clone(),
-            allowances: Allowances::from(&memory_range(m, results.config.gpu_memory(), stage.total, stage.graphs)),
+            allowances: Allowances::new(&range, &mut alike.overheads)?,
             timeline: Timeline::new(results, at, results.estimate.modules.len()),
         })
     }

@@ -2,24 +2,26 @@
 
 use serde::Serialize;
 use tsify::Tsify;
+use wasm_bindgen::JsValue;
 
+use super::alike::{Alike, Object, Objects};
 use super::{Parameters, Results, by_bucket};
 use crate::Exact;
-use crate::plain_data::ByName;
+use crate::plain_data::{ByName, Constant};
 use megatron_memory::config::job::Module;
 use megatron_memory::memory::fsdp::{FsdpGroup, stage_groups};
-use megatron_memory::memory::overhead::{MemoryRange, memory_range};
+use megatron_memory::memory::overhead::{MemoryRange, Overhead, memory_range};
 use megatron_memory::memory::peak::PeakMoment;
 use megatron_memory::memory::{self, ChunkEstimate, MomentPeak, StageEstimate, StageRef};
 use megatron_memory::parallel::groups::View;
-use megatron_memory::parallel::schedule;
 
 /// One pipeline stage of a module. Bytes are those of the rank of the stage that needs most.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Stage {
     pp_rank: usize,
     /// Parameters of all chunks on one rank.
-    parameters: Parameters,
+    #[tsify(type = "Parameters")]
+    parameters: Object,
     chunks: Vec<Chunk>,
     /// Bytes by bucket at the peak, and their `total`.
     #[tsify(type = "Record<string, Exact>")]
@@ -28,7 +30,8 @@ pub struct Stage {
     steady_bytes: Exact,
     /// The peak, as `torch.cuda.max_memory_allocated` reports it. The same as `memory.total`.
     peak_bytes: Exact,
-    peak_moment: Moment,
+    #[tsify(type = "Moment")]
+    peak_moment: Object,
     /// The peak of every moment of the job: of its first iteration, of later ones, and so on.
     peaks: Peaks,
     /// Micro batches in flight of each chunk, at the peak of the forward and backward passes.
@@ -91,7 +94,8 @@ pub struct MomentMemory {
     steady_bytes: Exact,
     /// The peak, as `torch.cuda.max_memory_allocated` would report it if it were reset before.
     peak_bytes: Exact,
-    peak_moment: Moment,
+    #[tsify(type = "Moment")]
+    peak_moment: Object,
 }
 
 /// One model chunk: a virtual pipeline stage, with consecutive layers.
@@ -100,7 +104,8 @@ pub struct Chunk {
     vp_stage: usize,
     /// Indices of the decoder layers, counted over the whole model from 0.
     layers: Vec<u32>,
-    parameters: Parameters,
+    #[tsify(type = "Parameters")]
+    parameters: Object,
     /// Bytes of activations that one micro batch keeps in the chunk from its forward to its backward pass.
     kept_bytes: Exact,
 }
@@ -114,10 +119,10 @@ pub struct Moment {
     #[tsify(
         type = "\"forward pass\" | \"backward pass\" | \"recompute in the backward pass\" | \"optimizer step\" | \"between iterations\""
     )]
-    pass: &'static str,
+    pass: Constant,
     /// The phase of the pipeline schedule; `null` in the optimizer step.
     #[tsify(type = "\"warm-up\" | \"steady\" | \"cool-down\" | null")]
-    phase: Option<&'static str>,
+    phase: Option<Constant>,
     /// The step of the pipeline schedule, counted from 0; `null` in the optimizer step.
     step: Option<Exact>,
     chunk: u32,
@@ -126,7 +131,8 @@ pub struct Moment {
     part: String,
     /// Index of the decoder layer, counted over the whole model from 0; `null` outside decoder layers.
     layer: Option<u32>,
-    operation: &'static str,
+    #[tsify(type = "string")]
+    operation: Constant,
 }
 
 /// Memory over the steps of one iteration's pipeline schedule.
@@ -159,47 +165,59 @@ pub struct TimelinePoint {
 pub struct Allowances {
     low_bytes: Exact,
     high_bytes: Exact,
-    parts: Vec<Allowance>,
+    #[tsify(type = "Allowance[]")]
+    parts: Vec<Object>,
 }
 
 /// One overhead beyond the peak.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Allowance {
-    what: &'static str,
+    #[tsify(type = "string")]
+    what: Constant,
     low_bytes: Exact,
     high_bytes: Exact,
     /// The argument that sets the overhead.
-    field: &'static str,
+    #[tsify(type = "string")]
+    field: Constant,
     /// The URL of the source for its default.
     source: String,
 }
 
 impl Stage {
-    pub(super) fn new(results: Results<'_>, at: StageRef, m: &Module, stage: &StageEstimate) -> Self {
+    pub(super) fn new(
+        results: Results<'_>,
+        at: StageRef,
+        (m, stage): (&Module, &StageEstimate),
+        alike: &mut Alike,
+    ) -> Result<Self, JsValue> {
         // With the option `rank` only the rank's stages have timelines.
         let modules = &results.estimate.modules;
         let timelines = match results.options.rank {
             Some(_) => 0,
             None => modules.iter().map(|module| module.stages.len()).sum(),
         };
+        let range = memory_range(m, results.config.gpu_memory(), stage.total, stage.graphs);
         let chunks = stage.chunks.iter().enumerate();
-        Self {
+        let chunks = chunks.map(|(vp_stage, chunk)| Chunk::new(m, vp_stage, chunk, alike));
+        Ok(Self {
             pp_rank: at.pp_rank,
-            parameters: Parameters::new(m, &stage.parameters()),
-            chunks: chunks.map(|(vp_stage, chunk)| Chunk::new(m, vp_stage, chunk)).collect(),
+            chunks: chunks.collect::<Result<_, _>>()?,
+            parameters: alike
+                .parameters
+                .of(&stage.parameters(), |held| Parameters::new(m, held))?,
             memory: by_bucket(&stage.memory, stage.total),
             steady_bytes: stage.steady.into(),
             peak_bytes: stage.total.into(),
-            peak_moment: Moment::from(&stage.moment),
-            peaks: Peaks::new(stage),
+            peak_moment: alike.moments.of(&stage.moment, Moment::from)?,
+            peaks: Peaks::new(stage, &mut alike.moments)?,
             in_flight: stage.in_flight.clone(),
-            allowances: Allowances::from(&memory_range(m, results.config.gpu_memory(), stage.total, stage.graphs)),
+            allowances: Allowances::new(&range, &mut alike.overheads)?,
             fsdp: m.args().use_megatron_fsdp.then(|| {
                 let groups = stage_groups(m, at.pp_rank);
                 groups.iter().map(FsdpBuffer::from).collect()
             }),
             timeline: Timeline::new(results, at, timelines),
-        }
+        })
     }
 }
 
@@ -221,36 +239,39 @@ impl From<&FsdpGroup> for FsdpBuffer {
 }
 
 impl Peaks {
-    fn new(stage: &StageEstimate) -> Self {
+    fn new(stage: &StageEstimate, moments: &mut Objects<PeakMoment>) -> Result<Self, JsValue> {
         let [first, later, resumed, skipped, saving] = &stage.moments;
-        Self {
-            first_iteration: first.into(),
-            later_iteration: later.into(),
-            first_iteration_after_resume: resumed.into(),
-            skipped_steps: skipped.into(),
-            saving_checkpoint: saving.into(),
-        }
+        let mut memory = |of| MomentMemory::new(of, moments);
+        Ok(Self {
+            first_iteration: memory(first)?,
+            later_iteration: memory(later)?,
+            first_iteration_after_resume: memory(resumed)?,
+            skipped_steps: memory(skipped)?,
+            saving_checkpoint: memory(saving)?,
+        })
     }
 }
 
-impl From<&MomentPeak> for MomentMemory {
-    fn from(of: &MomentPeak) -> Self {
-        Self {
+impl MomentMemory {
+    fn new(of: &MomentPeak, moments: &mut Objects<PeakMoment>) -> Result<Self, JsValue> {
+        Ok(Self {
             steady_bytes: of.steady.into(),
             peak_bytes: of.total.into(),
-            peak_moment: Moment::from(&of.at),
-        }
+            peak_moment: moments.of(&of.at, Moment::from)?,
+        })
     }
 }
 
 impl Chunk {
-    fn new(m: &Module, vp_stage: usize, chunk: &ChunkEstimate) -> Self {
-        Self {
+    fn new(m: &Module, vp_stage: usize, chunk: &ChunkEstimate, alike: &mut Alike) -> Result<Self, JsValue> {
+        Ok(Self {
             vp_stage,
             layers: chunk.layers.clone().collect(),
-            parameters: Parameters::new(m, &chunk.parameters),
+            parameters: alike
+                .parameters
+                .of(&chunk.parameters, |held| Parameters::new(m, held))?,
             kept_bytes: chunk.kept.into(),
-        }
+        })
     }
 }
 
@@ -258,14 +279,14 @@ impl From<&PeakMoment> for Moment {
     fn from(moment: &PeakMoment) -> Self {
         Self {
             description: moment.to_string(),
-            pass: moment.pass.label(),
-            phase: moment.phase.map(schedule::Phase::label),
+            pass: Constant(moment.pass.label()),
+            phase: moment.phase.map(|phase| Constant(phase.label())),
             step: moment.step.map(Exact::from),
             chunk: moment.chunk,
             microbatch: moment.microbatch,
             part: moment.block.map_or_else(String::new, |block| block.to_string()),
             layer: moment.layer,
-            operation: moment.op,
+            operation: Constant(moment.op),
         }
     }
 }
@@ -296,19 +317,25 @@ impl Timeline {
     }
 }
 
-impl From<&MemoryRange> for Allowances {
-    fn from(range: &MemoryRange) -> Self {
-        let parts = range.overheads().map(|part| Allowance {
-            what: part.what,
-            low_bytes: part.low.into(),
-            high_bytes: part.high.into(),
-            field: part.field.field().name,
-            source: part.source.citation().url().into_owned(),
-        });
-        Self {
+impl Allowances {
+    pub(super) fn new(range: &MemoryRange, overheads: &mut Objects<Overhead>) -> Result<Self, JsValue> {
+        let parts = range.overheads().map(|part| overheads.of(part, Allowance::from));
+        Ok(Self {
             low_bytes: range.low.into(),
             high_bytes: range.high.into(),
-            parts: parts.collect(),
+            parts: parts.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl From<&Overhead> for Allowance {
+    fn from(part: &Overhead) -> Self {
+        Self {
+            what: Constant(part.what),
+            low_bytes: part.low.into(),
+            high_bytes: part.high.into(),
+            field: Constant(part.field.field().name),
+            source: part.source.citation().url().into_owned(),
         }
     }
 }

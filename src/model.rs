@@ -41,6 +41,7 @@ mod weights;
 
 use crate::config::job::Module;
 use crate::source::Source;
+pub(crate) use architecture::built_depths;
 pub use architecture::{Architecture, Part, PartCounts, PartKind};
 pub(crate) use factors::{hidden, tp};
 pub(crate) use kimi::residuals::{received_stream, sent_stream, with_snapshots};

@@ -248,7 +248,7 @@ impl Architecture {
 }
 
 /// How many MTP depths have parameters of their own among so many that run (`MultiTokenPredictionBlock`).
-fn built_depths(m: &Module, depths: u64) -> u64 {
+pub(crate) fn built_depths(m: &Module, depths: u64) -> u64 {
     if m.args.mtp_use_repeated_layer {
         depths.min(1)
     } else {

@@ -8,7 +8,7 @@ use crate::memory::state_rule::StateRule;
 use crate::memory::states::StateRules;
 use crate::memory::{ModuleEstimate, StageEstimate};
 use crate::model::tensor::{Component, ParamTensor, Sharding};
-use crate::model::{Architecture, Part};
+use crate::model::{Architecture, built_depths};
 use crate::parallel::groups::View;
 use crate::units::{Bytes, multiply};
 
@@ -51,22 +51,14 @@ impl FullestStage<'_> {
     pub(super) fn tensors_on_stage(&self, wanted: &dyn Fn(&ParamTensor) -> bool) -> Elements {
         let architecture = Architecture::new(self.m);
         let mut sum = Elements::default();
-        for (part, times) in self.parts(&architecture) {
+        for (place, part) in architecture.parts().iter().enumerate() {
+            let chunks = self.stage.chunks.iter();
+            let times = chunks.filter_map(|chunk| chunk.parts.get(place)).sum();
             for tensor in part.parameters.iter().filter(|t| wanted(t)) {
                 sum.add(tensor.sharding, multiply(tensor.shape.elements(), times));
             }
         }
         sum
-    }
-
-    /// Every part of the model, and how many of it the stage holds.
-    fn parts<'b>(&'b self, architecture: &'b Architecture) -> impl Iterator<Item = (&'b Part, u64)> {
-        let parts = architecture.parts().iter().enumerate();
-        parts.map(|(place, part)| {
-            let chunks = self.stage.chunks.iter();
-            let counts = chunks.filter_map(|chunk| chunk.parts.get(place));
-            (part, counts.sum())
-        })
     }
 
     /// Weights, gradients and optimizer states of these parameters.
@@ -114,10 +106,10 @@ impl FullestStage<'_> {
 
     /// Decoder layers and MTP depths on the stage.
     pub(super) fn layers(&self) -> u64 {
-        let architecture = Architecture::new(self.m);
-        let parts = self.parts(&architecture);
-        let layers = parts.filter(|(part, _)| part.kind.layer().is_some() || part.kind.is_mtp());
-        layers.map(|(_, times)| times).sum()
+        let chunks = self.m.stages.chunks().iter();
+        let own = chunks.filter(|chunk| chunk.pp_rank as usize == self.pp_rank);
+        own.map(|chunk| u64::from(chunk.num_layers()) + built_depths(self.m, chunk.mtp.into()))
+            .sum()
     }
 
     /// Whether the number of layers is set for the first or the last pipeline stage.

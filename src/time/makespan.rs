@@ -5,7 +5,7 @@ use core::iter::Peekable;
 use crate::config::job::Module;
 use crate::parallel::schedule::{Pass, Schedule, ScheduleInput, Steps};
 
-/// How long the passes of a chunk take, in any unit.
+/// How long the passes of a chunk take, in any unit: at least 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Duration {
     /// The forward pass.
@@ -14,26 +14,27 @@ pub(crate) struct Duration {
     pub(crate) backward: u128,
 }
 
-/// The passes of a schedule that are done, by stage and micro batch, with the time of their end.
+/// The times at which the passes of a schedule end, by stage and micro batch; 0 for those that are not done yet, since every
+/// pass takes time.
 struct Ends {
     micro_batches: usize,
-    ends: Vec<Option<u128>>,
+    ends: Vec<u128>,
 }
 
 impl Ends {
-    fn place(&self, stage: u32, micro_batch: u32) -> usize {
-        stage as usize * self.micro_batches + micro_batch as usize
+    fn place(&self, stage: u32, pass: Pass) -> usize {
+        stage as usize * self.micro_batches + pass.microbatch as usize
     }
 
-    fn get(&self, stage: u32, micro_batch: u32) -> Option<u128> {
-        let at = self.place(stage, micro_batch);
-        self.ends.get(at).copied().flatten()
+    fn get(&self, stage: u32, pass: Pass) -> Option<u128> {
+        let end = self.ends.get(self.place(stage, pass)).copied();
+        end.filter(|end| *end > 0)
     }
 
-    fn set(&mut self, stage: u32, micro_batch: u32, end: u128) {
-        let at = self.place(stage, micro_batch);
+    fn set(&mut self, stage: u32, pass: Pass, end: u128) {
+        let at = self.place(stage, pass);
         if let Some(slot) = self.ends.get_mut(at) {
-            *slot = Some(end);
+            *slot = end;
         }
     }
 }
@@ -57,53 +58,41 @@ pub(crate) fn makespan(m: &Module, durations: &[Vec<Duration>], micro_batches: u
     // The steps of each rank that are left, and when the rank is done with those before.
     let mut ranks: Vec<(Peekable<Steps>, u128)> = (0..pp).map(|rank| (schedule(rank).steps().peekable(), 0)).collect();
     let stages = pp.saturating_mul(m.stages.chunks_per_rank());
-    let empty = || {
+    let none = || {
         let micro_batches = usize::try_from(micro_batches).unwrap_or(usize::MAX);
         Ends {
             micro_batches,
-            ends: vec![None; micro_batches.saturating_mul(stages as usize)],
+            ends: vec![0; micro_batches.saturating_mul(stages as usize)],
         }
     };
-    let (mut forward, mut backward) = (empty(), empty());
+    let (mut forward, mut backward) = (none(), none());
     loop {
         let mut moved = false;
-        for (rank, (steps, free)) in (0..pp).zip(&mut ranks) {
-            while let Some(step) = steps.peek().copied() {
-                let stage = |pass: &Pass| pass.chunk * pp + rank;
-                let duration = |pass: &Pass| {
-                    let chunks = durations.get(rank as usize);
-                    chunks.and_then(|chunks| chunks.get(pass.chunk as usize))
-                };
+        for ((rank, chunks), (steps, free)) in (0..pp).zip(durations).zip(&mut ranks) {
+            let stage = |pass: Pass| pass.chunk * pp + rank;
+            let duration = |pass: Pass| chunks.get(pass.chunk as usize).copied().unwrap_or_default();
+            while let Some(step) = steps.peek() {
                 // When what a pass needs from another stage is there; `None` where it is not known yet.
-                let ready_forward = step.forward.map_or(Some(0), |pass| match stage(&pass) {
+                let ready_forward = step.forward.map_or(Some(0), |pass| match stage(pass) {
                     0 => Some(0),
-                    stage => forward.get(stage - 1, pass.microbatch),
+                    stage => forward.get(stage - 1, pass),
                 });
-                let ready_backward = step.backward.map_or(Some(0), |pass| {
-                    let own = stage(&pass);
-                    if own + 1 == stages {
-                        forward.get(own, pass.microbatch)
-                    } else {
-                        backward.get(own + 1, pass.microbatch)
-                    }
+                let ready_backward = step.backward.map_or(Some(0), |pass| match stage(pass) + 1 {
+                    behind if behind == stages => forward.get(behind - 1, pass),
+                    behind => backward.get(behind, pass),
                 });
                 let (Some(one), Some(other)) = (ready_forward, ready_backward) else {
                     break;
                 };
-                let mut end = one.max(other).max(*free);
-                let passes = [(step.forward, false), (step.backward, true)];
-                for (pass, is_backward) in passes {
-                    let Some(pass) = pass else { continue };
-                    let duration = duration(&pass).copied().unwrap_or_default();
-                    if is_backward {
-                        end += duration.backward;
-                        backward.set(stage(&pass), pass.microbatch, end);
-                    } else {
-                        end += duration.forward;
-                        forward.set(stage(&pass), pass.microbatch, end);
-                    }
+                *free = one.max(other).max(*free);
+                if let Some(pass) = step.forward {
+                    *free += duration(pass).forward;
+                    forward.set(stage(pass), pass, *free);
                 }
-                *free = end;
+                if let Some(pass) = step.backward {
+                    *free += duration(pass).backward;
+                    backward.set(stage(pass), pass, *free);
+                }
                 steps.next();
                 moved = true;
             }

@@ -21,7 +21,9 @@ const SIMILAR: f64 = 0.8;
 /// # Errors
 /// Throws a `TypeError` that names the key whose value is wrong.
 pub(super) fn read<T: DeserializeOwned>(argument: JsValue) -> Result<T, JsValue> {
-    let read = serde_path_to_error::deserialize(Deserializer::from(argument));
+    // Following the path to every value takes as long as reading it, and only an error has to name its own.
+    let read = T::deserialize(Deserializer::from(argument.clone()));
+    let read = read.or_else(|_| serde_path_to_error::deserialize(Deserializer::from(argument)));
     read.map_err(|error| {
         let path = error.path().to_string();
         let message = message(error.into_inner());

@@ -55,6 +55,8 @@ pub(crate) use shared::{LanguageStages, SharedTables, TooLarge};
 pub(crate) use stage_bytes::StageBytes;
 pub use timeline::{Timeline, TimelinePoint, timeline};
 
+use std::sync::Arc;
+
 use crate::config::job::{Config, Module};
 use crate::model::Architecture;
 use crate::units::Bytes;
@@ -189,7 +191,7 @@ fn average_batch(config: &Config, moment: JobMoment) -> Option<AverageBatch> {
 }
 
 fn estimate_module(m: &Module, moment: JobMoment, replayed: Replayed<'_>) -> Option<ModuleEstimate> {
-    let architecture = Architecture::new(m);
+    let architecture = Arc::new(Architecture::new(m));
     let (local, whole) = (PartTable::local(&architecture), PartTable::whole(&architecture));
     let replays = Stages::new(m, &architecture, &local);
     let mut stages: Vec<StageEstimate> = Vec::new();
@@ -212,5 +214,6 @@ fn estimate_module(m: &Module, moment: JobMoment, replayed: Replayed<'_>) -> Opt
         active_parameters: parameters.active(m),
         parameters,
         stages,
+        architecture: architecture.clone(),
     })
 }

@@ -189,7 +189,7 @@ pub fn timed(config: &Config) -> Result<(&Module, Hardware), NoTime> {
 pub fn step_time(config: &Config, estimate: &Estimate) -> Result<StepTime, NoTime> {
     let (m, on) = timed(config)?;
     let module = estimate.modules.first().ok_or(NoTime::SeveralModules)?;
-    let nominal = Nominal::new(m, &module.stages, &on, Software::default());
+    let nominal = Nominal::new(m, module, &on, Software::default());
     let parts = nominal.parts(m, &Coefficients::of(m), Replay::EveryPass);
     let seconds: f64 = parts.into_iter().sum();
     let calibrated = StepTimeCalibration::of(m.args());

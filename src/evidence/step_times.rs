@@ -177,7 +177,7 @@ impl TimeComparison {
         let config = check(&run.job).config?;
         let estimated = estimate(&config);
         let (m, on) = timed(&config).ok()?;
-        let nominal = Nominal::new(m, &estimated.modules.first()?.stages, &on, run.software);
+        let nominal = Nominal::new(m, estimated.modules.first()?, &on, run.software);
         let samples = m.derived().global_batch_size as f64 / config.world_size() as f64;
         let allocated = if run.gradients_in_bf16 {
             let mut job = run.job.clone();

@@ -8,7 +8,6 @@ use super::parameters::{PartTable, one_tensor};
 use super::peak::Stages;
 use super::{Estimate, StageRef};
 use crate::config::job::Config;
-use crate::model::Architecture;
 use crate::model::tape::{AutogradTape, Family, Gradient, UseKind};
 use crate::source::Source;
 use crate::units::{Bytes, multiply};
@@ -66,14 +65,17 @@ impl Allocation {
 /// The tensors that a stage asks for, each size of each kind once; empty where there is no such stage.
 #[must_use]
 pub fn allocations(config: &Config, estimate: &Estimate, stage: StageRef) -> Vec<Allocation> {
-    let module = config.modules().get(stage.module);
+    let modules = config
+        .modules()
+        .get(stage.module)
+        .zip(estimate.modules.get(stage.module));
     let pp_rank = u32::try_from(stage.pp_rank).ok();
-    let (Some(m), Some(pp_rank), Some(held)) = (module, pp_rank, estimate.stage(stage)) else {
+    let (Some((m, module)), Some(pp_rank), Some(held)) = (modules, pp_rank, estimate.stage(stage)) else {
         return Vec::new();
     };
-    let architecture = Architecture::new(m);
-    let local = PartTable::local(&architecture);
-    let stages = Stages::new(m, &architecture, &local);
+    let architecture = &*module.architecture;
+    let local = PartTable::local(architecture);
+    let stages = Stages::new(m, architecture, &local);
     let mut found = Vec::new();
     let mut seen: Vec<BlockKind> = Vec::new();
     for chunk in m.stages.rank(pp_rank) {

@@ -1,6 +1,7 @@
 //! The types of an estimate: modules, their pipeline stages and the chunks of these, and the heaviest rank.
 
 use core::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use super::bucket::{Bucket, ByBucket};
 use super::job_moment::JobMoment;
 use super::parameters::Parameters;
 use super::peak::PeakMoment;
-use crate::model::PartCounts;
+use crate::model::{Architecture, PartCounts};
 use crate::units::Bytes;
 
 /// The estimate of a whole job.
@@ -65,6 +66,8 @@ pub struct StageRef {
 /// The estimate of one module.
 #[derive(Clone, Debug)]
 pub struct ModuleEstimate {
+    /// The parts of the module's model, with the tapes of their passes: what explains the estimate need not make them anew.
+    pub architecture: Arc<Architecture>,
     /// Parameters of the whole model, each counted once.
     pub parameters: Parameters,
     /// Parameters that take part in the computation for one token: of the routed experts only the top k, in the MTP

@@ -56,23 +56,22 @@ pub struct Line {
 /// The lines of one stage: one a bucket that is not empty, then components, then tensors.
 #[must_use]
 pub fn stage_lines(config: &Config, estimate: &Estimate, stage: StageRef) -> Vec<Line> {
-    let module = config.modules().get(stage.module);
-    let held = estimate
-        .modules
+    let modules = config
+        .modules()
         .get(stage.module)
-        .and_then(|m| m.stages.get(stage.pp_rank));
-    let (Some(m), Some(held)) = (module, held) else {
+        .zip(estimate.modules.get(stage.module));
+    let Some(((m, module), held)) = modules.zip(estimate.stage(stage)) else {
         return Vec::new();
     };
-    let architecture = Architecture::new(m);
-    let local = PartTable::local(&architecture);
-    let stages = Stages::new(m, &architecture, &local);
+    let architecture = &*module.architecture;
+    let local = PartTable::local(architecture);
+    let stages = Stages::new(m, architecture, &local);
     let pp_rank = u32::try_from(stage.pp_rank).unwrap_or(u32::MAX);
     let buckets = Bucket::ALL
         .into_iter()
         .filter(|bucket| bucket.state().is_some() && held.bytes(*bucket) > Bytes::ZERO);
     let mut lines: Vec<Line> = buckets
-        .map(|bucket| state_line(m, &architecture, &stages.rules, &held.chunks, bucket))
+        .map(|bucket| state_line(m, architecture, &stages.rules, &held.chunks, bucket))
         .collect();
     lines.extend(buffers::line(&stages, pp_rank, held));
     lines.extend(activations::lines(&stages, pp_rank, held));

@@ -196,6 +196,11 @@ impl Architecture {
         self.specs.get(*self.layers.get(index as usize)?).copied()
     }
 
+    /// For every layer of the module, its place among the [distinct ones](Self::specs).
+    pub(crate) fn places(&self) -> &[usize] {
+        &self.layers
+    }
+
     /// The place of layer `index` (from 0) among the [distinct ones](Self::specs).
     pub(crate) fn place(&self, index: u32) -> Option<usize> {
         self.layers.get(index as usize).copied()

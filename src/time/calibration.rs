@@ -71,8 +71,8 @@ impl Coefficients {
 pub fn calibrate(runs: &[(&Config, &Estimate, f64)]) -> Option<StepTimeCalibration> {
     let nominal = runs.iter().map(|(config, estimate, seconds)| {
         let (m, on) = timed(config).ok()?;
-        let stages = &estimate.modules.first()?.stages;
-        Some((m, Nominal::new(m, stages, &on, Software::default()), *seconds))
+        let module = estimate.modules.first()?;
+        Some((m, Nominal::new(m, module, &on, Software::default()), *seconds))
     });
     let nominal: Vec<(&Module, Nominal, f64)> = nominal.collect::<Option<_>>()?;
     let (first, ..) = nominal.first()?;

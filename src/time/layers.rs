@@ -13,7 +13,7 @@ use crate::memory::LayoutPlainTapes;
 use crate::model::sizes::Sizes;
 use crate::model::tape::AutogradTape;
 use crate::model::tape::recompute::RecomputeOptions;
-use crate::model::{LayerSpec, embedding_tape, head_tape, layer_tape};
+use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape};
 
 /// Facts about a machine and its software that no argument of Megatron says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,17 @@ pub(super) struct BlockTapes {
 }
 
 impl BlockTapes {
+    /// Those of a module with this architecture.
+    pub(super) fn of(m: &Module, architecture: &Architecture) -> Self {
+        let sizes = &Sizes::new(m);
+        let embedding = architecture.embedding().cloned();
+        Self {
+            layers: architecture.layer_tapes().to_vec(),
+            embedding: embedding.unwrap_or_else(|| Arc::new(embedding_tape(sizes))),
+            head: Arc::new(head_tape(sizes, m.mtp_num_layers, true, 0)),
+        }
+    }
+
     /// Those of a module with these distinct layers. Layouts that have these `plain` tapes share them.
     pub(super) fn new(m: &Module, specs: &[LayerSpec], plain: Option<&LayoutPlainTapes>) -> Self {
         let sizes = &Sizes::new(m);

@@ -12,9 +12,8 @@ use super::passes::{launched, wide};
 use super::pipeline::{ChunkTime, Pipeline, Replay};
 use super::placement::{GroupKind, group};
 use crate::config::job::Module;
-use crate::memory::StageEstimate;
+use crate::memory::ModuleEstimate;
 use crate::memory::bucket::{Bucket, ByBucket};
-use crate::model::LayerSpec;
 use crate::model::sizes::Sizes;
 
 /// The part of the exchange of gradients and parameters that no overlap hides.
@@ -121,19 +120,20 @@ pub struct Nominal {
 }
 
 impl Nominal {
-    /// The nominal times of a step of a module with these pipeline stages.
+    /// The nominal times of a step of a module with this estimate.
     #[must_use]
-    pub fn new(m: &Module, stages: &[StageEstimate], on: &Hardware, software: Software) -> Self {
-        let (specs, places) = LayerSpec::distinct(m);
-        let tapes = BlockTapes::new(m, &specs, None);
-        let blocks = Blocks::new(m, (tapes, &places), (on, software), |seconds| seconds);
+    pub fn new(m: &Module, estimate: &ModuleEstimate, on: &Hardware, software: Software) -> Self {
+        let architecture = &estimate.architecture;
+        let places = architecture.places();
+        let tapes = BlockTapes::of(m, architecture);
+        let blocks = Blocks::new(m, (tapes, places), (on, software), |seconds| seconds);
         let layers = LayerTimes::new(m, &blocks);
-        let contents = PipelineContents::new(m, &places, specs.len());
+        let contents = PipelineContents::new(m, places, architecture.specs().len());
         let chunks: Vec<ChunkTimes<Seconds>> = contents.chunks.iter().map(|chunk| layers.chunk(chunk)).collect();
         let flops = |kind: &usize| chunks.get(*kind).map_or(0.0, |chunk| chunk.flops);
         let of_replica: f64 = contents.ranks.iter().flatten().map(flops).sum();
         Self {
-            beside: Beside::new(m, stages.iter().map(|stage| stage.memory), on),
+            beside: Beside::new(m, estimate.stages.iter().map(|stage| stage.memory), on),
             // Forward, input gradient and weight gradient take as many operations each.
             flops: 3.0 * of_replica * wide(m.tp) * wide(m.sequence_parts()) * wide(m.dp) * wide(m.num_microbatches),
             contents,

@@ -243,7 +243,7 @@ fn the_closed_form_is_the_replay_of_equal_stages() {
         let config = job(&changes);
         let (m, on) = timed(&config).unwrap();
         let estimate = estimate(&config);
-        let nominal = Nominal::new(m, &estimate.modules[0].stages, &on, Software::default());
+        let nominal = Nominal::new(m, &estimate.modules[0], &on, Software::default());
         let seconds = |replay| nominal.seconds(m, &Coefficients::SHIPPED, replay);
         let longer = seconds(Replay::EveryPass) / seconds(Replay::ClosedForm);
         assert!(

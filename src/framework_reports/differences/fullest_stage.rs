@@ -7,8 +7,8 @@ use crate::memory::parameters::{Count, Parameters};
 use crate::memory::state_rule::StateRule;
 use crate::memory::states::StateRules;
 use crate::memory::{ModuleEstimate, StageEstimate};
+use crate::model::built_depths;
 use crate::model::tensor::{Component, ParamTensor, Sharding};
-use crate::model::{Architecture, built_depths};
 use crate::parallel::groups::View;
 use crate::units::{Bytes, multiply};
 
@@ -49,9 +49,8 @@ impl FullestStage<'_> {
 
     /// Elements of some tensors on the stage.
     pub(super) fn tensors_on_stage(&self, wanted: &dyn Fn(&ParamTensor) -> bool) -> Elements {
-        let architecture = Architecture::new(self.m);
         let mut sum = Elements::default();
-        for (place, part) in architecture.parts().iter().enumerate() {
+        for (place, part) in self.estimate.architecture.parts().iter().enumerate() {
             let chunks = self.stage.chunks.iter();
             let times = chunks.filter_map(|chunk| chunk.parts.get(place)).sum();
             for tensor in part.parameters.iter().filter(|t| wanted(t)) {

@@ -172,7 +172,7 @@ fn layouts_that_share_tables_are_what_their_estimates_say() {
                 continue;
             };
             let nanoseconds = candidate.step_nanoseconds.unwrap();
-            let nominal = Nominal::new(m, &estimate.modules[0].stages, &on, Software::default());
+            let nominal = Nominal::new(m, &estimate.modules[0], &on, Software::default());
             let seconds = nominal.seconds(m, &Coefficients::of(m), Replay::ClosedForm);
             let off = seconds * 1e9 - nanoseconds as f64;
             assert!(off.abs() < 2.0, "{link} {sizes}: {nanoseconds} {seconds}");

@@ -50,8 +50,8 @@ fn presets_have_the_operations_that_megatron_counts() {
         let module = &config.modules()[of_language];
         assert_eq!(module.args().global_batch_size, row["batch"].as_u64(), "{id}");
         let on = Hardware::of(module.args()).unwrap();
-        let stages = &estimate(&config).modules[of_language].stages;
-        let flops = Nominal::new(module, stages, &on, Software::default()).flops();
+        let estimate = estimate(&config);
+        let flops = Nominal::new(module, &estimate.modules[of_language], &on, Software::default()).flops();
         let part = flops / row["flops"].as_f64().unwrap();
         let otherwise = COUNTED_OTHERWISE.iter().find(|(start, _)| id.starts_with(start));
         let [least, most] = otherwise.map_or(NORMS, |(_, interval)| *interval);

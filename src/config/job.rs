@@ -57,14 +57,19 @@ impl Config {
     /// packed or the average sample is not known.
     #[must_use]
     pub fn with_average_batch(&self) -> Option<Self> {
+        let average = |module: &Module| module.packing.as_ref().and_then(|packing| packing.average);
+        // Most jobs are not packed: a copy would be in vain.
+        self.modules.iter().find_map(average)?;
         let mut job = self.clone();
-        let batches = job.modules.iter_mut().filter_map(|module| {
-            let packing = module.packing.as_mut()?;
-            packing.batch = packing.average.take()?;
-            module.args.seq_length = packing.batch.tokens;
-            Some(())
-        });
-        (batches.count() > 0).then_some(job)
+        for module in &mut job.modules {
+            if let Some(packing) = &mut module.packing
+                && let Some(average) = packing.average.take()
+            {
+                packing.batch = average;
+                module.args.seq_length = average.tokens;
+            }
+        }
+        Some(job)
     }
 
     /// The same job with a fullest micro batch of so many packed tokens, over all context-parallel ranks; `None` where

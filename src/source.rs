@@ -216,7 +216,7 @@ sources! {
     DistributedOptimizer = Citation::megatron("megatron/core/optimizer/distrib_optimizer.py", "DistributedOptimizer");
     /// Main parameters without the distributed optimizer.
     MainParams = Citation::megatron("megatron/core/optimizer/optimizer.py", "Float16OptimizerWithFloat16Params");
-    /// Which states each optimizer keeps.
+    /// Optimizers, with the states that they keep for each parameter.
     Optimizer = Citation::megatron(
         "megatron/core/optimizer/__init__.py",
         "_get_megatron_optimizer_based_on_param_groups",
@@ -287,7 +287,7 @@ sources! {
         "megatron/core/fusions/fused_cross_entropy.py",
         "_VocabParallelCrossEntropy",
     );
-    /// What the tests that use it measure, which is one copy more than its source shows.
+    /// Measured peaks of tests with compiled cross-entropy: one copy of the logits more than its source shows.
     FusedCrossEntropyRuns = Citation::megatron("tests/functional_tests/test_cases", "mem-max-allocated-bytes");
     /// Cross-entropy in one kernel.
     TeCrossEntropy = Citation::transformer_engine(
@@ -303,7 +303,7 @@ sources! {
     );
     /// Weight gradients of linear layers that are computed after the backward pass of several layers.
     DelayedWgrad = Citation::transformer_engine("transformer_engine/pytorch/module/_common.py", "WeightGradStore");
-    /// How they are computed then.
+    /// Weight gradients of the output layer, computed at the end of an iteration.
     DrainedWgrad = Citation::megatron("megatron/core/utils.py", "drain_embedding_wgrad_compute");
     /// Where a data iterator keeps the micro batches of an iteration, of Megatron-Core 0.18.
     RerunDataIterator = Citation::page(
@@ -323,7 +323,7 @@ sources! {
     );
     /// Weights in fp8, kept from one micro batch to the next.
     TeFp8Weights = Citation::transformer_engine("transformer_engine/pytorch/module/base.py", "get_weight_workspace");
-    /// What a recipe keeps for every tensor that it turns into fp8.
+    /// Scales and amax histories of tensors in fp8.
     TeFp8State = Citation::transformer_engine("transformer_engine/pytorch/quantization.py", "RecipeState");
     /// Stand-ins for weight gradients that were added up already.
     DummyWgrad = Citation::transformer_engine("transformer_engine/pytorch/module/base.py", "get_dummy_wgrad");
@@ -482,24 +482,24 @@ sources! {
     );
     /// The part of an iteration in which a pipeline stage waits.
     PipelineBubble = Citation::page("https://arxiv.org/abs/2104.04473", "sections 2.2.1 and 2.2.2: pipeline bubble");
-    /// What a rank sends in a collective operation, by the number of ranks.
+    /// Bytes that a rank sends in a collective operation.
     Collectives = Citation::page(
         "https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md",
         "Bandwidth: bus bandwidth of each collective",
     );
-    /// What tensor-parallel ranks exchange for a column- and a row-parallel layer.
+    /// Exchanges of tensor-parallel ranks in column- and row-parallel layers.
     TpCollectives = Citation::megatron(
         "megatron/core/tensor_parallel/layers.py",
         "LinearWithGradAccumulationAndAsyncCommunication",
     );
-    /// What context-parallel ranks pass around the ring.
+    /// Keys, values and their gradients, which context-parallel ranks pass around a ring.
     CpRing = Citation::transformer_engine(
         "transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py",
         "AttnFuncWithCPAndKVP2P",
     );
-    /// What expert-parallel ranks exchange.
+    /// Tokens that expert-parallel ranks exchange.
     EpDispatch = Citation::megatron("megatron/core/transformer/moe/token_dispatcher.py", "MoEAlltoAllTokenDispatcher");
-    /// What data-parallel ranks exchange once a step.
+    /// Gradients and parameters that data-parallel ranks exchange once a step.
     DpCollectives = Citation::megatron(
         "megatron/core/distributed/param_and_grad_buffer.py",
         "_ParamAndGradBucketGroup",

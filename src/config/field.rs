@@ -127,8 +127,8 @@ pub struct Flag {
     pub parser_default: Option<&'static str>,
 }
 
-/// One input field: what forms, links and checks know of it. [`FieldId`](super::fields::FieldId) has what else is
-/// known.
+/// One input field: its names, its kind and default, and its place in the form. Its flag, its other names and its help
+/// are methods of [`FieldId`](super::fields::FieldId).
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Megatron-LM's argument name in snake case, or our own name where Megatron has none.

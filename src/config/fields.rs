@@ -46,8 +46,13 @@ macro_rules! fields {
             pub const ALL: &'static [Self] = Self::VARIANTS;
         }
 
-        const DECLARATIONS: [Declaration; FieldId::ALL.len()] = [
-            $({
+        /// What is declared of every field, by its name.
+        #[allow(non_upper_case_globals, reason = "Megatron's names, letter for letter")]
+        #[allow(clippy::wildcard_imports, reason = "declarations mean what they mean around this module")]
+        mod declarations {
+            use super::*;
+
+            $(pub(super) const $name: Declaration = {
                 const NAME: &str = stringify!($name);
                 const DASHED: [u8; NAME.len()] = dashed(NAME);
                 const FLAG: &str = match str::from_utf8(&DASHED) {
@@ -55,18 +60,21 @@ macro_rules! fields {
                     Err(_) => NAME,
                 };
                 $declaration.named(NAME, FLAG)
-            }),+
-        ];
+            };)+
+        }
 
         /// Every field, indexed by [`FieldId`].
-        pub static FIELDS: [Field; FieldId::ALL.len()] = Declaration::fields(&DECLARATIONS);
+        pub static FIELDS: [Field; FieldId::ALL.len()] = [$(declarations::$name.field),+];
 
-        static FLAGS: [Option<Flag>; FieldId::ALL.len()] = Declaration::flags(&DECLARATIONS);
+        // Tables of their own: a program that reads none of them, as small embeds, is linked without.
 
-        static ALIASES: [&[&str]; FieldId::ALL.len()] = Declaration::aliases(&DECLARATIONS);
+        /// The flag of every field, indexed by [`FieldId`].
+        static FLAGS: [Option<Flag>; FieldId::ALL.len()] = [$(declarations::$name.flag),+];
 
-        /// The help of every field, indexed by [`FieldId`]. A table of its own, so that programs that show no help are
-        /// linked without it.
+        /// The other names of every field, indexed by [`FieldId`].
+        static ALIASES: [&[&str]; FieldId::ALL.len()] = [$(declarations::$name.aliases),+];
+
+        /// The help of every field, indexed by [`FieldId`].
         static HELP: [&str; FieldId::ALL.len()] = [$(concat!($($help),+)),+];
 
         /// One module's arguments, each typed and within its own range, with defaults filled in.
@@ -873,7 +881,7 @@ fields! {
 }
 
 impl FieldId {
-    /// What is declared of the field.
+    /// The field's kind and default, and what a form shows of it.
     #[must_use]
     pub fn field(self) -> &'static Field {
         #[allow(clippy::indexing_slicing, reason = "the table has one entry for every variant")]

@@ -122,8 +122,8 @@ pub(crate) fn fuses_gate(m: &Module) -> bool {
     }
 }
 
-/// What SiTU keeps, which PyTorch computes in fp32, operation by operation ([`Source::KimiK3Activation`]): a tanh of
-/// both halves, each times its bound, the sigmoid of the gate, and the gate.
+/// The fp32 tensors that PyTorch saves for the backward pass of SiTU ([`Source::KimiK3Activation`]), which is no fused
+/// kernel: the tanh of each half, each half with its bound, the gate and its sigmoid.
 fn situ_saves(tape: &mut AutogradTape, half: Shape) -> [TensorId; 6] {
     let kept = [
         "tanh of the gate in fp32",

@@ -1,6 +1,7 @@
 //! The time from the first to the last pass of a pipeline's schedule, from a replay of all its ranks.
 
 use core::iter::Peekable;
+use core::num::NonZero;
 
 use crate::config::job::Module;
 use crate::parallel::schedule::{Pass, Schedule, ScheduleInput, Steps};
@@ -14,11 +15,10 @@ pub(crate) struct Duration {
     pub(crate) backward: u128,
 }
 
-/// The times at which the passes of a schedule end, by stage and micro batch; 0 for those that are not done yet, since every
-/// pass takes time.
+/// The times at which the passes of a schedule end, by stage and micro batch; `None` for those that are not done yet.
 struct Ends {
     micro_batches: usize,
-    ends: Vec<u128>,
+    ends: Vec<Option<NonZero<u128>>>,
 }
 
 impl Ends {
@@ -27,14 +27,14 @@ impl Ends {
     }
 
     fn get(&self, stage: u32, pass: Pass) -> Option<u128> {
-        let end = self.ends.get(self.place(stage, pass)).copied();
-        end.filter(|end| *end > 0)
+        let end = self.ends.get(self.place(stage, pass)).copied().flatten();
+        end.map(NonZero::get)
     }
 
     fn set(&mut self, stage: u32, pass: Pass, end: u128) {
         let at = self.place(stage, pass);
         if let Some(slot) = self.ends.get_mut(at) {
-            *slot = end;
+            *slot = NonZero::new(end);
         }
     }
 }
@@ -62,7 +62,7 @@ pub(crate) fn makespan(m: &Module, durations: &[Vec<Duration>], micro_batches: u
         let micro_batches = usize::try_from(micro_batches).unwrap_or(usize::MAX);
         Ends {
             micro_batches,
-            ends: vec![0; micro_batches.saturating_mul(stages as usize)],
+            ends: vec![None; micro_batches.saturating_mul(stages as usize)],
         }
     };
     let (mut forward, mut backward) = (none(), none());

@@ -1,4 +1,4 @@
-//! Parts of a result that many pipeline stages have alike.
+//! One JavaScript object for equal parts of several pipeline stages.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
@@ -8,7 +8,8 @@ use megatron_memory::memory::overhead::Overhead;
 use megatron_memory::memory::parameters::Parameters;
 use megatron_memory::memory::peak::PeakMoment;
 
-/// The JavaScript objects of what stages have alike, each made once: making them takes most of the time of a result.
+/// The JavaScript objects of parts that stages may have in common, each made once: making them takes most of the time of a
+/// result.
 #[derive(Debug, Default)]
 pub(super) struct Alike {
     pub(super) parameters: Objects<Parameters>,

@@ -16,7 +16,7 @@ use megatron_memory::memory::{self, ChunkEstimate, MomentPeak, StageEstimate, St
 use megatron_memory::parallel::groups::View;
 
 /// One pipeline stage of a module. Bytes are those of the rank of the stage that needs most.
-/// What stages have alike, such as parameters and moments, is one object in all of them: copy it before you change it.
+/// Equal parameters, moments and parts of allowances of several stages are one object: copy it before you change it.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Stage {
     pp_rank: usize,

@@ -3,12 +3,14 @@
 use super::{Arity, Aspect, Default, Field, Flag, Group, Kind, Level, Scope};
 use crate::config::condition::Condition;
 
-/// All that is declared of a field.
+/// A row of the table of fields.
 #[derive(Clone, Copy)]
 pub(in crate::config) struct Declaration {
-    field: Field,
-    flag: Option<Flag>,
-    aliases: &'static [&'static str],
+    pub(in crate::config) field: Field,
+    /// The flag of Megatron-LM that sets the field; none where it has no flag for it.
+    pub(in crate::config) flag: Option<Flag>,
+    /// Other names that readers and the search box accept.
+    pub(in crate::config) aliases: &'static [&'static str],
 }
 
 impl Field {
@@ -238,49 +240,6 @@ impl Declaration {
             }
         }
         self
-    }
-}
-
-/// Tables of what is declared, one for what all programs need of fields and one each for what only some do: a program
-/// is linked with the tables that it reads.
-#[allow(
-    clippy::indexing_slicing,
-    reason = "evaluated by the compiler, which refuses an index out of bounds"
-)]
-impl Declaration {
-    /// The fields.
-    pub(in crate::config) const fn fields<const COUNT: usize>(all: &[Self; COUNT]) -> [Field; COUNT] {
-        let mut fields = [all[0].field; COUNT];
-        let mut at = 0;
-        while at < COUNT {
-            fields[at] = all[at].field;
-            at += 1;
-        }
-        fields
-    }
-
-    /// Their flags.
-    pub(in crate::config) const fn flags<const COUNT: usize>(all: &[Self; COUNT]) -> [Option<Flag>; COUNT] {
-        let mut flags = [None; COUNT];
-        let mut at = 0;
-        while at < COUNT {
-            flags[at] = all[at].flag;
-            at += 1;
-        }
-        flags
-    }
-
-    /// Their other names.
-    pub(in crate::config) const fn aliases<const COUNT: usize>(
-        all: &[Self; COUNT],
-    ) -> [&'static [&'static str]; COUNT] {
-        let mut aliases: [&[&str]; COUNT] = [&[]; COUNT];
-        let mut at = 0;
-        while at < COUNT {
-            aliases[at] = all[at].aliases;
-            at += 1;
-        }
-        aliases
     }
 }
 

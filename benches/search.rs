@@ -4,17 +4,17 @@
 //! combinations together looks at fewer layouts, and one that looks at more of them a second is not thereby sooner
 //! done.
 //!
-//! Measured on two idle cores, each search to its end; the middle of three runs, which differ by up to a fifth:
+//! Measured on two idle cores, each search to its end; the middle of three runs, which differ by up to two thirds:
 //!
 //! | search | combinations | legal | fit | seconds | legal a second | peak MB |
 //! | --- | --- | --- | --- | --- | --- | --- |
-//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 0.01 | 13 319 | 8 |
-//! | Qwen3-235B on 64, every axis | 16 134 720 | 92 350 | 18 519 | 0.78 | 117 970 | 73 |
-//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 18 519 | 3.93 | 114 789 | 159 |
-//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 594 967 | 1 078 054 | 26.73 | 97 090 | 272 |
-//! | A hybrid model, every axis, all legal | 12 101 040 | 220 542 | 74 251 | 5.12 | 43 038 | 318 |
-//! | Several modules, every axis, all legal | 184 320 | 2 810 | 2 228 | 0.03 | 93 951 | 23 |
-//! | Llama 3 70B, ways of training, all legal | 20 580 | 692 | 291 | 0.04 | 15 494 | 11 |
+//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 0.01 | 18 066 | 8 |
+//! | Qwen3-235B on 64, every axis | 16 134 720 | 92 262 | 18 489 | 0.66 | 140 314 | 64 |
+//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 18 489 | 2.97 | 152 266 | 162 |
+//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 595 585 | 1 077 899 | 24.65 | 105 285 | 259 |
+//! | A hybrid model, every axis, all legal | 12 101 040 | 220 542 | 74 251 | 4.51 | 48 935 | 223 |
+//! | Several modules, every axis, all legal | 184 320 | 2 810 | 2 228 | 0.03 | 87 295 | 20 |
+//! | Llama 3 70B, ways of training, all legal | 20 580 | 692 | 291 | 0.06 | 11 240 | 13 |
 //!
 //! All layouts that a search lists are held until its end, each once; the memory is the most that the process had at once
 //! (`VmHWM` of Linux), with the tables of the searchers.
